@@ -121,14 +121,8 @@ def summary(decision: DrainDecision) -> str:
         )
     if decision.moves or decision.strict.packing.is_complete:
         waves = max((move.wave for move in decision.moves), default=0)
-        others = len(decision.moves) - decision.total
-        beside = (
-            f', {counted(others, "server")} of other hosts out of the way' if others > 0 else ''
-        )
-        return f'{servers} to move{beside}: all have a place, in {counted(waves, "wave")}'
+        return f'{servers} to move: all have a place, in {counted(waves, "wave")}'
     if decision.verdict is DrainVerdict.NO:
-        if decision.is_with_others:
-            return 'Impossible, even if servers of other hosts move (proved)'
         many = f'{least}' if least == most else f'at most {most}'
         certain = '' if least == most else f', {least} for certain'
         return f'Impossible: {many} of {servers} can move{certain} (proved)'
@@ -136,10 +130,6 @@ def summary(decision: DrainDecision) -> str:
         return (
             f'It depends on what servers ask for: {least} of {servers} can move for certain, '
             f'{"all" if most >= decision.total else most} by their amounts'
-        )
-    if decision.is_with_others:
-        return (
-            f'Undetermined: {least} of {servers} can move, no moves of others that help were found'
         )
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '

@@ -16,7 +16,6 @@ from placementclient.client.http import Client
 from placementclient.direct import Direct
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.others import with_others
 from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, roll
@@ -197,29 +196,6 @@ def test_rolling_through_random_clouds(client: Client, seed: int) -> None:
     rolling = roll(scene, batches(scene, scene.hosts, rng.randint(1, 2)))
     assert rolling.verdict is DrainVerdict.YES
     Nova(client).migrate(rolling.moves)
-
-
-def test_others_that_make_room(client: Client) -> None:
-    states = [
-        provider(name, traits=['COMPUTE_NODE'], VCPU=total)
-        for name, total in (('old', 8), ('one', 8), ('two', 8))
-    ]
-    consumers = [
-        consumer('large', old={'VCPU': 6}),
-        consumer('small', one={'VCPU': 3}),
-        consumer('other', two={'VCPU': 3}),
-    ]
-    snapshot = real(cloud(states, consumers), 'others')
-    Database(client).fill(snapshot)
-    hosts = [snapshot.named('others-old').uuid]
-    scene = DrainCloud(snapshot)
-    alone = decide(scene, hosts)
-    assert alone.verdict is DrainVerdict.NO
-    decision = with_others(scene, hosts, alone)
-    assert decision.verdict is DrainVerdict.YES
-    assert [move.wave for move in decision.moves] == [1, 2]
-    Nova(client).migrate(decision.moves)
-    emptied(client, snapshot, hosts)
 
 
 @pytest.mark.parametrize('seed', range(20))

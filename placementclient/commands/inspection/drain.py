@@ -96,10 +96,6 @@ class PlanDrain(base.Lister):
             default=0.0,
             help='Leave so many percent of the capacity of each class free on each host',
         ),
-        Flag(
-            '--others-may-move',
-            help='Move servers of other hosts out of the way, where that makes room',
-        ),
         Option(
             '--per-host <number>',
             default=2,
@@ -154,12 +150,8 @@ class PlanDrain(base.Lister):
         return self._drain(cloud, hosts, parsed_args)
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
-        modes = [
-            name for name in ('rolling', 'lose', 'others_may_move') if getattr(parsed_args, name)
-        ]
-        if len(modes) > 1:
-            first, second = (f'--{name.replace("_", "-")}' for name in modes[:2])
-            raise errors.UsageError(f'{first} and {second} contradict each other')
+        if parsed_args.rolling and parsed_args.lose:
+            raise errors.UsageError('--rolling and --lose contradict each other')
         if parsed_args.batch and not parsed_args.rolling:
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= parsed_args.keep_free < 100:
@@ -204,13 +196,16 @@ class PlanDrain(base.Lister):
     def _drain(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
     ) -> base.Output:
-        from placementclient.insight.drain import enough, others, plan
+        from placementclient.insight.drain import enough, plan
         from placementclient.render import drains
 
-        search = self._pace(parsed_args), parsed_args.solver_timeout
-        decision = plan.decide(cloud, hosts, *search, is_certain=parsed_args.strict)
-        if parsed_args.others_may_move:
-            decision = others.with_others(cloud, hosts, decision, *search)
+        decision = plan.decide(
+            cloud,
+            hosts,
+            self._pace(parsed_args),
+            parsed_args.solver_timeout,
+            is_certain=parsed_args.strict,
+        )
         said = [drains.summary(decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
         remedies = []

@@ -127,38 +127,6 @@ class Fleet:
             there = self.on.setdefault(move.target, {})
             there[move.server] = MovingServer(move.server, move.target, move.after)
 
-    def revert(self, moves: Iterable[ServerMove]) -> None:
-        """Move servers back that were moved."""
-        self.commit(
-            (
-                ServerMove(each.server, each.target, each.source, each.after, each.before)
-                for each in moves
-            ),
-            is_taken=False,
-        )
-
-    def place(self, server: MovingServer, uuid: str) -> ServerMove | None:
-        """Take the room for a server on one host that is taken out, if there is room."""
-        request, number = self._requests[server.uuid], self._number[uuid]
-        host = self.problem.hosts[number]
-        way = self.problem.way(request, host)
-        if way is None:
-            return None
-        self.problem.place(request, host, way)
-        return self._move(server, request, Placed(number, way))
-
-    def candidates(self, server: MovingServer) -> list[str]:
-        """Return the UUIDs of the hosts that a server may go to, those with most room first."""
-        shapes = self.problem.shapes(self._requests[server.uuid])
-        numbers = [number for shape in shapes for number in self.problem.by_shape[shape]]
-        numbers = [number for number in numbers if self._filler.is_listed(number)]
-        numbers.sort(key=lambda number: (-self._filler.room(number), number))
-        return [self.problem.hosts[number].uuid for number in numbers]
-
-    def size(self, server: MovingServer) -> float:
-        """Return how large a server is: what part of a usual host it takes, of all classes."""
-        return self._filler.size(self._requests[server.uuid])
-
     def _kinds(self, servers: Iterable[MovingServer]) -> list[tuple[Request, list[MovingServer]]]:
         groups: dict[int, tuple[Request, list[MovingServer]]] = {}
         for server in servers:

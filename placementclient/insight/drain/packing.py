@@ -261,7 +261,7 @@ class Filler:
                     return True
         return False
 
-    def room(self, number: int) -> float:
+    def _room(self, number: int) -> float:
         """Return how much room a host has: what part of a usual host's, of all classes."""
         host = self.problem.hosts[number]
         room, scale, score = host.room, self._scale, 0.0
@@ -273,7 +273,7 @@ class Filler:
     def _entry(self, name: str, number: int) -> _Entry:
         host = self.problem.hosts[number]
         of_class = host.room[host.shape.totals[name]] if name else 0
-        return of_class, self.room(number), number
+        return of_class, self._room(number), number
 
 
 #: The room of a class, the room of all classes as parts of a usual host, and the host.

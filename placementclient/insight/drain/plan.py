@@ -93,7 +93,6 @@ class DrainDecision:
     :param strict: the places of the servers if each asks for all that its old host has
     :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
     :param unsettled: what no plan can move
-    :param is_with_others: whether servers of other hosts may move, too
     """
 
     verdict: DrainVerdict
@@ -101,7 +100,6 @@ class DrainDecision:
     strict: Packed
     lax: Packed | None
     unsettled: Sequence[Unsettled]
-    is_with_others: bool = False
 
     @property
     def total(self) -> int:
@@ -151,7 +149,7 @@ def decide(
     strict = packed(cloud, servers, emptied, effort)
     lax: Packed | None = None
     if strict.packing.is_complete:
-        moves = scheduled(cloud, strict.moves(), pace)
+        moves = _scheduled(cloud, strict.moves(), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS
@@ -171,7 +169,7 @@ def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
     return DrainVerdict.UNDETERMINED
 
 
-def scheduled(
+def _scheduled(
     cloud: DrainCloud, moves: Iterator[ServerMove], pace: Pace
 ) -> list[ServerMove] | None:
     """Return moves in waves, each of which Placement grants; ``None``: that was not found.

@@ -136,21 +136,6 @@ def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
             'Would be enough: 1 empty host like compute2 and 1 like compute1\n',
         ),
         (
-            'compute3 --others-may-move',
-            1,
-            'Undetermined: 0 of 1 server can move, no moves of others that help were found\n'
-            '1 server of VCPU=4: room for 0\n',
-        ),
-        (
-            'compute2 compute3 --others-may-move',
-            4,
-            'Impossible, even if servers of other hosts move (proved)\n'
-            '1 server of VCPU=4: room for 0\n'
-            '1 server of VCPU=5: room for 0\n'
-            'Would be enough: 2 empty hosts like compute2\n'
-            'Would be enough: VCPU ratio 1.9 on the other hosts\n',
-        ),
-        (
             "--match 'compute*' --rolling",
             1,
             '0 of 3 batches can be emptied: 0 moves in 0 waves\n'

@@ -1,4 +1,4 @@
-"""Hosts that are emptied one after the other, the loss of hosts, and moves of others."""
+"""Hosts that are emptied one after the other, and the loss of hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from placementclient.insight.drain import losing
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.losing import lose
 from placementclient.insight.drain.moves import refusals
-from placementclient.insight.drain.others import with_others
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
@@ -174,38 +173,16 @@ def test_small_clouds(first: int) -> None:
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        alone = decide(scene, emptied)
-        moved = with_others(scene, emptied, alone)
-        assert list(refusals(snapshot, moved.moves)) == []
-        if alone.verdict is DrainVerdict.YES:
-            assert moved.verdict is DrainVerdict.YES
-        if moved.verdict is DrainVerdict.NO and len(snapshot.consumers) < 9:
-            proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
-            assert proofs != (True, True)
+        if is_never(scene, emptied):
+            assert decide(scene, emptied).verdict is not DrainVerdict.YES
+            if len(snapshot.consumers) < 9:
+                proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
+                assert proofs != (True, True)
         rolling = roll(scene, batches(scene, scene.hosts, 1))
+        assert list(refusals(snapshot, rolling.moves)) == []
         for blocked in rolling.blocked:
             if blocked.is_proved:
                 assert decide(scene, blocked.batch).verdict is not DrainVerdict.YES
-
-
-def test_others_make_room() -> None:
-    snapshot = cloud(hosts(8, 8, 8), servers(h0=[6], h1=[3], h2=[3]))
-    scene = DrainCloud(snapshot)
-    alone = decide(scene, ['h0'])
-    assert alone.verdict is DrainVerdict.NO
-    decision = with_others(scene, ['h0'], alone)
-    assert decision.verdict is DrainVerdict.YES
-    assert [(m.wave, m.server, m.target) for m in decision.moves] == [
-        (1, 'h1-0', 'h2'),
-        (2, 'h0-0', 'h1'),
-    ]
-
-
-def test_others_that_make_no_room_stay() -> None:
-    snapshot = cloud(hosts(8, 8, 8), servers(h0=[6, 6], h1=[3], h2=[3]))
-    scene = DrainCloud(snapshot)
-    decision = with_others(scene, ['h0'], decide(scene, ['h0']))
-    assert (decision.verdict, list(decision.moves)) == (DrainVerdict.NO, [])
 
 
 def test_the_loss_of_any_host() -> None:
