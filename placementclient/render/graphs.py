@@ -1,4 +1,4 @@
-"""Provider trees as graphs for other programs to draw: Graphviz and Mermaid."""
+"""Provider trees as graphs that Graphviz draws."""
 
 from __future__ import annotations
 
@@ -88,36 +88,6 @@ def dot(
         for root in node.serves:
             lines.append(f'  {uuid} -> {quoted(root)} [style=dashed, label="shares"];')
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
-
-
-def mermaid(
-    trees: Sequence[Tree],
-    *,
-    traits: bool = False,
-    allocations: bool = False,
-    assuming: Sequence[str] = (),
-) -> str:
-    """The trees as a flowchart of Mermaid."""
-
-    def escaped(text: str) -> str:
-        for character, name in (('#', '35'), ('"', 'quot'), ('<', 'lt'), ('>', 'gt')):
-            text = text.replace(character, f'#{name};')
-        return text
-
-    shown = nodes(trees, traits=traits, allocations=allocations)
-    names = {node.state.uuid: f'p{number}' for number, node in enumerate(shown)}
-    lines = ['flowchart LR']
-    if assuming:
-        lines.append(f'  title["{escaped(printable(unbroken(titled(TITLE, assuming))))}"]')
-    for node in shown:
-        label = '<br/>'.join(map(escaped, map(printable, node.lines())))
-        lines.append(f'  {names[node.state.uuid]}["{label}"]')
-    for node in shown:
-        name = names[node.state.uuid]
-        if node.parent_uuid:
-            lines.append(f'  {names[node.parent_uuid]} --- {name}')
-        lines += [f'  {name} -. shares .- {names[root]}' for root in node.serves]
-    return '\n'.join(lines) + '\n'
 
 
 def _holdings(tree: Tree, state: ProviderState) -> Iterator[str]:

@@ -26,7 +26,7 @@ _WITH = (
 
 
 #: What kind of picture the end of a file's name means.
-_KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermaid'}
+_KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
 class _Trees(watching.Watching, DocumentCommand):
@@ -112,8 +112,7 @@ class ListTree(_Trees):
 class GraphTree(base.Command):
     """Draw provider trees as a picture.
 
-    dot is for Graphviz, mermaid for Markdown pages. svg needs no other program: any browser shows
-    it.
+    dot is for Graphviz. svg needs no other program: any browser shows it.
 
     Example:
 
@@ -125,9 +124,9 @@ class GraphTree(base.Command):
         *selectors.TREES,
         Option(
             '--format',
-            choices=['dot', 'mermaid', 'svg'],
-            help='Format of the picture; default: from the end of the file name, .dot, .gv, .mmd '
-            'or .svg, or svg on standard output unless that is a terminal',
+            choices=['dot', 'svg'],
+            help='Format of the picture; default: from the end of the file name, .dot, .gv or '
+            '.svg, or svg on standard output unless that is a terminal',
         ),
         *_WITH,
         option.OUTPUT,
@@ -142,7 +141,7 @@ class GraphTree(base.Command):
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
         found = _read(self, parsed_args)
-        render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
+        render = {'dot': graphs.dot, 'svg': pictures.svg}
         text = render[kind](
             list(found),
             traits=parsed_args.traits,
@@ -159,9 +158,7 @@ def _kind_of(path: str) -> str:
     """
     ending = os.path.splitext(path)[1].lower()
     if ending not in _KINDS:
-        raise errors.UsageError(
-            f'{path}: a picture is .dot, .gv, .mmd or .svg; or say its --format'
-        )
+        raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
     return _KINDS[ending]
 
 

@@ -45,7 +45,7 @@ def test_a_colour_is_that_of_the_style_alone() -> None:
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
 
-@pytest.mark.parametrize('render', [graphs.dot, graphs.mermaid, pictures.svg])
+@pytest.mark.parametrize('render', [graphs.dot, pictures.svg])
 def test_pictures_have_it_too(render: object) -> None:
     assert callable(render)
     picture = render([tree(state(HOSTILE, root=HOSTILE, VCPU=1))])
@@ -57,7 +57,6 @@ def test_pictures_have_it_too(render: object) -> None:
     ('render', 'label'),
     [
         (graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'),
-        (graphs.mermaid, '["a\\nb<br/>VCPU 1/12"]'),
         (pictures.svg, 'a\\nb'),
     ],
 )

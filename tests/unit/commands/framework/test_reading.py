@@ -92,7 +92,6 @@ def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement: Placement) 
     ('kind', 'mark'),
     [
         ('dot', '  label="Resource providers, assuming: assume.yaml";\n'),
-        ('mermaid', '  title["Resource providers, assuming: assume.yaml"]\n'),
         ('svg', '>Resource providers, assuming: assume.yaml</text>\n'),
     ],
 )
