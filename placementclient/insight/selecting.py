@@ -53,18 +53,6 @@ class ProviderSelector:
                 raise self._unmet(field, states)
         return list(found)
 
-    def matching(self, states: Iterable[ProviderState]) -> list[ProviderState]:
-        """Return the providers that meet all conditions, if any."""
-        return [state for state in states if all(self._meets(each, state) for each in _CONDITIONS)]
-
-    def __str__(self) -> str:
-        given = ((field, getattr(self, field)) for field in _CONDITIONS)
-        return ', '.join(
-            f'{field} {value if isinstance(value, str) else " and ".join(value)}'
-            for field, value in given
-            if value
-        )
-
     def _meets(self, field: str, state: ProviderState) -> bool:
         """Return whether a provider meets the condition of a field, if that is given."""
         wanted = getattr(self, field)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +24,9 @@ from placementclient.direct import Direct
 from placementclient.testing import EmbeddedPlacement
 from tests.functional import browser, databases
 
+#: The page that needs jq. .ci/run sets the variable, and installs jq: then it has to be there.
+PAGE_WITH_JQ = 'pipeline'
+HAS_JQ = bool(os.environ.get('JQ_TO_TEST') or shutil.which('jq'))
 #: Where there is no browser, and nobody wants one to be there.
 collect_ignore = [] if browser.IS_THERE or browser.WANTED else ['test_report.py']
 
@@ -32,6 +36,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if collect_ignore:
         terminalreporter.section('chromium or chromedriver is not installed', red=True)
         terminalreporter.line(f'NOT tested, as it needs a browser: {", ".join(collect_ignore)}')
+    if not HAS_JQ:
+        terminalreporter.section('jq is not installed', red=True)
+        terminalreporter.line(f'NOT tested, as it needs jq: {PAGE_WITH_JQ}.rst')
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def follow(text: str, run: Placement, *, same_ids: bool = True) -> int:
             program, *argv = shlex.split(command)
             if program in ('placement', 'openstack'):
                 typed += 1
-            if program in ('placement', 'openstack') and '>' not in argv:
+            if program in ('placement', 'openstack') and not {'>', '|'} & set(argv):
                 status, said = shown(run, argv)
             else:
                 said = _in_bash(command, status)
@@ -150,7 +150,7 @@ def _in_bash(command: str, status: int) -> str:
 
     :param status: the exit status of the command before
     """
-    script = f'(exit {status}); {command}; pwd -P >&2; env -0 >&2'
+    script = f'(exit {status}); {{ {command}; }} 2>&1; pwd -P >&2; env -0 >&2'
     done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
     folder, variables = done.stderr.split('\n', 1)
     os.chdir(folder)

@@ -44,7 +44,6 @@ LINES: list[tuple[tuple[str, ...], str]] = [
     ((BEGIN,), f'resource provider allocation move {SERVER} --from gpu1 --to gpu2'),
     ((BEGIN,), f'resource provider allocation transfer {SERVER} --to-consumer {OTHER}'),
     ((BEGIN,), 'resource provider audit --servers servers.json --migrations migrations.json'),
-    ((BEGIN,), 'resource provider check rules.yaml'),
     ((BEGIN,), f'resource provider drain plan {HOST}'),
     ((BEGIN,), f'resource provider replace {HOST} --uuid {OTHER} --dry-run'),
     ((BEGIN,), f'resource provider purge {HOST} --dry-run --force'),

@@ -360,7 +360,7 @@ READS = {
     'resource capacity export', 'resource capacity forecast', 'resource capacity show',
     'resource class list',
     'resource class show', 'resource provider aggregate list', 'resource provider allocation list',
-    'resource provider allocation show', 'resource provider check', 'resource provider drain plan',
+    'resource provider allocation show', 'resource provider drain plan',
     'resource provider inventory list',
     'resource provider inventory show', 'resource provider list',
     'resource provider report', 'resource provider reshape assignments',

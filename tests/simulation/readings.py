@@ -20,7 +20,6 @@ LINES = {
     'resource provider allocation list': '{provider}',
     'resource provider allocation show': '{consumer}',
     'resource provider audit': '',
-    'resource provider check': '{rules}',
     'resource provider drain plan': '{host}',
     'resource provider inventory list': '{provider}',
     'resource provider inventory show': '{host} VCPU',
@@ -44,8 +43,6 @@ LINES = {
     'trait show': '{trait}',
 }
 
-RULES = [{'rule': 'every host is there once', 'hosts': 'all', 'names': 'unique'}]
-
 
 def _read(name: str, line: str, scene: Scene) -> Command | None:
     snapshots = sorted(scene.folder.glob('snapshot-*'))
@@ -61,7 +58,6 @@ def _read(name: str, line: str, scene: Scene) -> Command | None:
         'project': 'b' * 32,
         'file': scene.file('snapshot' if name.endswith('snapshot save') else 'out'),
         'folder': scene.folder,
-        'rules': scene.file('rules', RULES),
         'snapshot': scene.dice.choice(snapshots) if snapshots else '',
     }
     return Command(typed(name, *shlex.split(line.format(**values))))

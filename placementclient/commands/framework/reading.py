@@ -79,11 +79,10 @@ def cloud(
     command: base.PlacementCommand,
     parsed_args: argparse.Namespace,
     warn: Callable[[str], None] | None = None,
-    plan: str | None = None,
 ) -> Assumed:
     """Return the cloud that :data:`OPTIONS` say; the arguments are those of :func:`assumed`."""
     snapshot = read(command, parsed_args.snapshot or LIVE)
-    return assumed(command, parsed_args, snapshot, warn, plan)
+    return assumed(command, parsed_args, snapshot, warn)
 
 
 def assumed(
@@ -91,34 +90,28 @@ def assumed(
     parsed_args: argparse.Namespace,
     snapshot: Snapshot,
     warn: Callable[[str], None] | None = None,
-    plan: str | None = None,
 ) -> Assumed:
     """Return a snapshot under the assumptions of ``--assume``, and log them.
 
-    :param plan: the file of a plan that is assumed to be applied after that
     :param warn: called with each assumption and its effects; default: the log
     :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
     from placementclient.producers.assuming import Assumed
 
-    if not parsed_args.assume and not plan:
+    if not parsed_args.assume:
         return Assumed(snapshot)
     from placementclient import files
-    from placementclient.codec.cursors import Cursor
     from placementclient.producers.assuming import assumptions, overlay
 
     found: list[Assumption] = []
     for path in parsed_args.assume:
         sources = assumptions.Sources(
             functools.partial(_plan, path),
-            functools.partial(flavors_of, command, parsed_args, path),
+            functools.partial(_flavors, command, parsed_args, path),
         )
         found += assumptions.parse(files.read_text(path), path, sources)
-    if plan:
-        found.append(assumptions.AfterPlan(Cursor(None, plan, ''), _plan('', plan)))
     result = overlay.assumed(snapshot, found)
-    paths = [*parsed_args.assume, *([plan] if plan else [])]
-    for line in (*(f'assuming: {path}' for path in paths), *result.notes):
+    for line in (*(f'assuming: {path}' for path in parsed_args.assume), *result.notes):
         (warn or command.log.warning)(line)
     return result
 
@@ -129,7 +122,7 @@ def _plan(path: str, name: str) -> Plan | ChangePlan:
     return storage.read_plan(_beside(path, name))
 
 
-def flavors_of(
+def _flavors(
     command: base.PlacementCommand, parsed_args: argparse.Namespace, path: str, name: str | None
 ) -> Sequence[Flavor]:
     """Return the flavors of a file, of ``--flavors``, or of the compute service.

@@ -17,10 +17,11 @@ def selected(cloud: DrainCloud, arguments: Sequence[str], selection: ProviderSel
     :param selection: the conditions that one provider of a host has to meet
     :raises errors.PlacementError: if there is none, or an argument names no host
     """
-    if not (arguments or str(selection)):
+    has_conditions = selection != ProviderSelector()
+    if not (arguments or has_conditions):
         return list(cloud.hosts)
     found = dict.fromkeys(uuid for argument in arguments for uuid in _named(cloud, argument))
-    if str(selection):
+    if has_conditions:
         states = [state for uuid in cloud.hosts for state in cloud.snapshot.tree(uuid)]
         found |= dict.fromkeys(each.provider.root_uuid for each in selection.selected(states))
     return list(found)

@@ -1,1 +1,0 @@
-"""Rules about the state of a cloud, and who breaks them. Pure."""
