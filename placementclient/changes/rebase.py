@@ -118,14 +118,22 @@ class _Rebase:
             else:
                 self.held[uuid] = replace(wanted, generation=there.generation if there else None)
         self._crowded()
-        known = -1
-        while known != len(self.obstacles):
-            # A provider that stays keeps its name, and what was meant for the next one with it.
-            known = len(self.obstacles)
+        self._settle()
+        self._overused()
+
+    def _settle(self) -> None:
+        """Refuse the parts of the change that need a part that is refused, until nothing changes.
+
+        A provider that stays keeps its name, for example, and what was meant for the next one with
+        it. Each step leaves a thing as it is, and no thing twice.
+        """
+        while True:
+            decided = dict(self.states), dict(self.held)
             self._users()
             self._names()
             self._stranded()
-        self._overused()
+            if decided == (self.states, self.held):
+                return
 
     def _crowded(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
@@ -275,9 +283,14 @@ class _Rebase:
         for uuid, state in list(self.states.items()):
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
-            if holder != uuid and other is not None and other.name == state.name:
+            is_taken = holder != uuid and other is not None and other.name == state.name
+            if is_taken and not self._stays(uuid):
                 self._object(state, 'name', None, state.name, f'has the UUID {holder}')
                 self._leave(uuid)
+
+    def _stays(self, uuid: str) -> bool:
+        """Return True if a provider is left as it is."""
+        return self.states.get(uuid) == self._there.providers.get(uuid)
 
     def _leave(self, uuid: str) -> None:
         """Leave a provider as it is; if it does not exist, do not make it."""
@@ -290,12 +303,13 @@ class _Rebase:
         """Refuse what was meant for a provider that is not made: its consumers and children."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing:
+            if state.provider.parent_provider_uuid in missing and not self._stays(uuid):
                 self._object(state, '', None, None, 'its parent is not made')
                 self._leave(uuid)
         for uuid, consumer in list(self.held.items()):
-            if missing & consumer.allocations.keys():
-                self._refuse(consumer, self._there.consumers.get(uuid), 'its provider is not made')
+            there = self._there.consumers.get(uuid)
+            if missing & consumer.allocations.keys() and consumer != there:
+                self._refuse(consumer, there, 'its provider is not made')
 
     def _users(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""

@@ -16,6 +16,7 @@ from placementclient.model.aside import aside
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
+from tests.deadline import ends_within
 from tests.functional import clouds, replacing
 from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
@@ -291,6 +292,25 @@ def test_a_plan_with_a_twin_is_taken_back(
     path = str(tmp_path / 'plan.json')
     assert placement(f'{REPLACE} --with compute1 --plan {path}').status == 0
     lifecycle(placement, client, path, kill_at=3)
+
+
+@pytest.mark.parametrize('is_applied', [False, True])
+def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
+    client: Client, placement: Placement, tmp_path: Path, is_applied: bool
+) -> None:
+    build(client, SERVER)
+    path, gpu = str(tmp_path / 'plan.json'), uuid_of('compute0_gpu1')
+    assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    if is_applied:
+        assert placement(f'resource provider reshape apply {path} --yes').status == 0
+    resource_provider.set(client, gpu, 'compute0_gpu1', parent_provider_uuid=uuid_of('compute1'))
+    there = content(capture.capture(client))
+    for command in ('status', 'verify', 'apply --yes', 'rollback --yes'):
+        verb, *options = command.split()
+        with ends_within(60):
+            result = placement('resource', 'provider', 'reshape', verb, path, *options)
+        assert 'compute0_gpu1' in result.stdout, result
+    assert content(capture.capture(client)) == there
 
 
 def test_what_is_over_committed_needs_a_journal(

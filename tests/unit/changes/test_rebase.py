@@ -18,11 +18,13 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from tests.snapshot_pairs import content, pair, uuid_of, with_types_of
+from tests.deadline import ends_within
+from tests.snapshot_pairs import content, pair, snapshot, uuid_of, with_types_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 HOST = uuid_of('host')
 SERVER = uuid_of('server')
+GPU = Inventory(2)
 
 
 @pytest.mark.slow
@@ -52,6 +54,21 @@ def test_a_change_cut_off_anywhere_is_taken_back(seed: int) -> None:
     assert rebased.obstacles == ()
     back = simulate(there, rebased.operations)
     assert content(back) == content(with_types_of(there, before))
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(SEEDS)
+def test_a_change_beside_any_other_change_ends(seed: int) -> None:
+    random = Random(seed)
+    before, after = pair(random)
+    there = snapshot(random, random.choice((before, after)), keep=0.7)
+    # Also a part of what there is, as of trees from which others have moved a provider away.
+    listed = [state for state in there.providers.values() if random.random() < 0.8]
+    with ends_within(5):
+        rebased = rebase(before, after, Snapshot(listed, there.consumers.values()))
+    refused = [each.uuid for each in rebased.obstacles if each.kind == 'consumer']
+    assert len(refused) == len(set(refused))
 
 
 def host(inventories: dict[str, Inventory], *traits: str) -> ProviderState:
@@ -112,6 +129,26 @@ def test_a_consumer_that_holds_something_else_is_an_obstacle() -> None:
         SERVER,
         {HOST: {'VCPU': 4}},
     )
+
+
+def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once() -> None:
+    child = ProviderState(Provider(uuid_of('child'), 'child', 0, HOST, HOST), {'VGPU': GPU})
+    heir = uuid_of('heir')
+    new = ProviderState(Provider(heir, 'host', 0, None, heir), {'VCPU': Inventory(8)})
+    moved = replace(child, provider=child.provider._replace(parent_provider_uuid=heir))
+    old = host({'VCPU': Inventory(8)})
+    held = {HOST: {'VCPU': 2}, child.uuid: {'VGPU': 1}}
+    consumer = Consumer(SERVER, held, 'p', 'u')
+    wanted = replace(consumer, allocations={heir: held[HOST], child.uuid: held[child.uuid]})
+    before, after = Snapshot([old, child], [consumer]), Snapshot([new, moved], [wanted])
+    with ends_within(5):
+        rebased = rebase(before, after, Snapshot([old], [consumer]))
+    assert [(each.kind, each.name, each.found) for each in rebased.obstacles] == [
+        ('provider', 'child', False),
+        ('consumer', SERVER, 'its provider is not made'),
+        ('provider', 'host', f'consumer {SERVER}'),
+        ('provider', 'host', f'has the UUID {HOST}'),
+    ]
 
 
 def test_a_provider_that_somebody_uses_is_not_deleted() -> None:

@@ -1,0 +1,28 @@
+"""A limit for code that might not end."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Endless(BaseException):
+    """The code has not ended in time; nothing in the product handles this."""
+
+
+@contextmanager
+def ends_within(seconds: float) -> Iterator[None]:
+    """Raise :class:`Endless` in the main thread if the code takes longer."""
+
+    def stop(*_: Any) -> None:
+        raise Endless
+
+    former = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
