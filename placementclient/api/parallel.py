@@ -14,15 +14,10 @@ def parallel(
     function: Callable[[T], U],
     items: Iterable[T],
     workers: int,
-    on_end: Callable[[], object] = lambda: None,
 ) -> Iterator[U]:
-    """Return the results of a function, in order; after a failure no further call begins.
-
-    :param on_end: called when no further result is wanted, before calls under way are waited for
-    """
+    """Return the results of a function, in order; after a failure no further call begins."""
     pool = ThreadPoolExecutor(max(1, workers))
     try:
         yield from pool.map(function, items)
     finally:
-        on_end()
         pool.shutdown(cancel_futures=True)

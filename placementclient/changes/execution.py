@@ -13,6 +13,7 @@ from placementclient.api.parallel import parallel
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.operations import Operation
 from placementclient.changes.tree_queue import (
+    LOG,
     OtherService,
     Report,
     TreeQueue,
@@ -117,7 +118,8 @@ def carry_out(
     workers: int = 1,
     max_failures: int | None = None,
     other_service: bool = False,
-    report: Report | None = None,
+    report: Report = lambda result: None,
+    warn: Callable[[str], object] = LOG.warning,
 ) -> Outcome:
     """Carry a plan out, or take it back.
 
@@ -132,7 +134,8 @@ def carry_out(
     :param workers: how many trees at a time
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
-    :param report: called with the result of each tree; a supervisor can also pause and stop the run
+    :param report: called with the result of each tree
+    :param warn: called with a sentence that the operator must see while the run goes on
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     :raises errors.Forbidden: if the policy does not allow it
@@ -144,7 +147,12 @@ def carry_out(
     with run.opened(journal_path) as run.journal:
         run.records = run.journal.records
         queue = TreeQueue(
-            wanted, limit=limit, max_failures=max_failures, report=report, backward=backward
+            wanted,
+            limit=limit,
+            max_failures=max_failures,
+            report=report,
+            warn=warn,
+            backward=backward,
         )
         with queue.ending():
             _end_those_done(run, queue, workers, backward)
@@ -175,7 +183,7 @@ def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward
         return result_of(tree, state) if is_so else None
 
     finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
-    for result in queue.parallel(ended, finished, workers):
+    for result in parallel(ended, finished, workers):
         if result is not None:
             queue.end(result)
 
@@ -200,7 +208,7 @@ def _preflight(
                 with unknown_outcomes():
                     return look_at(tree)
 
-            looks = list(queue.parallel(look, trees, workers))
+            looks = list(parallel(look, trees, workers))
         if (trees or backward) and not other_service:
             _check_any(run, looks)
     if is_elsewhere and not other_service:

@@ -12,7 +12,6 @@ import errno
 import fcntl
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -231,8 +230,10 @@ def opened(
         descriptor = system.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         with system.explained(path):
-            if not _has_locked(descriptor, fcntl.LOCK_EX):
-                raise JournalLocked(path)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise JournalLocked(path) from None
             if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 # Whoever had it has taken it away in between.
                 raise JournalLocked(path)
@@ -243,28 +244,6 @@ def opened(
         with contextlib.suppress(OSError):
             _remove_empty(path, descriptor)
         os.close(descriptor)
-
-
-def is_open(path: str) -> bool:
-    """Return whether a process has the journal of a plan open to write it.
-
-    :raises errors.BadFile: if that cannot be seen
-    """
-    if not os.path.lexists(path):
-        return False
-    with system.explained(path), open(system.open_own(path, os.O_RDONLY), 'rb') as stream:
-        return not _has_locked(stream.fileno(), fcntl.LOCK_SH)
-
-
-def _has_locked(descriptor: int, kind: int) -> bool:
-    """Lock a journal, unless another process has it open to write it."""
-    for pause in (0.0, 0.01, 0.1):
-        # Another process may look just now whether the journal is open.
-        time.sleep(pause)
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-            return True
-    return False
 
 
 def read(

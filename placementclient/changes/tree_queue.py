@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
@@ -11,10 +11,12 @@ from graphlib import TopologicalSorter
 from typing import Generic, TypeVar
 
 from placementclient.changes.journal import JournalFailed
-from placementclient.changes.supervisor import Supervisor
 from placementclient.client import errors
+from placementclient.client.wording import counted
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.planned_trees import PlannedTree
+
+LOG = logging.getLogger(__name__)
 
 
 class OtherService(errors.PlacementError):
@@ -26,10 +28,9 @@ class OutcomeUnknown(errors.PlacementError):
 
 
 T = TypeVar('T', bound=PlannedTree)
-U = TypeVar('U')
 
-#: Called with the result of each tree; a supervisor also decides how many may be under way.
-Report = Callable[[TreeResult], None] | Supervisor
+#: Called with the result of each tree, by the thread that carries the plan out.
+Report = Callable[[TreeResult], object]
 
 #: After these, the next request would fare no better.
 _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
@@ -41,9 +42,11 @@ class TreeQueue(Generic[T]):
     Whatever ends the run, :meth:`outcome` has every tree.
 
     :param trees: in the order of the plan
-    :param limit: at most so many are begun; ``None``: all
+    :param limit: at most so many are begun, not counting those that turn out to be back already;
+        ``None``: all
     :param max_failures: none is begun after so many have failed or were left alone; ``None``: any
-    :param report: called with the result of each tree, by the thread that calls :meth:`run`
+    :param report: called with the result of each tree
+    :param warn: called with a sentence that the operator must see while the run goes on
     :param backward: whether those that follow go first
     """
 
@@ -53,13 +56,14 @@ class TreeQueue(Generic[T]):
         *,
         limit: int | None = None,
         max_failures: int | None = None,
-        report: Report | None = None,
+        report: Report = lambda result: None,
+        warn: Callable[[str], object] = LOG.warning,
         backward: bool = False,
     ) -> None:
         self.trees = {tree.root_provider_uuid: tree for tree in trees}
         self._startable = len(trees) if limit is None else limit
         self._failures_left = len(trees) if max_failures is None else max_failures
-        self._supervisor = report if isinstance(report, Supervisor) else Supervisor(report)
+        self._report, self._warn, self._is_backward = report, warn, backward
         self._begun: set[str] = set()
         self._results: dict[str, TreeResult] = {}
         self._stopped: errors.PlacementError | None = None
@@ -71,23 +75,16 @@ class TreeQueue(Generic[T]):
                 self._order.add(*((followed, uuid) if backward else (uuid, followed)))
 
     def startable(self) -> list[T]:
-        """The trees that have not ended and may be begun."""
+        """Return the trees that have not ended and may be begun."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
-        return pending[: self._startable]
+        return pending if self._is_backward else pending[: self._startable]
 
     def end(self, result: TreeResult) -> None:
         """Take note of how a tree ended."""
         self._results[result.root_provider_uuid] = result
         if result.state in (State.FAILED, State.LEFT_ALONE):
             self._failures_left -= 1
-        self._supervisor.ended(result)
-
-    def parallel(self, function: Callable[[T], U], trees: Iterable[T], workers: int) -> Iterator[U]:
-        """Read trees, as :func:`placementclient.api.parallel.parallel` does.
-
-        :raises Stopped: if the operator stops the run meanwhile
-        """
-        return self._supervisor.parallel(function, trees, workers)
+        self._report(result)
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
@@ -96,8 +93,7 @@ class TreeQueue(Generic[T]):
         :raises OtherService: with no result of the missing trees
         """
         try:
-            with self._supervisor.supervising(list(self.trees.values())):
-                yield
+            yield
         except OtherService:
             raise  # nothing has begun
         except KeyboardInterrupt:
@@ -109,34 +105,26 @@ class TreeQueue(Generic[T]):
         """Bring all trees to their end, or as many as it may be.
 
         :param run_tree: does it for one tree
-        :param workers: how many trees at a time, unless the supervisor says otherwise
+        :param workers: how many trees at a time
         """
         self._order.prepare()
         ready: deque[str] = deque()
         running: dict[Future[TreeResult], T] = {}
-        supervisor = self._supervisor
-        # A pool has no more threads than trees were ever under way.
-        with ThreadPoolExecutor(sys.maxsize) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
                     ready.extend(self._released())
-                    # Asked in any case, as the supervisor takes note of orders then.
-                    while (
-                        len(running) < supervisor.permitted(workers) and ready and self._may_begin()
-                    ):
+                    while len(running) < workers and ready and self._may_begin():
                         tree = self._begin(ready.popleft())
                         running[pool.submit(run_tree, tree)] = tree
-                    if running:
-                        found = wait(running, supervisor.interval, return_when=FIRST_COMPLETED)
-                        self._collect(running, found.done)
-                    elif ready and self._may_begin():
-                        supervisor.rest()
-                    else:
+                    if not running:
                         break
+                    self._collect(running, wait(running, return_when=FIRST_COMPLETED).done)
             except BaseException:
                 # Trees under way come to their end all the same, and are reported.
                 if running:
-                    supervisor.waiting(len(running))
+                    trees = counted(len(running), 'tree')
+                    self._warn(f'Waiting for {trees} under way; a second Ctrl-C does not wait')
                 self._collect(running, as_completed(list(running)))
                 raise
 
@@ -157,17 +145,12 @@ class TreeQueue(Generic[T]):
                     yield uuid
 
     def _may_begin(self) -> bool:
-        if self._startable <= 0 or self._failures_left <= 0:
-            return False
-        self._stopped = self._stopped or self._supervisor.stopped
-        return self._stopped is None
+        return self._startable > 0 and self._failures_left > 0 and self._stopped is None
 
     def _begin(self, uuid: str) -> T:
         self._startable -= 1
         self._begun.add(uuid)
-        tree = self.trees[uuid]
-        self._supervisor.begun(tree)
-        return tree
+        return self.trees[uuid]
 
     def _collect(
         self, running: dict[Future[TreeResult], T], ended: Iterable[Future[TreeResult]]
@@ -181,6 +164,8 @@ class TreeQueue(Generic[T]):
                 if isinstance(reason, (*_FATAL, errors.Unexpected)):
                     self._stopped = self._stopped or reason
                 result = result_of(tree, State.FAILED, reason)
+            if result.state is State.ALREADY_BACK:
+                self._startable += 1
             self._order.done(tree.root_provider_uuid)
             self.end(result)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import re
-import time
 import urllib.parse
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
@@ -23,8 +21,6 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
-#: A failure that comes sooner says nothing about how fast the service is; in seconds.
-_LATE = 1.0
 
 
 class Change(NamedTuple):
@@ -74,9 +70,6 @@ class Client:
         self.last_change: Change | None = None
         #: The names by which providers were asked for, by UUID: errors say them.
         self.names: dict[str, str] = {}
-        #: How long the service took for its last answers, and for failures that came late, in
-        #: seconds; whoever reads a time takes it away.
-        self.answer_times: deque[float] = deque(maxlen=1000)
         self._is_warned = False
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
@@ -293,10 +286,9 @@ class Client:
         version: Microversion | None,
     ) -> Any:
         """The response to a request."""
-        began, has_failed = time.perf_counter(), True
         try:
             with translated():
-                response = self.session.request(
+                return self.session.request(
                     path,
                     endpoint.method,
                     params=list(_pairs(query or {})),
@@ -311,18 +303,12 @@ class Client:
                     connect_retries=0,
                     timeout=self.timeout or endpoint.timeout,
                 )
-            has_failed = response.status_code == 429 or response.status_code >= 500
-            return response
         except errors.NotSent as failure:
             first = re.escape(f'{(self.url or "").rstrip("/")}{path}')
             if re.search(f' {first}(:| timed out)', str(failure.__cause__)):
                 raise
             # Another URL was redirected to this one: something was sent.
             raise errors.Unreachable(str(failure)) from failure
-        finally:
-            taken = time.perf_counter() - began
-            if taken >= _LATE or not has_failed:
-                self.answer_times.append(taken)
 
 
 @contextmanager

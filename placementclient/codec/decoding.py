@@ -47,7 +47,6 @@ class Envelope(msgspec.Struct):
 _KINDS = {
     'placementclient/change-plan': 'plan of changes',
     'placementclient/reshape-plan': 'plan',
-    'placementclient/run-control': 'control file of a run',
     'placementclient/snapshot': 'snapshot',
 }
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)

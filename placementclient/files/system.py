@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import gzip
 import os
 import secrets
@@ -83,17 +82,6 @@ def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
             os.unlink(beside)
         raise
     sync_folder(folder)
-
-
-@contextlib.contextmanager
-def locked_folder(folder: str) -> Iterator[None]:
-    """Wait for everybody else who does this, and keep them waiting."""
-    descriptor = os.open(folder or '.', os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def sync_folder(folder: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.records.controls import ControlRecord
 from placementclient.client.wording import counted
 from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
@@ -57,25 +56,6 @@ def planning_anew(
 def statuses(trees: Iterable[TreeStatus]) -> Output:
     """Return the state of each tree."""
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
-
-
-def controlled(record: ControlRecord, *, has_ended: bool = False) -> Output:
-    """Return the row of a run that got an order."""
-    state, under_way = ('ended', 0) if has_ended else (record.state.value, record.under_way)
-    names = ('command', 'process', 'state', 'workers', 'under_way')
-    return names, [(record.command, record.process, state, record.workers, under_way)]
-
-
-def steered(record: ControlRecord, is_under_way: bool) -> str:
-    """Return the sentence about the run of a plan.
-
-    :param is_under_way: whether its process is there
-    """
-    run = f'{record.command} (process {record.process})'
-    if not is_under_way:
-        return f'{run} was killed while it was {record.state}; the same command goes on'
-    trees = f'{counted(record.workers, "tree")} at a time'
-    return f'{run} is {record.state}, {trees}: --pause, --resume, --stop and --workers steer it'
 
 
 def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:

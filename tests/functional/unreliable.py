@@ -2,13 +2,11 @@
 
 The file ``stop`` in the folder says where: ``3 after`` at the third write, when it is done but not
 answered; ``3 before`` before it is done. Then there is a file ``reached``, and nothing more happens
-to that request until there is a file ``go``: one that was not done is then refused. A file
-``delay`` says how many seconds each request waits before it is carried out.
+to that request until there is a file ``go``: one that was not done is then refused.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import time
@@ -42,8 +40,6 @@ def unreliable(service: Callable[..., Any], folder: Path) -> Callable[..., Itera
             time.sleep(0.005)
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            time.sleep(float((folder / 'delay').read_text()))
         when = is_reached() if environ['REQUEST_METHOD'] != 'GET' else None
         if when == 'before':
             wait()

@@ -52,7 +52,6 @@ PURE = (
     *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
     *(
-        'changes.pace',
         'changes.simulation',
         'changes.plan',
         'changes.rebase',

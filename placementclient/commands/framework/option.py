@@ -137,18 +137,16 @@ GENERATION = Option(
 WORKERS = 4
 
 
-def workers(what: str, default: int | None = WORKERS) -> Option:
+def workers(what: str) -> Option:
     """The option that says how much is done at the same time.
 
     :param what: what is done, such as ``'trees to read'``
-    :param default: ``None``: the command has to see whether it was given
     """
     return Option(
         '--workers <number>',
         type=_number_of_workers,
-        default=default,
-        help=f'Number of {what} at the same time, or auto: two for each processor of this machine'
-        + ('' if default else f'; default: {WORKERS}'),
+        default=WORKERS,
+        help=f'Number of {what} at the same time, or auto: two for each processor of this machine',
     )
 
 

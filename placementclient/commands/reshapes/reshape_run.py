@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, selectors, watching
-from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.option import Flag
 from placementclient.commands.framework.plan_files import PLAN
 from placementclient.commands.reshapes.plan_run import (
-    JSON_LINES,
-    MAX_LATENCY,
-    OTHER_SERVICE,
+    RUN,
     PlanCommand,
     PlanRunCommand,
     journal_path,
@@ -36,6 +33,11 @@ def _made(plan: AnyPlan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
+def _number(trees: int, parsed_args: argparse.Namespace) -> int:
+    """Return how many trees a run changes at most."""
+    return trees if parsed_args.limit is None else min(trees, parsed_args.limit)
+
+
 class ApplyReshape(PlanRunCommand):
     """Apply a plan, tree by tree.
 
@@ -54,24 +56,11 @@ class ApplyReshape(PlanRunCommand):
     options = (
         PLAN,
         *selectors.TREES,
-        Option(
-            '--limit <number>',
-            help='Change at most this number of trees, not counting those that are done; default:'
-            ' all trees',
-        ),
-        option.workers('trees to change'),
-        MAX_LATENCY,
-        Option(
-            '--max-failures <number>',
-            help='Stop after so many trees have failed; trees under way are completed. Default: '
-            'go on',
-        ),
-        OTHER_SERVICE,
+        *RUN,
         Flag(
             '--compute-is-up',
             help='Go on although nova-compute may be up on hosts of the plan; Nova is not asked',
         ),
-        JSON_LINES,
         option.YES,
     )
 
@@ -84,8 +73,7 @@ class ApplyReshape(PlanRunCommand):
         trees = plan.selected(parsed_args.tree)
         if isinstance(plan, Plan):
             self._check_computes(plan.selected(parsed_args.tree), parsed_args)
-        count = len(trees)
-        count = count if parsed_args.limit is None else min(count, parsed_args.limit)
+        count = _number(len(trees), parsed_args)
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
         self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}', parsed_args)
@@ -93,14 +81,7 @@ class ApplyReshape(PlanRunCommand):
             self.log.warning(extent(trees))
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
-        outcome = self.carry_out(
-            'apply',
-            plan,
-            count,
-            parsed_args,
-            limit=parsed_args.limit,
-            max_failures=parsed_args.max_failures,
-        )
+        outcome = self.carry_out('apply', plan, count, parsed_args)
         self.advise(
             plan,
             parsed_args.plan,
@@ -135,19 +116,11 @@ class RollbackReshape(PlanRunCommand):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (
-        PLAN,
-        *selectors.TREES,
-        option.workers('trees to change'),
-        MAX_LATENCY,
-        OTHER_SERVICE,
-        JSON_LINES,
-        option.YES,
-    )
+    options = (PLAN, *selectors.TREES, *RUN, option.YES)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         plan = self.read(parsed_args)
-        count = len(plan.selected(parsed_args.tree))
+        count = _number(len(plan.selected(parsed_args.tree)), parsed_args)
         question = (
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
         )
@@ -160,66 +133,16 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
     A tree that was left alone differs, with the reason.
 
-    With --pause, --resume or --stop the command reads no tree. It gives that order to a running
-    apply or rollback of the plan. The option --pause returns when no tree is under way, and --stop
-    when the run has ended. While a run is under way, --workers sets the number of the run, with one
-    of these options or alone.
-
     Example:
 
       openstack resource provider reshape status plan.json
-      openstack resource provider reshape status plan.json --pause
-      openstack resource provider reshape status plan.json --workers 2
+      openstack resource provider reshape status plan.json --watch 5
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (
-        PLAN,
-        *selectors.TREES,
-        option.workers('trees that a run under way changes, or that this command reads,', None),
-        watching.WATCH,
-        Flag(
-            '--pause',
-            help='Let the run begin no further tree, and wait until those under way have ended',
-        ),
-        Flag('--resume', help='Let the run go on'),
-        Flag(
-            '--stop',
-            help='Let the run end when the trees under way have ended; the same command goes on',
-        ),
-    )
+    options = (PLAN, *selectors.TREES, option.workers('trees to read'), watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        given = [name for name in ('pause', 'resume', 'stop') if vars(parsed_args)[name]]
-        is_choosy = parsed_args.watch or parsed_args.tree or selectors.are_given(parsed_args)
-        if len(given) > 1 or (given and is_choosy):
-            raise errors.UsageError(
-                'give one of --pause, --resume and --stop, without --watch and --tree'
-            )
-        if given:
-            return self._order(given[0], parsed_args)
-        if parsed_args.workers and not is_choosy:
-            from placementclient.changes import control
-            from placementclient.render import runs
-
-            # Where no run is under way, the number is for this command.
-            with contextlib.suppress(control.NotRunning, errors.BadFile):
-                path = journal_path(parsed_args)
-                return runs.controlled(control.order(path, None, parsed_args.workers))
-        return self._trees(parsed_args)
-
-    def _order(self, name: str, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.changes import control
-        from placementclient.changes.records.controls import Order
-        from placementclient.render import runs
-
-        path = journal_path(parsed_args)
-        order = {'pause': Order.PAUSE, 'resume': Order.RUN, 'stop': Order.STOP}[name]
-        record = control.order(path, order, parsed_args.workers)
-        later = control.wait(path, order)
-        return runs.controlled(later or record, has_ended=later is None)
-
-    def _trees(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
         from placementclient.reshape import engines
@@ -230,9 +153,8 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             plan,
             trees=parsed_args.tree,
             journal_path=journal_path(parsed_args),
-            workers=parsed_args.workers or option.WORKERS,
+            workers=parsed_args.workers,
         )
-        self._say_steered(parsed_args)
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.advise(
@@ -241,24 +163,6 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             (tree.root_provider_name for tree in found if tree.is_left_alone),
         )
         return runs.statuses(found)
-
-    def _say_steered(self, parsed_args: argparse.Namespace) -> None:
-        """Say what becomes of the run, if there is one."""
-        from placementclient.changes import control
-        from placementclient.changes.records.controls import Order
-        from placementclient.render import runs
-
-        try:
-            record, is_under_way = control.current(journal_path(parsed_args))
-        except errors.BadFile as fault:
-            # The states of the trees are known all the same.
-            self.log.warning(str(fault))
-            return
-        if record is None:
-            return
-        self.log.warning(runs.steered(record, is_under_way))
-        if record.order is not Order.RUN:
-            self.log.warning(f'The order to {record.order} was given at {record.ordered_at}')
 
 
 class VerifyReshape(PlanCommand):

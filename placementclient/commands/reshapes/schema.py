@@ -8,7 +8,7 @@ import json
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 
-_KINDS = ('spec', 'assignments', 'snapshot', 'plan', 'events')
+_KINDS = ('spec', 'assignments', 'snapshot', 'plan')
 
 
 class SchemaReshape(DocumentCommand):
@@ -28,8 +28,7 @@ class SchemaReshape(DocumentCommand):
             'kind',
             metavar='<file>',
             choices=_KINDS,
-            help='The specification (spec), assignments, snapshot, plan, or the lines of '
-            '--json-lines (events)',
+            help='The specification (spec), assignments, snapshot or plan',
         ),
     )
 

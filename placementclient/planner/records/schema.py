@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import msgspec
 
-from placementclient.changes.records import events
 from placementclient.codec import snapshots
 from placementclient.model.inventories import Amount
 from placementclient.planner.records import plans, specs, trees
@@ -35,7 +34,6 @@ _TYPES: dict[str, tuple[str, Any]] = {
         'A Placement at one moment',
         snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'events': ('An event of apply or rollback with --json-lines', events.ANY),
     'plan': ('The plan of a reshape', plans.PlanDocument[specs.SpecRecord, trees.TreeRecord]),
 }
 #: The files that have one.

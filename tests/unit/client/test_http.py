@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import types
 from typing import Any
 
 import keystoneauth1.exceptions
@@ -12,7 +11,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
-from placementclient.client import endpoints, errors, http
+from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 from tests.unit.conftest import Service
@@ -200,34 +199,3 @@ def test_a_parameter_that_is_no_text_is_refused(
     with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
         client.send(endpoints.LIST_PROVIDERS, query=query)
     assert service.requests == []
-
-
-# How long it took
-
-
-@pytest.mark.parametrize('status', [429, 500, 502, 503])
-def test_a_failure_that_comes_at_once_is_no_fast_answer(
-    client: Client, service: Service, status: int
-) -> None:
-    service.answer(*[Reply(status, '<html>')] * 3, LIST)
-    client.send(endpoints.LIST_TRAITS)
-    assert len(client.answer_times) == 1
-    service.fail(exceptions.ConnectionError('refused'))
-    with pytest.raises(errors.Unreachable):
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
-    assert len(client.answer_times) == 1
-
-
-def test_a_failure_that_comes_late_is_a_slow_answer(
-    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = iter([0.0, 60.0, 60.0, 120.0])
-    clock = types.SimpleNamespace(perf_counter=lambda: next(seconds))
-    monkeypatch.setattr(http, 'time', clock)
-    service.answer(Reply(504))
-    with pytest.raises(errors.NoAnswer):
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
-    service.fail(exceptions.ReadTimeout('slow'))
-    with pytest.raises(errors.Unreachable):
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
-    assert list(client.answer_times) == [60.0, 60.0]

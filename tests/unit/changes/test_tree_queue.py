@@ -1,0 +1,92 @@
+"""The trees of a run: which begin, and when none begins any more."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import pytest
+
+from placementclient.changes.tree_queue import TreeQueue, result_of
+from placementclient.model.outcomes import State, TreeResult
+
+
+class Tree(NamedTuple):
+    root_provider_uuid: str
+    root_provider_name: str
+    follows: tuple[str, ...] = ()
+
+
+TREES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]
+
+
+def states(queue: TreeQueue[Tree]) -> list[State]:
+    return [tree.state for tree in queue.outcome().trees]
+
+
+def test_as_many_at_a_time_as_there_are_workers() -> None:
+    barrier = threading.Barrier(2, timeout=10)
+    under_way, most = [0], [0]
+    lock = threading.Lock()
+
+    def work(tree: Tree) -> TreeResult:
+        with lock:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        if tree is not TREES[4]:
+            barrier.wait()
+        with lock:
+            under_way[0] -= 1
+        return result_of(tree, State.APPLIED)
+
+    queue = TreeQueue(TREES)
+    queue.run(work, 2)
+    assert (states(queue), most) == ([State.APPLIED] * 5, [2])
+
+
+@pytest.mark.parametrize('backward', [False, True])
+def test_none_begins_after_the_last_failure_that_is_allowed(backward: bool) -> None:
+    queue = TreeQueue(TREES, max_failures=2, backward=backward)
+    queue.run(lambda tree: result_of(tree, State.FAILED), 1)
+    found = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
+    assert states(queue) == (found[::-1] if backward else found)
+
+
+def test_trees_that_are_back_already_do_not_count() -> None:
+    def work(tree: Tree) -> TreeResult:
+        is_back = tree in TREES[3:]
+        return result_of(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
+
+    queue = TreeQueue(TREES, limit=2, backward=True)
+    queue.run(work, 1)
+    assert states(queue) == [
+        State.NOT_STARTED,
+        *[State.ROLLED_BACK] * 2,
+        *[State.ALREADY_BACK] * 2,
+    ]
+
+
+def test_an_interrupt_is_told_while_trees_are_under_way() -> None:
+    warnings: list[str] = []
+
+    def report(result: TreeResult) -> None:
+        if not warnings:
+            raise KeyboardInterrupt
+
+    go_on = threading.Event()
+
+    def work(tree: Tree) -> TreeResult:
+        if tree is not TREES[0]:
+            assert go_on.wait(10)
+        return result_of(tree, State.APPLIED)
+
+    def warn(message: str) -> None:
+        warnings.append(message)
+        go_on.set()
+
+    queue = TreeQueue(TREES, report=report, warn=warn)
+    with queue.ending():
+        queue.run(work, 2)
+    assert warnings == ['Waiting for 1 tree under way; a second Ctrl-C does not wait']
+    assert states(queue) == [State.APPLIED] * 2 + [State.NOT_STARTED] * 3
+    assert queue.outcome().exit_status == 130
