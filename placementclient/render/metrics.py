@@ -47,19 +47,6 @@ _OF_INVENTORIES = {
 }
 
 
-class LastReading(NamedTuple):
-    """The last reading of the service, if there was one.
-
-    :param is_up: whether the last successful reading is younger than three intervals
-    :param read_at: when it was read last with success, in seconds since 1970
-    :param seconds: how long the last reading took, successful or not
-    """
-
-    is_up: bool
-    read_at: float | None
-    seconds: float
-
-
 class OtherServices(NamedTuple):
     """The answers of other services about users of the capacity.
 
@@ -125,26 +112,31 @@ def capacity(
     ]
 
 
-def reading(found: LastReading) -> list[Metric]:
-    """Return the metrics about the quality of the figures."""
+def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
+    """Return the metrics about the quality of the figures.
+
+    :param is_up: whether the last successful reading is younger than three intervals
+    :param read_at: the time of the last successful reading, in seconds since 1970
+    :param seconds: the duration of the last reading, successful or not
+    """
     return [
         _family(
             'openstack_placement_up',
             '1 while the last successful reading is younger than three intervals, else 0.',
             (),
-            [((), found.is_up)],
+            [((), is_up)],
         ),
         _family(
             'openstack_placement_capacity_last_read_timestamp_seconds',
             'When the figures were read.',
             (),
-            [] if found.read_at is None else [((), found.read_at)],
+            [] if read_at is None else [((), read_at)],
         ),
         _family(
             'openstack_placement_capacity_read_duration_seconds',
             'How long reading the figures took.',
             (),
-            [((), found.seconds)],
+            [((), seconds)],
         ),
     ]
 
@@ -171,7 +163,7 @@ def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Me
     kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily
     family = kind(name, help, labels=labels)
     for values, value in samples:
-        family.add_metric(values, value)
+        family.add_metric(values, float(value))
     return family
 
 

@@ -6,7 +6,7 @@ import argparse
 import functools
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, compute, flavors, option, reading
@@ -14,6 +14,8 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
     from placementclient.client.http import Client
     from placementclient.commands.inspection import serving
     from placementclient.model.snapshots import Snapshot
@@ -87,13 +89,13 @@ class ExportCapacity(base.Command):
         if parsed_args.output != files.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
         where = serving.address(parsed_args.serve)
-        page = _Page(self, parsed_args)
+        collector = _Collector(self, parsed_args)
         # Without prometheus_client there is nothing to serve.
-        page.page()
-        self._deadline = page.deadline
+        collector.collect()
+        self._deadline = collector.deadline
         serving.serve(
             where,
-            page,
+            collector,
             parsed_args.interval,
             lambda host, port: self.log.warning(f'Serving http://{host}:{port}/metrics'),
         )
@@ -109,7 +111,7 @@ class ExportCapacity(base.Command):
             client.session = serving.BoundedSession(client.session, self._deadline)
         return client
 
-    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Metric]:
         """The metrics as they are now."""
         from placementclient.insight.capacity import fits
         from placementclient.insight.topology import Topology
@@ -142,8 +144,8 @@ class ExportCapacity(base.Command):
         )
 
 
-class _Page:
-    """The page of metrics that is served: the last good figures, and how good they are."""
+class _Collector:
+    """The metrics that are served: the last good figures, and how good they are."""
 
     #: The figures are up to date for so many intervals; a reading that takes longer is given up.
     _INTERVALS = 3
@@ -160,14 +162,13 @@ class _Page:
         self._seconds = 0.0
         self._is_good = True
 
-    def page(self) -> bytes:
+    def collect(self) -> Sequence[Metric]:
         """Return the last good figures, and as of now whether that was long ago."""
         from placementclient.render import metrics
 
         figures = self._figures
         is_up = time.monotonic() - figures.at < self._fresh
-        reading = metrics.LastReading(is_up, figures.read_at, self._seconds)
-        return figures.text + metrics.text(metrics.reading(reading)).encode()
+        return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
 
     def read(self) -> None:
         """Read the figures; whatever is wrong with them, those of before stay.
@@ -175,13 +176,12 @@ class _Page:
         :raises errors.PlacementError: if the first reading shows that the options are impossible
         """
         from placementclient.nova.service import NoCatalog
-        from placementclient.render import metrics
 
         began = time.monotonic()
         self.deadline.begin()
         try:
-            text = metrics.text(self._command._read(self._parsed_args)).encode()
-            self._figures = _Figures(text, time.time(), time.monotonic())
+            families = self._command._read(self._parsed_args)
+            self._figures = _Figures(families, time.time(), time.monotonic())
         except Exception as failure:
             wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
             if self._figures.read_at is None and isinstance(failure, wrong_options):
@@ -215,6 +215,6 @@ class _Figures(NamedTuple):
     :param at: the same on the monotonic clock
     """
 
-    text: bytes = b''
+    families: Sequence[Metric] = ()
     read_at: float | None = None
     at: float = float('-inf')

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 import requests
-from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from requests_mock import ANY
 
@@ -24,6 +23,7 @@ from placementclient.client.http import Client
 from placementclient.commands.inspection import capacity_export, serving
 from placementclient.model.inventories import Inventory
 from placementclient.nova import service
+from placementclient.render import metrics
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.inspection.test_capacity import FLAVORS
 from tests.unit.conftest import Placement, Result, Service
@@ -253,15 +253,19 @@ class Clock:
         return self.now + 5000
 
 
-def paged(read: Callable[[object], Any], interval: int = 10) -> capacity_export._Page:
-    """The page of a command that reads so."""
+def collecting(read: Callable[[object], Any], interval: int = 10) -> capacity_export._Collector:
+    """The collector of a command that reads so."""
     command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
     arguments = SimpleNamespace(interval=interval)
-    return capacity_export._Page(command, arguments)  # type: ignore[arg-type]
+    return capacity_export._Collector(command, arguments)  # type: ignore[arg-type]
 
 
-def is_up(page: capacity_export._Page) -> bool:
-    return figures(page.page().decode())['openstack_placement_up'][()] == 1
+def scraped(collector: capacity_export._Collector) -> dict[str, dict[tuple[str, ...], float]]:
+    return figures(metrics.text(collector.collect()))
+
+
+def is_up(collector: capacity_export._Collector) -> bool:
+    return scraped(collector)['openstack_placement_up'][()] == 1
 
 
 def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
@@ -275,20 +279,20 @@ def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
         return []
 
     monkeypatch.setattr(capacity_export, 'time', clock)
-    page = paged(read)
-    assert not is_up(page)
-    page.read()
-    assert is_up(page)
+    collector = collecting(read)
+    assert not is_up(collector)
+    collector.read()
+    assert is_up(collector)
     read_at = {'openstack_placement_capacity_last_read_timestamp_seconds': {(): clock.time()}}
     clock.now += 29
-    page.read()
-    assert is_up(page)
-    assert figures(page.page().decode()).items() >= read_at.items()
+    collector.read()
+    assert is_up(collector)
+    assert scraped(collector).items() >= read_at.items()
     # Nothing is read meanwhile: it is computed when it is asked.
     clock.now += 1
-    assert not is_up(page)
-    page.read()
-    assert is_up(page)
+    assert not is_up(collector)
+    collector.read()
+    assert is_up(collector)
 
 
 def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -301,9 +305,9 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
             raise reading
         return reading
 
-    page = paged(read)
+    collector = collecting(read)
     for _ in range(5):
-        page.read()
+        collector.read()
     gone = 'The figures stay as they are: away'
     assert caplog.messages == [gone, 'The figures are read again', gone]
 
@@ -324,9 +328,9 @@ def test_a_reading_may_fail_as_it_likes(
     def read(parsed_args: object) -> Sequence[Any]:
         raise failure
 
-    page = paged(read)
-    page.read()
-    assert not is_up(page)
+    collector = collecting(read)
+    collector.read()
+    assert not is_up(collector)
     assert caplog.messages == [f'There are no figures yet: {said}']
 
 
@@ -342,10 +346,11 @@ def test_impossible_options_end_the_service_at_its_start(
     )
 
 
-def test_so_may_what_is_made_of_it(caplog: pytest.LogCaptureFixture) -> None:
-    page = paged(lambda parsed_args: [GaugeMetricFamily('x', 'X.', value=10**400)])
-    page.read()
-    assert not is_up(page)
+def test_a_figure_that_is_too_large_is_a_failed_reading(caplog: pytest.LogCaptureFixture) -> None:
+    huge = cloud([provider('host', VCPU=Inventory(10**400))])
+    collector = collecting(lambda parsed_args: metrics.capacity(huge, [], metrics.OtherServices()))
+    collector.read()
+    assert not is_up(collector)
     assert caplog.messages[0].startswith('There are no figures yet: OverflowError: ')
 
 
@@ -354,15 +359,15 @@ def test_a_reading_has_one_deadline(
 ) -> None:
     """Each request waits no longer than the reading may last, and none is sent after it."""
     clock = Clock()
-    said: list[str] = []
+    scrapes: list[dict[str, dict[tuple[str, ...], float]]] = []
 
     def fail(request: Any, context: Any) -> Any:
         clock.now += request.timeout
         raise requests.exceptions.ReadTimeout
 
-    def serve(where: object, page: capacity_export._Page, *arguments: object) -> None:
-        page.read()
-        said.append(page.page().decode())
+    def serve(where: object, collector: capacity_export._Collector, *arguments: object) -> None:
+        collector.read()
+        scrapes.append(scraped(collector))
 
     monkeypatch.setattr(capacity_export, 'time', clock)
     monkeypatch.setattr(serving, 'time', clock)
@@ -377,7 +382,7 @@ def test_a_reading_has_one_deadline(
         'There are no figures yet: The reading was not over after 90 s: '
         'a service hangs, or is too slow for the --interval'
     )
-    assert figures(said[0])['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
+    assert scrapes[0]['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
 
 
 def test_what_is_reserved_is_taken_off_before_the_ratio_counts(
