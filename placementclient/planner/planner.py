@@ -203,8 +203,9 @@ class _Maker:
         ]
         if not partial and not self.left:
             self.faults.found += [
-                self.spec.error(f'nothing uses {entry.name}', 'providers', index)
-                for index, entry in enumerate(self.spec.providers)
+                self.spec.error(f'nothing uses {entry.name}', section, index)
+                for section, entries in self.spec.sections.items()
+                for index, entry in enumerate(entries)
                 if entry.name not in self.entries
             ]
         self.faults.raise_any()

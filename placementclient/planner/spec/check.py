@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 import os_traits
 from os_resource_classes import STANDARDS
@@ -13,7 +13,6 @@ from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.values import (
     ROOT,
-    ProviderSpec,
     Spec,
     TreeSelection,
     has_placeholder,
@@ -84,11 +83,7 @@ def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
         yield from _each(_CLASS, True, moved, 'moves', at, 'moved_resources')
         yield from _each(_CLASS, False, move.renamed.items(), 'moves', at, 'as')
         yield from _each(_TRAIT, True, enumerate(move.traits), 'moves', at, 'moved_traits')
-    sections: dict[str, Sequence[ProviderSpec]] = {
-        'providers': spec.providers,
-        'additions': spec.additions,
-    }
-    for section, entries in sections.items():
+    for section, entries in spec.sections.items():
         for at, entry in enumerate(entries):
             given = zip(entry.inventories, entry.inventories, strict=True)
             yield from _each(_CLASS, False, given, section, at, 'inventories')

@@ -99,6 +99,8 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         if entry.name in names:
             raise item.error(f'{entry.name} is there twice')
         names.add(entry.name)
+        if '{source}' in (entry.parent or '') and '{source}' not in entry.name:
+            raise item.inside('parent').error('{source} has no meaning if name lacks it')
         return entry
 
     return cursor.each(provider)

@@ -127,6 +127,11 @@ class Spec:
             keys = keys[1:]
         return self.document.inside(*keys).error(reason)
 
+    @property
+    def sections(self) -> dict[str, Sequence[ProviderSpec]]:
+        """The lists of entries about providers, by their keys in the file."""
+        return {'providers': self.providers, 'additions': self.additions}
+
     @functools.cached_property
     def index(self) -> SpecIndex:
         """The entries by the providers that they are about; made once."""

@@ -51,6 +51,8 @@ class TargetProviders:
         uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
         self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
         self._made: dict[str, TargetProvider] = {}
+        #: the entry that was applied to each provider, by its key
+        self._applied: dict[str, ProviderSpec] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
         scope = spec.index.scope(self._root.name, names)
@@ -98,6 +100,8 @@ class TargetProviders:
 
         :param parents: of the providers that no move leads to
         """
+        if has_placeholder(name):
+            return False  # a move of this tree leads there, or nothing uses the entry
         there, seen = self._overlay.find(name), {name}
         while there is None and (parent := parents.get(name)) is not None and parent not in seen:
             name, there = parent, self._overlay.find(parent)
@@ -112,7 +116,8 @@ class TargetProviders:
             name = self.named(addition.name)
             parent = self.named(addition.parent or ROOT)
             there = self._overlay.find(name) or self._overlay.find(parent)
-            if there.uuid in self._members if there else parent in self.entries:
+            is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
+            if there.uuid in self._members if there else is_of_each or parent in self.entries:
                 key = self._key(name)
                 if self._is_first(key, addition, 'additions', index, 'resource_provider'):
                     self.entries[key] = addition
@@ -180,8 +185,13 @@ class TargetProviders:
         :returns: ``None`` if that is impossible
         """
         there = self._overlay.find(name)
-        entry = self._entry(name, there, source)
         key = there.uuid if there else name
+        entries = self._entries_of(name, there, source)
+        for template, other in entries.items():
+            first = self._applied.setdefault(key, other)
+            if other is not first:
+                self._refuse_twice(key, first, 'providers', self.indexes[template], 'name')
+        entry = next(iter(entries.values()), None)
         provider = self._made.get(key)
         if provider is None:
             provider = self._existing(there, entry) if there else self._new(name, entry, source)
@@ -214,20 +224,15 @@ class TargetProviders:
             provider.uuid: provider for provider in sorted(providers.values(), key=depth)
         }
 
-    def _entry(
+    def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None
-    ) -> ProviderSpec | None:
-        """Return the entry of the specification about a provider, by its UUID or its name."""
-        key = there.uuid if there else name
-        found = [self.entries[key]] if key in self.entries else []
+    ) -> dict[str, ProviderSpec]:
+        """Return the entries of the specification about a provider, by their keys."""
+        names = (there.uuid, there.name) if there else (name,)
+        keys = [names[0]] if names[0] in self.entries else []
         if source is not None:
-            for template in self._by_source:
-                if self.named(template, source) in ((there.uuid, there.name) if there else (name,)):
-                    found.append(self.entries[template])
-                    if len(found) > 1:
-                        index = self.indexes[template]
-                        self._refuse_twice(key, found[0], 'providers', index, 'name')
-        return found[0] if found else None
+            keys += [key for key in self._by_source if self.named(key, source) in names]
+        return {key: self.entries[key] for key in keys}
 
     def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
         if state.uuid in self._members:
@@ -236,7 +241,11 @@ class TargetProviders:
         elif SHARING_TRAIT not in state.traits:
             root = self._overlay.root_of(state)
             owner = self._overlay.state(root)
-            self._refuse_foreign(state.name, owner.name if owner else root)
+            self._causes.append(
+                infeasibility.FOREIGN_TARGET(
+                    self._root.name, state.name, owner.name if owner else root
+                )
+            )
             return None
         return TargetProvider(
             state.uuid,
@@ -248,9 +257,6 @@ class TargetProviders:
             set(state.traits),
             set(state.aggregates),
         )
-
-    def _refuse_foreign(self, name: str, root: str) -> None:
-        self._causes.append(infeasibility.FOREIGN_TARGET(self._root.name, name, root))
 
     def _check_parent(self, state: ProviderState, template: str) -> None:
         wanted = self.named(template)
@@ -269,7 +275,7 @@ class TargetProviders:
             self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
             return None
         if (owner := self._overlay.created_in(name)) is not None:
-            self._refuse_foreign(name, owner)
+            self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
             return None
         template = ROOT if entry or source is None else '{source}'
         if entry is not None and entry.parent is not None:
@@ -289,7 +295,7 @@ class TargetProviders:
             return there.uuid if there.uuid in self._members else None
         if name in self._made:
             return self._made[name].uuid
-        if name in self._pending or self._entry(name, None, source) is None:
+        if name in self._pending or not self._entries_of(name, None, source):
             return None
         parent = self.provide(name, source)
         return parent.uuid if parent else None

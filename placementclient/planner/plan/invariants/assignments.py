@@ -14,11 +14,13 @@ class _KnownHolding(NamedTuple):
 
     :param amount: ``None``: all of it
     :param provider: its name or UUID
+    :param source: the name of the provider that it is on; ``None``: any
     """
 
     resource_class: str
     amount: int | None
     provider: str
+    source: str | None = None
 
 
 def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
@@ -51,7 +53,7 @@ def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_KnownHolding]:
     for move in subject.moves.values():
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             for source in subject.sources(move):
-                yield _KnownHolding(name, amount, subject.named(move.target, source))
+                yield _KnownHolding(name, amount, subject.named(move.target, source), source.name)
 
 
 def _of_consumer(
@@ -59,7 +61,12 @@ def _of_consumer(
 ) -> Iterator[str]:
     for each in known:
         provider = subject.find(each.provider)
-        of_class = [row for row in rows if row.resource_class == each.resource_class]
+        of_class = [
+            row
+            for row in rows
+            if row.resource_class == each.resource_class
+            and each.source in (None, row.from_provider)
+        ]
         if provider is None or not of_class:
             continue  # it is about another tree
         there = sum(row.amount for row in of_class if row.to_provider == provider.name)

@@ -48,12 +48,16 @@ class Subject:
         #: the moves that may be about this tree, by their indexes
         self.moves: dict[int, Move] = {index: spec.moves[index] for index in scope.moves}
         self._entries: dict[str, list[ProviderSpec]] = {}
-        entries = [spec.providers[index] for index in scope.providers]
-        entries += [spec.additions[index] for index in scope.additions]
-        for entry in entries:
-            found = {change.uuid: change for change in self._meant(entry.name)}
-            for uuid in found:
+        for index in scope.providers:
+            entry = spec.providers[index]
+            for uuid in {change.uuid for change in self._meant(entry.name)}:
                 self._entries.setdefault(uuid, []).append(entry)
+        for index in scope.additions:
+            addition = spec.additions[index]
+            change = self.find(self.named(addition.name))
+            # A sharing provider gets its additions in its own tree.
+            if change and change.root_provider_uuid == tree.root_provider_uuid:
+                self._entries.setdefault(change.uuid, []).append(addition)
 
     def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
         """Return the entries of the specification about a provider."""
@@ -84,17 +88,30 @@ class Subject:
         exact = self.find(name)
         if exact is not None:
             is_own = exact.root_provider_uuid == self.tree.root_provider_uuid
-            return [exact] if is_own else []
+            return [exact] if is_own and not exact.is_created else []
         if not is_pattern(name):
             return []
-        return [change for change in self.own if fnmatch.fnmatchcase(change.name, name)]
+        return [
+            change
+            for change in self.own
+            if fnmatch.fnmatchcase(change.name, name)
+            and not move.resources.keys().isdisjoint(change.content_before.inventories)
+        ]
 
     def _meant(self, template: str) -> Iterator[ProviderChange]:
-        """The providers that a template may mean in this tree."""
-        sources = self.own if _SOURCE in template else (None,)
-        for source in sources:
-            if (change := self.find(self.named(template, source))) is not None:
+        """The providers that a template means in this tree: with the name of a source, the targets
+        of its moves.
+        """
+        if _SOURCE not in template:
+            change = self.find(self.named(template))
+            if change is not None:
                 yield change
+            return
+        for move in self.moves.values():
+            for source in self.sources(move) if move.moves_anything else ():
+                change = self.find(self.named(template, source))
+                if change is not None and change is self.find(self.named(move.target, source)):
+                    yield change
 
 
 def amounts_of(allocations: Allocations) -> Amounts:

@@ -59,6 +59,9 @@ BAD_SPECS = {
     f'moves: [{MOVE}]\nproviders: [{{name: "{{host}}"}}]': (
         'spec:2: providers[0].name: unknown placeholder {host}, known are {root}, {source}'
     ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  parent: "{{source}}"': (
+        'spec:4: providers[0].parent: {source} has no meaning if name lacks it'
+    ),
     f'moves: [{MOVE}]\ntrees: {{uuid: [x]}}': "spec:2: trees.uuid[0]: 'x' has to be a UUID",
     f'moves: [{MOVE}]\ntrees: {{class: [vgpu]}}': (
         "spec:2: trees.class[0]: 'vgpu' has to be A-Z, 0-9 and _ only"
