@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
@@ -175,22 +177,55 @@ def _open_row(
 ) -> tuple[OpenRow, bool]:
     """Return the row of a holding that has a choice, and whether that is known."""
     parts = {_part(item.ways[option], position) for option in decision.possible}
-    places = {
-        each.place.where: each.place
+    places = dict.fromkeys(
+        placed.place
         for option in decision.possible
-        for each in item.ways[option]
-        if each.holding == position
-    }
-    choices = tuple(dict.fromkeys(place.provider for place in places.values()))
-    is_named = len(choices) < len(places)
-    holding = item.holdings[position]
-    row = OpenRow(
-        target_state.root.name,
-        item.consumer.uuid,
-        holding.resource_class,
-        holding.amount,
-        holding.source.name,
-        choices,
-        tuple(dict.fromkeys(name for _, name in places)) if is_named else (),
+        for placed in item.ways[option]
+        if placed.holding == position
+    )
+    held = item.holdings[position]
+    row = open_row_of(
+        target_state,
+        Holding(item.consumer.uuid, held.source.name, held.resource_class),
+        held.amount,
+        [place.provider for place in places],
+        [place.resource_class for place in places],
     )
     return row, decision.proved or len(parts) > len(decision.placement)
+
+
+class Holding(NamedTuple):
+    """Names what a consumer holds of a class on a provider, as rows do."""
+
+    consumer_uuid: str
+    provider: str
+    resource_class: str
+
+
+def holding_of(row: PlannedRow | OpenRow) -> Holding:
+    """Return the holding that a row is about."""
+    return Holding(row.consumer_uuid, row.from_provider or '', row.resource_class)
+
+
+def open_row_of(
+    target_state: TargetState,
+    holding: Holding,
+    amount: int,
+    providers: Iterable[str],
+    classes: Iterable[str],
+) -> OpenRow:
+    """Return the row of a holding that may go to some providers, as some classes."""
+    choices = tuple(dict.fromkeys(providers))
+    uuids = {provider.name: provider.uuid for provider in target_state.providers.values()}
+    where = Where(uuids[holding.provider], holding.resource_class)
+    names = Counter(place.provider for place in target_state.places[where])
+    is_ambiguous = any(names[provider] > 1 for provider in choices)
+    return OpenRow(
+        target_state.root.name,
+        holding.consumer_uuid,
+        holding.resource_class,
+        amount,
+        holding.provider,
+        choices,
+        tuple(dict.fromkeys(classes)) if is_ambiguous else (),
+    )

@@ -231,6 +231,11 @@ FOREIGN_TARGET = CauseKind(
     '{provider} is in the tree of {root} and does not share its inventory (no trait '
     'MISC_SHARES_VIA_AGGREGATE)',
 )
+MADE_TWICE = CauseKind(
+    'made-twice',
+    'provider root',
+    '{provider} is made in the tree of {root} already: put {{root}} into its name',
+)
 WRONG_PARENT = CauseKind(
     'wrong-parent',
     'provider parent wanted',

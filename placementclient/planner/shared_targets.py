@@ -10,17 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, permutations
 from typing import NamedTuple
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.assign import assignment_of, prepared
+from placementclient.planner.assign import (
+    Holding,
+    assignment_of,
+    holding_of,
+    open_row_of,
+    prepared,
+)
 from placementclient.planner.infeasibility import (
     SHARED_SHORTAGE,
     UNDECIDABLE,
     UNDETERMINED,
+    OpenRow,
     Refused,
 )
+from placementclient.planner.plan.plan import Label
 from placementclient.planner.shared_consumers import is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
@@ -30,6 +39,8 @@ from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownA
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
 
+#: Of more trees, not every order is tried.
+MAX_PERMUTED = 4
 #: More demands of all items together are not put into one problem.
 MAX_DEMANDS = 1_000_000
 
@@ -39,6 +50,11 @@ class TreeAssignment(NamedTuple):
 
     target_state: TargetState
     assignment: Assignment
+
+    @property
+    def root(self) -> ProviderState:
+        """Return the root of the tree."""
+        return self.target_state.root
 
     def known(self) -> dict[HoldingKey, list[KnownAmount]]:
         """The same, as what is known when the tree is planned by itself."""
@@ -56,6 +72,61 @@ class TreeAssignment(NamedTuple):
         return known
 
 
+def in_any_order(
+    decided: Sequence[TreeAssignment], others: Sequence[Sequence[TreeAssignment]]
+) -> list[TreeAssignment]:
+    """What one order of trees decides; what other orders decide otherwise becomes a choice."""
+    by_root: dict[str, list[Assignment]] = {}
+    for each in chain(decided, *others):
+        by_root.setdefault(each.root.uuid, []).append(each.assignment)
+    return [
+        TreeAssignment(each.target_state, _labelled(each, by_root[each.root.uuid]))
+        for each in decided
+    ]
+
+
+def _labelled(own: TreeAssignment, orders: Sequence[Assignment]) -> Assignment:
+    """The assignment of a tree, labelled by what all orders of the trees allow."""
+    ways: dict[Holding, dict[frozenset[tuple[str, str, int]], None]] = {}
+    undecided: dict[Holding, list[OpenRow]] = {}
+    unproved: dict[Holding, OpenRow] = {}
+    for assignment in orders:
+        placed: dict[Holding, set[tuple[str, str, int]]] = {}
+        for row in assignment.rows:
+            target = row.to_provider or '', row.to_resource_class, row.amount
+            placed.setdefault(holding_of(row), set()).add(target)
+        for holding, way in placed.items():
+            ways.setdefault(holding, {})[frozenset(way)] = None
+        for open_row in assignment.undecided:
+            undecided.setdefault(holding_of(open_row), []).append(open_row)
+        unproved |= {holding_of(open_row): open_row for open_row in assignment.unproved}
+    choosing = [holding for holding in ways if holding in undecided or len(ways[holding]) > 1]
+    labelled = Assignment([], [], [])
+    for holding in choosing:
+        rows = undecided.get(holding, [])
+        targets = [target for way in ways[holding] for target in sorted(way)]
+        choices = [choice for row in rows for choice in row.choices]
+        classes = [name for row in rows for name in row.classes]
+        labelled.undecided.append(
+            open_row_of(
+                own.target_state,
+                holding,
+                sum(amount for _, _, amount in next(iter(ways[holding]))),
+                [*choices, *(provider for provider, _, _ in targets)],
+                [*classes, *(name for _, name, _ in targets)],
+            )
+        )
+    labelled.unproved += [row for key, row in unproved.items() if key not in choosing]
+    open_holdings = {*choosing, *unproved}
+    labelled.rows += [
+        replace(row, label=Label.INFERRED)
+        if row.label is Label.FORCED and holding_of(row) in open_holdings
+        else row
+        for row in own.assignment.rows
+    ]
+    return labelled
+
+
 def shared_by(target_state: TargetState) -> frozenset[str]:
     """The targets of a tree that belong to other trees, by UUID."""
     return frozenset(
@@ -70,20 +141,31 @@ def has_choice(target_state: TargetState) -> bool:
     return any(len(places) > 1 for places in target_state.places.values())
 
 
-def orders(
+def outcomes(
     overlay: SnapshotOverlay, spec: Spec, roots: Sequence[ProviderState]
-) -> list[tuple[ProviderState, ...]]:
-    """The orders of trees to plan together: one, unless the first of them decides about others.
+) -> list[list[tuple[ProviderState, ...]]]:
+    """The orders of trees to plan together, by the units that the targets get.
 
     A target that has none of a class gets its units from whichever tree brings the class first.
+    Where the order does not matter, or of more than :data:`MAX_PERMUTED` trees, some are enough.
+
+    :raises Refused: if two trees make the same provider
     """
-    is_any = all(
-        _fields(build_target_state(overlay, spec, root)) == _fields(target_state)
-        for root, target_state in zip(roots, _target_states(overlay, spec, roots), strict=True)
-    )
-    if is_any:
-        return [tuple(roots)]
-    return [(root, *(other for other in roots if other is not root)) for root in roots]
+    target_states = _target_states(overlay, spec, roots)
+    if all(
+        _fields(build_target_state(overlay, spec, target_state.root)) == _fields(target_state)
+        for target_state in target_states
+    ):
+        return [[tuple(roots)]]
+    if len(roots) > MAX_PERMUTED:
+        return [[(root, *(other for other in roots if other is not root))] for root in roots]
+    by_outcome: dict[object, list[tuple[ProviderState, ...]]] = {}
+    for order in permutations(roots):
+        fields: dict[Where, Inventory] = {}
+        for target_state in _target_states(overlay, spec, order):
+            fields |= _fields(target_state)
+        by_outcome.setdefault(frozenset(fields.items()), []).append(order)
+    return list(by_outcome.values())
 
 
 def _fields(target_state: TargetState) -> dict[Where, Inventory]:

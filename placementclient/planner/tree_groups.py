@@ -20,7 +20,7 @@ from placementclient.planner.infeasibility import (
 )
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
-from placementclient.planner.shared_targets import TreeAssignment
+from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
@@ -31,8 +31,6 @@ from placementclient.planner.tree_plan import compose
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
-#: Of more trees that fit only one by one, not every order is tried.
-MAX_PERMUTED = 4
 
 _ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
 _CHAINED = (
@@ -169,46 +167,57 @@ class TreeGroups:
     def _together(self, roots: Sequence[ProviderState]) -> list[TreeOutcome]:
         """Plan trees together, as many as go, in an order in which each can be carried out."""
         before = self._planner.overlay.fork()
-        orders = shared_targets.orders(self._planner.overlay, self._planner.spec, roots)
-        doubt = _ORDER_MATTERS if len(orders) > 1 else ''
-        refusals = []
-        for order in orders:
-            decided = self._decided(order, doubt)
+        try:
+            outcomes = shared_targets.outcomes(before, self._planner.spec, roots)
+        except Refused:
+            return self._as_many_as_go(roots)
+        matters, is_few = len(outcomes) > 1, len(roots) <= MAX_PERMUTED
+        doubt = _ORDER_MATTERS if matters and not is_few else ''
+        refusals, fitting = list[Refused](), list[list[TreeAssignment]]()
+        for orders in outcomes:
+            decided = self._decided(orders[0], doubt)
             if isinstance(decided, Refused):
                 refusals.append(decided)
                 continue
-            outcomes = self._in_some_order(order, decided, doubt)
-            if outcomes is not None:
-                return outcomes
-            self._planner.overlay = before.fork()
-        if len(refusals) < len(orders):
+            for order in orders:
+                ordered = [decided[orders[0].index(root)] for root in order]
+                planned = self._in_some_order(ordered, doubt)
+                if planned is not None and (doubt or not matters):
+                    return planned
+                self._planner.overlay = before.fork()
+                if planned and tuple(outcome.root for outcome in planned) in orders:
+                    fitting.append(ordered)
+                    break
+        if fitting:
+            labelled = shared_targets.in_any_order(fitting[0], fitting[1:])
+            planned = self._in_some_order(labelled)
+            assert planned is not None  # as it was before it was labelled
+            return planned
+        if len(refusals) < len(outcomes):
             return self._one_by_one(roots, before)
         if len(roots) > MOST_TOGETHER:
             return self._doubted(roots, _open_cause(refusals[0]))
-        return self._as_many_as_go(roots, before, doubt)
+        return self._as_many_as_go(roots)
 
-    def _as_many_as_go(
-        self, roots: Sequence[ProviderState], before: SnapshotOverlay, doubt: str
-    ) -> list[TreeOutcome]:
+    def _as_many_as_go(self, roots: Sequence[ProviderState]) -> list[TreeOutcome]:
         """Plan those trees together that fit together."""
-        chosen, decided = list[ProviderState](), list[TreeAssignment]()
+        chosen = list[ProviderState]()
         refused = dict[str, Refused]()
         for root in [*roots, *roots]:  # what comes later may bring the room for one before it
             if root not in chosen:
-                found = self._decided([*chosen, root], doubt)
-                if isinstance(found, Refused):
-                    refused.setdefault(root.uuid, found)
+                decided = self._decided([*chosen, root])
+                if isinstance(decided, Refused):
+                    refused.setdefault(root.uuid, decided)
                 else:
                     refused.pop(root.uuid, None)
-                    chosen, decided = [*chosen, root], found
-        outcomes = self._in_some_order(chosen, decided, doubt)
-        if outcomes is None:
-            return self._one_by_one(roots, before)
-        left = [root for root in roots if root.uuid in refused]
-        return outcomes + [TreeOutcome(root, refusal=refused[root.uuid]) for root in left]
+                    chosen.append(root)
+        outcomes = self._together(chosen) if chosen else []
+        return outcomes + [
+            TreeOutcome(root, refusal=refused[root.uuid]) for root in roots if root.uuid in refused
+        ]
 
     def _decided(
-        self, roots: Sequence[ProviderState], doubt: str
+        self, roots: Sequence[ProviderState], doubt: str = ''
     ) -> list[TreeAssignment] | Refused:
         try:
             return shared_targets.decide_together(
@@ -220,7 +229,14 @@ class TreeGroups:
                 order_matters=bool(doubt),
             )
         except Refused as refusal:
-            return refusal
+            return refusal if len(roots) > 1 else self._alone(roots[0]) or refusal
+
+    def _alone(self, root: ProviderState) -> Refused | None:
+        """Return the reason against a tree without the others."""
+        before = self._planner.overlay.fork()
+        refusal = self._planner.plan(root).refusal
+        self._planner.overlay = before
+        return refusal
 
     def _one_by_one(
         self, roots: Sequence[ProviderState], before: SnapshotOverlay
@@ -255,20 +271,20 @@ class TreeGroups:
         )
 
     def _in_some_order(
-        self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
+        self, decided: Sequence[TreeAssignment], doubt: str = ''
     ) -> list[TreeOutcome] | None:
         """Plan trees of which it is known where everything goes; ``None``: no order was found.
 
         :param doubt: why it may not be proved that there is nowhere else to go
         """
         outcomes = list[TreeOutcome]()
-        waiting = list(zip(roots, decided, strict=True))
+        waiting = [*decided]
         while waiting:
             late = []
-            for root, own in waiting:
-                outcome = self._planner.plan(root, known=own.known())
+            for own in waiting:
+                outcome = self._planner.plan(own.root, known=own.known())
                 if outcome.refusal:
-                    late.append((root, own))
+                    late.append(own)
                 else:
                     outcomes.append(replace(outcome, assignment=own.assignment, doubt=doubt))
             if len(late) == len(waiting):

@@ -32,6 +32,7 @@ ONE_WAY = (
     'overcommitted-with-room',
     'addition-to-one-that-moves',
     'two-trees-one-consumer',
+    'units-bar-a-choice',
     'units-bar-one-that-gets',
 )
 
