@@ -44,7 +44,8 @@ def lines(explanation: Explanation) -> Iterator[str]:
     if explanation.is_met:
         return
     yield ''
-    yield 'Cannot be met together'
+    several = ' (one of several sets)' if explanation.has_more_conflicts else ''
+    yield f'Cannot be met together{several}'
     for conflict in explanation.conflicts:
         texts = [_text(each, explanation) for each in _ordered(conflict, explanation)]
         yield f'  {" + ".join(texts)}'
@@ -59,7 +60,7 @@ def lines(explanation: Explanation) -> Iterator[str]:
         yield from _nearest(explanation)
     if explanation.is_cut:
         yield ''
-        yield 'There are too many combinations to try them all: there may be more, and smaller ones'
+        yield 'There are too many combinations to try them all: there may be more'
 
 
 def _nearest(explanation: Explanation) -> Iterator[str]:
@@ -100,7 +101,7 @@ def data(explanation: Explanation) -> dict[str, Any]:
         ],
         'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
         'nearest': [_host(host) for host in explanation.nearest],
-        'is_exhaustive': not explanation.is_cut,
+        'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
     }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from placementclient import files
 from placementclient.api import trait
 from placementclient.client import http, microversion
 from placementclient.direct import Direct
+from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.requirements import requirements
+from placementclient.insight.candidates.requirements import Requirement, requirements, restricted
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -315,6 +317,90 @@ def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> Non
         assert (offer.trees > 0) == matcher.possible(frozenset(matcher.requirements)), request
         met += offer.trees > 0
     assert met > 10
+
+
+class Judge:
+    """The service, asked for any part of a request."""
+
+    def __init__(self, client: http.Client, request: CandidateRequest) -> None:
+        self._client, self._request = client, request
+        self.all = requirements(request)
+        self._trees = dict[frozenset[Requirement], int]()
+
+    def trees(self, parts: Iterable[Requirement]) -> int | None:
+        """Return the number of trees with candidates; ``None`` if this is no request."""
+        kept = frozenset(parts)
+        asked = restricted(self._request, sorted(kept, key=str))
+        if asked is not None and kept not in self._trees:
+            offer = inquiry.Inquiry(self._client).offer(asked)
+            assert offer is not None
+            self._trees[kept] = offer.trees
+        return self._trees.get(kept)
+
+    def is_conflict(self, parts: frozenset[Requirement]) -> bool:
+        """Return True if no part of the request that has these can be met."""
+        rest = [each for each in self.all if each not in parts]
+        return not any(
+            self.trees(parts.union(more))
+            for size in range(len(rest) + 1)
+            for more in combinations(rest, size)
+        )
+
+
+UNCOVERED = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}, ('CUSTOM_NET',)))
+
+
+def _unmet() -> Iterator[CandidateRequest]:
+    yield UNCOVERED
+    # Sets of five, beside a smaller one.
+    gpus = {f'_{n}': Filter({'VGPU': 2}, ('CUSTOM_T4',)) for n in range(3)}
+    yield CandidateRequest(Filter({'VCPU': 99}), gpus, 'isolate')
+    for seed in range(80):
+        request = _request(random.Random(seed))
+        # Placement names one host alone where a common group is on shared storage and nothing else.
+        is_anchored = not (request.groups and 'DISK_GB' in request.common.resources)
+        if is_anchored and len(requirements(request)) <= 6:
+            yield request
+
+
+def test_every_set_of_an_explanation_is_true_of_the_service(client: http.Client) -> None:
+    index, unmet = SnapshotIndex(capture.capture(client)), 0
+    for request in _unmet():
+        found, judge = explain(request, index), Judge(client, request)
+        if found.is_met:
+            continue
+        unmet += 1
+        for relaxation in found.relaxations:
+            lowered = dict(relaxation.lowered)
+            kept = [each for each in judge.all if each not in {*relaxation.dropped, *lowered}]
+            kept += [replace(each, amount=amount) for each, amount in lowered.items()]
+            assert judge.trees(kept), (request, relaxation)
+        if len(judge.all) > 6:
+            continue
+        assert not found.has_more_conflicts
+        for conflict in found.conflicts:
+            assert judge.is_conflict(conflict), (request, conflict)
+            # A part that is no request is judged by providers alone.
+            assert not any(
+                judge.trees(conflict - {each}) is not None and judge.is_conflict(conflict - {each})
+                for each in conflict
+            ), (request, conflict)
+        for size in range(1, len(judge.all)):
+            for parts in map(frozenset, combinations(judge.all, size)):
+                if judge.trees(parts) is not None and judge.is_conflict(parts):
+                    assert any(each <= parts for each in found.conflicts), (request, parts)
+    assert unmet > 20
+
+
+def test_one_of_several_sets_is_said_to_be_one(placement: Placement, where: str) -> None:
+    groups = ' '.join(f'--group {n} --resource VGPU=2' for n in range(6))
+    command = f'allocation candidate explain {groups} --group-policy none {where}'
+
+    shown, data = placement(command), json.loads(placement(f'{command} -f json').stdout)
+
+    assert 'Cannot be met together (one of several sets)\n' in shown.stdout
+    assert data['is_exhaustive'] is False
+    assert len(data['conflicts']) == 8
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ class ExplainCandidate(DocumentCommand):
     The filters are those of allocation candidate list. The command prints:
 
       * how many trees satisfy each requirement alone,
-      * the smallest sets of requirements that cannot be met together,
+      * minimal sets of requirements that cannot be met together,
       * the changes of the request that would be enough, asked of the service unless marked as
         calculated,
       * the shortage of the nearest trees.

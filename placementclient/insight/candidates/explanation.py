@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import partial
+from itertools import groupby, islice
 
-from placementclient.insight.candidates.conflicts import (
-    Steps,
-    conflicts,
-    correction_sets,
-    minimized,
-)
+from placementclient.insight.candidates.conflicts import Search, minimized
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.insight.candidates.requirements import (
@@ -32,7 +28,8 @@ from placementclient.model.snapshots import ProviderState
 
 #: How many of the trees that lack the least are looked at closely, to find the nearest of them.
 CLOSE = 50
-
+#: The most conflicts, and the most relaxations, that an explanation has.
+MAX_SETS = 8
 
 #: Asks the service; None where it will not be asked any more.
 Ask = Callable[[CandidateRequest], Offer | None]
@@ -79,11 +76,12 @@ class Explanation:
     :param offer: what there is for the request as it stands; no trees, where it cannot be met
     :param trees: how many trees there are
     :param alone: how many of them satisfy each requirement, were it the only one
-    :param conflicts: the smallest sets of requirements that cannot be met together
+    :param conflicts: minimal sets of requirements that cannot be met together, the smallest first
     :param relaxations: what would be enough
     :param nearest: the trees that lack least
-    :param is_cut: whether there were too many combinations to try them all
     :param names: of the providers that are named in requirements, by UUID
+    :param has_more_conflicts: True if the conflicts may be some of several
+    :param is_cut: whether there were too many combinations to try them all
     """
 
     offer: Offer
@@ -92,8 +90,9 @@ class Explanation:
     conflicts: Sequence[frozenset[Requirement]] = ()
     relaxations: Sequence[Relaxation] = ()
     nearest: Sequence[Host] = ()
-    is_cut: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+    has_more_conflicts: bool = False
+    is_cut: bool = False
 
     @property
     def is_met(self) -> bool:
@@ -132,23 +131,22 @@ class _RequestDiagnosis:
         self._request, self._matcher, self._ask = request, matcher, ask
         self._wanted = matcher.requirements
         self._all = frozenset(matcher.requirements)
-        self._conflict_steps, self._relaxing_steps = Steps(), Steps()
-        #: Whether of some tree not every combination was tried.
-        self._is_cut = False
         #: The roots of the trees for which some relaxation is enough.
         self._relieved: set[str] = set()
 
     def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
         """All that is found."""
-        possible = self._matcher.possible
-        if possible(self._all):
-            # The service has a rule that is not known here: let it say itself what is too much.
-            found = [minimized(self._wanted, self._granted)]
-        else:
-            found = conflicts(self._wanted, possible, self._conflict_steps)
+        is_known = not self._matcher.is_met(self._all)
+        # The service may have a rule that is not known here: let it say itself what is too much.
+        found = [] if is_known else [minimized(self._wanted, self._granted)]
+        search = Search(self._wanted, self._matcher.possible, found)
+        corrections = list(search.corrections())
+        sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
         read_trees = self._matcher.index.read_trees
         seen = dict(read_trees(list(self._nearest(hosts))))
-        relaxations = list(self._relaxations(found, seen))
+        # Nobody has to give up two things who can do with one.
+        by_size = (list(islice(self._relaxations(sets, seen), MAX_SETS)) for sets in sizes)
+        relaxations = next(filter(None, by_size), [])
         # Of those that lack as much, the ones of which it is said what would be enough.
         missing = self._nearest(hosts)
         seen.update(read_trees([root for root in missing if root not in seen]))
@@ -156,10 +154,11 @@ class _RequestDiagnosis:
             Offer(0),
             len(self._matcher.trees),
             alone,
-            found,
+            search.conflicts[:MAX_SETS],
             relaxations,
             self._hosts(missing, seen),
-            self._conflict_steps.is_cut or self._relaxing_steps.is_cut or self._is_cut,
+            has_more_conflicts=(search.is_cut or not is_known or len(search.conflicts) > MAX_SETS),
+            is_cut=search.is_cut,
         )
 
     def _hosts(
@@ -179,7 +178,7 @@ class _RequestDiagnosis:
         """Return whether the service has candidates for these, where it can be asked that."""
         relaxed = restricted(self._request, [each for each in self._wanted if each in kept])
         offer = self._ask(relaxed) if self._ask and relaxed else None
-        return self._matcher.possible(kept) if offer is None else offer.trees > 0
+        return self._matcher.is_met(kept) if offer is None else offer.trees > 0
 
     def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
         """Return how far a tree is, as something to sort by: first the ones that lack least.
@@ -224,23 +223,9 @@ class _RequestDiagnosis:
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
-        rest, steps = [each for each in self._wanted if each not in short], Steps()
-        for size in range(len(rest) + 1):
-            for spared in combinations(reversed(rest), size):
-                if not steps.take():
-                    self._is_cut = True
-                    return short | self._greedily_lacking(root, rest)
-                if self._matcher.satisfies(root, frozenset(rest) - frozenset(spared)):
-                    return short | frozenset(spared)
-        return self._all
-
-    def _greedily_lacking(self, root: str, rest: Sequence[Requirement]) -> frozenset[Requirement]:
-        """Return the requirements that a tree lacks, if it satisfies the first ones that it can."""
-        kept: list[Requirement] = []
-        for each in rest:
-            if self._matcher.satisfies(root, frozenset([*kept, each])):
-                kept.append(each)
-        return frozenset(rest) - frozenset(kept)
+        rest = [each for each in reversed(self._wanted) if each not in short]
+        search = Search(rest, partial(self._matcher.allows, root))
+        return short | next(search.corrections(), frozenset(rest))
 
     def _host(
         self, root: str, lacking: frozenset[Requirement], seen: Sequence[ProviderState]
@@ -251,7 +236,7 @@ class _RequestDiagnosis:
             if root in matcher.alone[each]:
                 # Those with which it cannot be had on this tree.
                 rest = [other for other in self._wanted if other not in lacking or other == each]
-                joint[each] = minimized(rest, lambda kept: matcher.satisfies(root, kept))
+                joint[each] = minimized(rest, partial(matcher.allows, root))
         found = tuple(
             shortage
             for each in self._wanted
@@ -262,13 +247,11 @@ class _RequestDiagnosis:
 
     def _relaxations(
         self,
-        found: Sequence[frozenset[Requirement]],
+        corrections: Sequence[frozenset[Requirement]],
         seen: Mapping[str, Sequence[ProviderState]],
     ) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
-        for given_up in correction_sets(
-            self._wanted, found, self._matcher.possible, self._relaxing_steps
-        ):
+        for given_up in corrections:
             kept, lowered = self._all - given_up, dict[Requirement, int]()
             for each in [each for each in self._wanted if each in given_up]:
                 amount = self._enough(each, kept, seen)
@@ -320,7 +303,7 @@ class _RequestDiagnosis:
             return 0
 
         def fits(amount: int) -> bool:
-            return self._matcher.possible(kept | {replace(wanted, amount=amount)})
+            return self._matcher.is_met(kept | {replace(wanted, amount=amount)})
 
         inventories = _inventories(wanted.value, seen)
         step = min((inventory.step_size for inventory in inventories), default=1)

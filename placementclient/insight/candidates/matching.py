@@ -11,6 +11,7 @@ import functools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement
@@ -78,7 +79,24 @@ class Matcher:
         return met
 
     def possible(self, kept: frozenset[Requirement]) -> bool:
-        """Return whether any tree satisfies these."""
+        """Return True if any tree allows these."""
+        return any(self.allows(root, kept) for root in self._plausible(kept))
+
+    def allows(self, root: str, kept: frozenset[Requirement]) -> bool:
+        """Return True if a tree satisfies these, alone or beside more resources of the request.
+
+        A trait of the common group may be on a provider that only those resources use. So fewer
+        requirements never are harder to meet here, as they may be for the service.
+        """
+        rest = [r for r in self._common if r not in kept] if self.covering(kept) else []
+        return any(
+            self.satisfies(root, kept.union(more))
+            for size in range(len(rest) + 1)
+            for more in combinations(rest, size)
+        )
+
+    def is_met(self, kept: frozenset[Requirement]) -> bool:
+        """Return True if any tree satisfies these."""
         return any(self.satisfies(root, kept) for root in self._plausible(kept))
 
     def satisfying(self, kept: frozenset[Requirement]) -> set[str]:
@@ -106,11 +124,6 @@ class Matcher:
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
         """The traits that those who serve the common group must have between them."""
         return [r for r in kept if r.kind is Kind.TRAIT and not r.group]
-
-    def is_complete(self, kept: frozenset[Requirement]) -> bool:
-        """Return whether all resources of the common group are still asked for."""
-        asked = {r.value for r in kept if r.kind is Kind.RESOURCE and not r.group}
-        return bool(asked) and len(asked) == len(self._common)
 
     def _suits(self, root: str, requirement: Requirement) -> bool:
         """Return whether a tree as a whole does not rule a requirement out."""
@@ -183,7 +196,6 @@ class _Matching:
         self._isolated = any(r.kind is Kind.ISOLATE for r in kept)
         self._subtrees = [set(r.value.split(',')) for r in kept if r.kind is Kind.SAME_SUBTREE]
         self._traits = matcher.covering(kept)
-        self._all_used = matcher.is_complete(kept)
         self._left = MAX_STEPS
         self._chosen: list[str] = []
 
@@ -222,11 +234,10 @@ class _Matching:
     def _is_shaped(self) -> bool:
         """Return whether traits and subtrees are right, once everything is chosen."""
         pairs = list(zip(self._slots, self._chosen, strict=True))
-        if self._all_used:
-            used = {uuid for slot, uuid in pairs if not slot.group}
-            for requirement in self._traits:
-                if self._matcher.who(requirement).isdisjoint(used):
-                    return False
+        used = {uuid for slot, uuid in pairs if not slot.group and slot.resources}
+        for requirement in self._traits if used else ():
+            if self._matcher.who(requirement).isdisjoint(used):
+                return False
         for suffixes in self._subtrees:
             together = {uuid for slot, uuid in pairs if slot.group in suffixes}
             above = [set(self._matcher.lineage(uuid)) for uuid in together]
