@@ -12,13 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from placementclient import files
-from placementclient.codec import histories
 from placementclient.hosts import archive, device_spec, devices
-from placementclient.model.origin import Origin
 from placementclient.nova import host_records, records
 from placementclient.producers import declarations
 from placementclient.reshape import journal, storage
-from placementclient.snapshot import history
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
 from tests.unit.planner.records.test_plans import BEFORE, SPEC
@@ -129,27 +126,8 @@ def of_json(document: Any) -> bytes:
 Reader = Callable[[str], Any]
 
 
-def read_history(path: str) -> None:
-    """Read a file of a history by itself, as if nothing preceded it."""
-    entry = history.opened(path, 1)
-    found: dict[str, bytes] = {}
-    histories.apply(found, history.changes(entry), path)
-    history.snapshot_of(entry, found)
-
-
-def of_history() -> list[bytes]:
-    """Return what :func:`read_history` reads: a whole snapshot, and a difference."""
-    snapshot = files.read_snapshot(str(BEFORE / 'cloud.json'))
-    found = histories.records(snapshot)
-    return [
-        b''.join(histories.encode(found, snapshot, Origin('2026-01-01T00:00:00Z'), {}, after))
-        for after in (None, 'sha256:0')
-    ]
-
-
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (files.read_snapshot, [(BEFORE / 'cloud.json').read_bytes()]),
-    'history': (read_history, of_history()),
     'plan': (storage.read_plan, [(BEFORE / 'plan.json').read_bytes()]),
     'journal': (
         lambda path: journal.read(path, PLAN),

@@ -21,7 +21,6 @@ BY_METAVAR = {
     '<old>': 'providers',
     '<before>': 'files',
     '<after>': 'files',
-    '<folder>': 'files',
     '<plan>': 'plans',
     '<consumer>': 'consumers',
 }

@@ -27,18 +27,23 @@ from tests.functional import browser, databases
 #: The page that needs jq. .ci/run sets the variable, and installs jq: then it has to be there.
 PAGE_WITH_JQ = 'pipeline'
 HAS_JQ = bool(os.environ.get('JQ_TO_TEST') or shutil.which('jq'))
-#: Where there is no browser, and nobody wants one to be there.
-collect_ignore = [] if browser.IS_THERE or browser.WANTED else ['test_report.py']
+#: The test files that need a program which is not installed, with its name; unless a variable of
+#: the environment asks for them.
+MISSING: dict[str, str] = {}
+if not (browser.IS_THERE or browser.WANTED):
+    MISSING['test_report.py'] = 'chromium or chromedriver'
+if not (os.environ.get('PROMTOOL_TO_TEST') or shutil.which('promtool')):
+    MISSING['test_alert_rules.py'] = 'promtool'
+collect_ignore = list(MISSING)
+if not HAS_JQ:
+    MISSING[f'{PAGE_WITH_JQ}.rst'] = 'jq'
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was not tested."""
-    if collect_ignore:
-        terminalreporter.section('chromium or chromedriver is not installed', red=True)
-        terminalreporter.line(f'NOT tested, as it needs a browser: {", ".join(collect_ignore)}')
-    if not HAS_JQ:
-        terminalreporter.section('jq is not installed', red=True)
-        terminalreporter.line(f'NOT tested, as it needs jq: {PAGE_WITH_JQ}.rst')
+    for tested, program in MISSING.items():
+        terminalreporter.section(f'{program} is not installed', red=True)
+        terminalreporter.line(f'NOT tested, as it needs {program}: {tested}')
 
 
 @dataclass(frozen=True)

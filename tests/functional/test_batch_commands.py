@@ -19,7 +19,6 @@ EXAMPLES = Path(__file__).parents[2] / 'doc' / 'source' / 'examples' / 'hosts'
 HOST, OTHER = 'gpu1', '42896e0d-205d-4fe3-bd1e-100924931787'
 SERVER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 BEGIN = 'resource provider snapshot restore before.json'
-SAVED = 'resource provider snapshot save --history daily'
 SNAPSHOT = '--snapshot before.json'
 FACTS = f'resource provider reshape assignments --host-facts gpu1 --host-facts gpu2 {SNAPSHOT} -o'
 PLAN = f'resource provider reshape plan --spec vgpu.yaml {SNAPSHOT} --assignments map.csv -o'
@@ -31,7 +30,6 @@ APPLIED = (BEGIN, *PLANNED, APPLY)
 LINES: list[tuple[tuple[str, ...], str]] = [
     ((BEGIN,), 'allocation candidate explain --resource VCPU=2'),
     ((BEGIN,), 'resource capacity export'),
-    ((BEGIN, SAVED), 'resource capacity forecast daily'),
     ((BEGIN,), 'resource capacity show --fits VCPU=4'),
     ((BEGIN,), f'resource provider aggregate add {HOST} {OTHER}'),
     ((BEGIN,), f'resource provider aggregate remove {HOST} {OTHER}'),
@@ -65,7 +63,6 @@ LINES: list[tuple[tuple[str, ...], str]] = [
     ((), 'resource provider snapshot diff before.json live'),
     ((), BEGIN),
     ((BEGIN,), 'resource provider snapshot save -'),
-    ((BEGIN, SAVED), 'resource provider snapshot history daily -f value -c providers'),
     ((), 'resource provider snapshot show before.json'),
     ((BEGIN, 'trait create CUSTOM_A'), f'resource provider trait add {HOST} CUSTOM_A'),
     ((BEGIN,), f'resource provider trait remove {HOST} COMPUTE_NODE'),

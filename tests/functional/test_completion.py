@@ -142,13 +142,13 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
     assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
 
 
-@pytest.mark.parametrize('command', ['diff other.json', 'history', 'save --history'])
+@pytest.mark.parametrize('command', ['diff other.json', 'save --snapshot'])
 def test_snapshots_and_folders_are_offered(
     shell: str, candidates: Candidates, tmp_path: Path, command: str
 ) -> None:
-    (tmp_path / 'history').mkdir()
-    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/hi')
-    expected = ':files' if shell == 'zsh' else f'{tmp_path}/history'
+    (tmp_path / 'daily').mkdir()
+    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/da')
+    expected = ':files' if shell == 'zsh' else f'{tmp_path}/daily'
     assert {each.removesuffix('/') for each in offered} == {expected}
 
 

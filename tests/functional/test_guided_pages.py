@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -13,7 +12,6 @@ import pytest
 
 from tests.functional import guide
 from tests.functional.conftest import HAS_JQ, PAGE_WITH_JQ, program
-from tests.functional.test_history import write_days
 
 #: Pages with a Placement that the reader has to set up before.
 OWN_PLACEMENT = ('offline',)
@@ -58,12 +56,3 @@ def test_a_page(page: str, reader: Reader, capsys: pytest.CaptureFixture[str]) -
 
 def test_all_pages_with_commands_are_followed() -> None:
     assert len(PAGES) > 25
-
-
-def test_the_60_days_are_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_days('60-days', 60)
-    with tarfile.open(guide.SOURCE / 'examples' / '60-days.tar.gz') as shipped:
-        files = {each.name: shipped.extractfile(each) for each in shipped if each.isfile()}
-        found = {name: file.read() for name, file in files.items() if file}
-    assert found == {str(path): path.read_bytes() for path in Path('60-days').iterdir()}

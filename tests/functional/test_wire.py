@@ -357,8 +357,7 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
 #: What changes nothing at the service.
 READS = {
     'allocation candidate explain', 'allocation candidate list', 'resource api show',
-    'resource capacity export', 'resource capacity forecast', 'resource capacity show',
-    'resource class list',
+    'resource capacity export', 'resource capacity show', 'resource class list',
     'resource class show', 'resource provider aggregate list', 'resource provider allocation list',
     'resource provider allocation show', 'resource provider drain plan',
     'resource provider inventory list',
@@ -370,8 +369,7 @@ READS = {
     'resource provider reshape schema', 'resource provider reshape show',
     'resource provider reshape status', 'resource provider reshape verify',
     'resource provider show', 'resource provider snapshot diff', 'resource provider snapshot save',
-    'resource provider snapshot history', 'resource provider snapshot show',
-    'resource provider trait list',
+    'resource provider snapshot show', 'resource provider trait list',
     'resource provider tree export', 'resource provider tree graph', 'resource provider tree list',
     'resource provider tree show', 'resource provider usage show', 'resource usage show',
     'trait list', 'trait show',

@@ -62,7 +62,7 @@ def test_a_bit_flipped(kind: str, tmp_path: Path) -> None:
 
 
 #: The kinds whose last good file is of JSON; of the journal each line is.
-OF_JSON = sorted(GOOD.keys() - {'history', 'host facts'})
+OF_JSON = sorted(GOOD.keys() - {'host facts'})
 
 
 @st.composite
@@ -149,7 +149,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('kind', sorted(READERS.keys() - {'history', 'journal', 'host facts'}))
+@pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal', 'host facts'}))
 def test_spaces_in_a_small_archive(kind: str, archive: Path) -> None:
     tracemalloc.start()
     with pytest.raises(errors.BadFile, match=r'larger than 32 MiB|compressed as no file'):

@@ -28,8 +28,7 @@ from placementclient.api import (
 from placementclient.changes.journal import TreeJournal
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.codec import histories, snapshots
-from placementclient.model.origin import Origin
+from placementclient.codec import snapshots
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
@@ -164,12 +163,6 @@ def in_a_plan(n: int) -> bytes:
     return _written(lambda path: storage.write_plan(path, planned(n)))
 
 
-def in_a_history(n: int) -> bytes:
-    snapshot = cloud(hosts=n, servers=2)
-    found = histories.records(snapshot)
-    return b''.join(histories.encode(found, snapshot, Origin('2026-01-01T00:00:00Z'), {}, None))
-
-
 def _written(write: Callable[[str], None]) -> bytes:
     import tempfile
 
@@ -210,7 +203,6 @@ FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'limits': (listed({'resource_name': 'class:VCPU'}, 'id'), 200),
     'nodes': (listed(NODE, 'uuid'), 200),
     'ports': (listed(PORT, 'id'), 200),
-    'history': (in_a_history, 50),
     'device spec': (conf, 100),
     'host facts': (facts, 50),
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SNAPSHOT = Option(
     '--snapshot <file>',
-    help='Read this snapshot file, or folder@time of a history, in place of the live cloud',
+    help='Read this snapshot file in place of the live cloud',
 )
 ASSUME = Option(
     '--assume <file>...',
@@ -40,30 +40,19 @@ LIVE = 'live'
 
 def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
     """Return the trees that the options select, of ``--snapshot`` or of what is now."""
+    from placementclient import files
+
     if parsed_args.snapshot:
-        snapshot = saved(command, parsed_args.snapshot)
+        snapshot = files.read_snapshot(parsed_args.snapshot)
         return snapshot.only(selectors.trees(command, parsed_args, snapshot))
     return _captured(command, selectors.trees(command, parsed_args), workers)
 
 
 def read(command: base.PlacementCommand, path: str) -> Snapshot:
-    """Return the snapshot of a file or a history, or of what is now: :data:`LIVE`."""
-    return _captured(command, (), option.WORKERS) if path == LIVE else saved(command, path)
-
-
-def saved(command: base.PlacementCommand, path: str) -> Snapshot:
-    """Return the snapshot of a file, or of a history as ``folder@time``."""
+    """Return the snapshot of a file, or of what is now: :data:`LIVE`."""
     from placementclient import files
-    from placementclient.snapshot import history, times
 
-    folder, _, time = path.rpartition('@')
-    if os.path.isdir(path):
-        return history.at(path, None, command.log.warning)
-    if os.path.isdir(folder) and not os.path.exists(path):
-        found = history.at(folder, times.until(time, path), command.log.warning)
-        command.log.warning(f'{path}: the snapshot of {found.origin and found.origin.captured_at}')
-        return found
-    return files.read_snapshot(path)
+    return _captured(command, (), option.WORKERS) if path == LIVE else files.read_snapshot(path)
 
 
 def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:

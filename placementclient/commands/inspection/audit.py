@@ -284,17 +284,25 @@ def read(
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
-    from placementclient.snapshot import times
     from placementclient.workflows import repair
 
-    captured = times.known(snapshot.origin.captured_at if snapshot.origin else None)
+    captured = _moment(snapshot.origin.captured_at if snapshot.origin else None)
     if captured is None:
         return set()
     return {
         server.uuid
         for server in (servers or {}).values()
-        if (changed := times.known(server.changed_at)) and changed > captured - repair.MARGIN
+        if (changed := _moment(server.changed_at)) and changed > captured - repair.MARGIN
     }
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Return the time of a text in ISO 8601, in UTC; ``None`` if it is none."""
+    try:
+        moment = datetime.fromisoformat(text or '')
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _width() -> int:

@@ -16,13 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placementclient.changes.plan import ChangePlan
-    from placementclient.model.snapshots import Snapshot
 
-_FILE = Option(
-    'file',
-    help='The snapshot file; or folder@time of a history, such as daily@2026-11-22 or '
-    'daily@2026-11-22T15:30+01:00: the last snapshot not later than that',
-)
+_FILE = Option('file', help='The snapshot file')
 
 
 class SaveSnapshot(base.ShowOne):
@@ -31,66 +26,38 @@ class SaveSnapshot(base.ShowOne):
     Each tree is consistent in itself: if a tree changes while it is read, it is read again. A file
     name that ends in .gz is compressed. An existing file is kept, unless you give --overwrite.
 
-    With --history the command adds a file to a folder. The file has only the differences from the
-    snapshot before; every 31st is whole. Other commands take folder@time as a snapshot.
-
     Example:
 
       openstack resource provider snapshot save cloud.json.gz --tree compute1
-      openstack resource provider snapshot save --history daily
     """
 
     auth_required = False
     prints = ('file', 'trees', 'providers', 'consumers')
     options = (
-        Option('file', nargs='?', help='The file to write'),
+        Option('file', help='The file to write'),
         *selectors.TREES,
         Option(
-            '--history <folder>',
-            help='Add the snapshot to the history in this folder, which is made if it is missing',
-        ),
-        Option(
             '--snapshot <file>',
-            help='Save this snapshot file again, such as folder@time of a history, or a file that'
-            ' joins a history; default: the live cloud',
+            help='Save trees of this snapshot file; default: of the live cloud',
         ),
         option.workers('trees to read'),
         option.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        self._check_combination(parsed_args)
+        from placementclient import files
+
         path = parsed_args.file
-        if path and not parsed_args.overwrite and os.path.isfile(path):
+        if not parsed_args.overwrite and os.path.isfile(path):
             raise errors.BadFile(
                 path,
                 'exists, and may be the only one of what was before: '
                 'give another name, or --overwrite',
             )
         snapshot = reading.part(self, parsed_args, parsed_args.workers)
-        path = self._write(path, parsed_args.history, snapshot)
+        files.write_snapshot(path, snapshot)
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
-
-    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
-        if bool(parsed_args.file) == bool(parsed_args.history):
-            raise errors.UsageError('give a file or --history, one of them')
-        if parsed_args.history and (parsed_args.tree or selectors.are_given(parsed_args)):
-            raise errors.UsageError('--history keeps all trees: --tree contradicts it')
-
-    def _write(self, path: str | None, folder: str | None, snapshot: Snapshot) -> str:
-        from placementclient import files
-        from placementclient.insight.capacity import totals
-        from placementclient.snapshot import history
-
-        if path:
-            files.write_snapshot(path, snapshot)
-            return path
-        amounts = {
-            line.resource_class: (line.amounts.capacity, line.amounts.used)
-            for line in totals.by_class(snapshot)
-        }
-        return history.append(str(folder), snapshot, amounts, self.log.warning)
 
 
 class ShowSnapshot(base.ShowOne):
@@ -105,10 +72,11 @@ class ShowSnapshot(base.ShowOne):
     options = (_FILE, reading.ASSUME)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        from placementclient import files
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
-        snapshot = reading.saved(self, parsed_args.file)
+        snapshot = files.read_snapshot(parsed_args.file)
         numbers = summary.of(reading.assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
@@ -135,8 +103,8 @@ class DiffSnapshot(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     nothing = 'No differences'
     options = (
-        Option('before', help='The first snapshot: a file, folder@time of a history, or live'),
-        Option('after', help='The second snapshot: a file, folder@time of a history, or live'),
+        Option('before', help='The first snapshot: a file, or live'),
+        Option('after', help='The second snapshot: a file, or live'),
         Option(
             '--kind',
             choices=('provider', 'consumer'),
@@ -147,7 +115,7 @@ class DiffSnapshot(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
-        from placementclient.render import history as tables
+        from placementclient.render.differences import DIFFERENCE
 
         before, after = (
             reading.read(self, parsed_args.before),
@@ -158,7 +126,7 @@ class DiffSnapshot(base.Lister):
         found = [each for each in diff.differences(before, after) if each.kind in kinds]
         if found:
             self.exit_status = errors.ExitStatus.DIFFERS
-        return tables.DIFFERENCE.rows(found)
+        return DIFFERENCE.rows(found)
 
 
 class RestoreSnapshot(Changing):
@@ -186,9 +154,10 @@ class RestoreSnapshot(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        from placementclient import files
         from placementclient.snapshot import restore
 
-        snapshot = reading.saved(self, parsed_args.file)
+        snapshot = files.read_snapshot(parsed_args.file)
 
         def decide(trees: Sequence[str]) -> ChangePlan:
             missing = parsed_args.missing

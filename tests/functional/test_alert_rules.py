@@ -1,0 +1,19 @@
+"""The alert rules for Prometheus, tried by promtool."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.functional import guide
+
+CASES = Path(__file__).with_name('alerts_test.yml')
+CONFIGURATION = guide.SOURCE / 'examples' / 'prometheus' / 'prometheus.yml'
+
+
+@pytest.mark.parametrize('argv', [('check', 'config', CONFIGURATION), ('test', 'rules', CASES)])
+def test_promtool_accepts(argv: tuple[str, ...]) -> None:
+    checked = subprocess.run(['promtool', *argv], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
