@@ -1,31 +1,24 @@
-"""Names of providers, resource classes and traits, kept for a short time, for a key press.
+"""Names of providers, resource classes and traits for a key press, cached for a minute.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
-far, a word a line, comes on stdin, where no list of processes shows a password. What is kept is
-printed at once, and renewed by another process if it is old. Only what was never known is waited
-for.
+far, a word a line, comes on stdin, where no list of processes shows a password.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-#: How long values are good, and after how long without use they are removed.
+#: How long values are good, and after how long without use they are removed, in seconds.
 FRESH, FORGOTTEN = 60.0, 86_400.0
-#: How long a key press waits for values that were never known, and how long the service may take,
-#: in the background; all in seconds.
-KEY_PRESS_TIMEOUT, SERVICE_TIMEOUT = 0.7, 20.0
-
-#: Consumers are read provider by provider: with more than so many providers they are left out.
-MOST_PROVIDERS = 1000
+#: How long a key press waits for the service, in seconds.
+TIMEOUT = 2.0
 
 COMMANDS = {
     'providers': 'resource provider list',
@@ -40,23 +33,14 @@ _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 
 
 def main(argv: list[str]) -> int:
-    """Print values, or renew those that are kept.
+    """Print values.
 
-    :param argv: ``KIND WORD``, or ``--renew KIND``
+    :param argv: ``KIND WORD``
     """
-    started = time.monotonic()
-    if len(argv) != 2 or argv[argv[0] == '--renew'] not in COMMANDS:
+    if len(argv) != 2 or argv[0] not in COMMANDS:
         return 2
     os.environ.update(_settings(sys.stdin.read().split('\n')))
-    if argv[0] == '--renew':
-        ValueCache(argv[1], os.environ).renew()
-        return 0
-    cache = ValueCache(argv[0], os.environ)
-    if not cache.is_fresh():
-        cache.renew_elsewhere()
-        while not cache.exists() and time.monotonic() - started < KEY_PRESS_TIMEOUT:
-            time.sleep(0.02)
-    for value in cache.read() if cache.exists() else _standard(argv[0]):
+    for value in ValueCache(argv[0], os.environ).values():
         if value.startswith(argv[1]):
             print(value)
     return 0
@@ -86,7 +70,7 @@ def _folder(environment: Mapping[str, str]) -> str:
 
 
 class ValueCache:
-    """The values of a kind that are kept for one cloud and one user of it.
+    """The values of a kind for one cloud and one user of it, in a file.
 
     :param kind: one of :data:`COMMANDS`
     :param environment: what leads to the cloud
@@ -104,52 +88,38 @@ class ValueCache:
         self._kind, self._folder = kind, _folder(environment)
         self._path = os.path.join(self._folder, f'{key.hexdigest()[:32]}.{kind}')
 
-    def exists(self) -> bool:
-        """Return whether there is something to print."""
-        return os.path.exists(self._path)
+    def values(self) -> list[str]:
+        """Return the values; ask the service if they are old.
 
-    def is_fresh(self) -> bool:
-        """Return whether it need not be renewed."""
+        If it does not answer, the old ones are good for as long again.
+        """
+        if self._is_fresh():
+            return self._read()
+        answer = _ask(self._kind)
+        names = {*_standard(self._kind), *(self._read() if answer is None else answer)}
+        # A name with control characters could not be typed.
+        values = sorted(name for name in names if name.isprintable())
+        with contextlib.suppress(OSError):
+            self._write(values)
+            self._forget()
+        return values
+
+    def _is_fresh(self) -> bool:
         try:
             return 0 <= time.time() - os.stat(self._path).st_mtime < FRESH
         except OSError:
             return False
 
-    def read(self) -> list[str]:
-        """The values."""
+    def _read(self) -> list[str]:
         try:
             with open(self._path, encoding='utf-8') as file:
                 return file.read().splitlines()
         except OSError:
             return []
 
-    def renew_elsewhere(self) -> None:
-        """Have another process renew the values, unless one is about it."""
-        import subprocess
-
-        with contextlib.suppress(OSError):
-            with self._alone():
-                pass
-            subprocess.Popen(  # noqa: S603
-                [sys.executable, '-P', '-m', 'placementclient', 'complete', '--values', '--renew',
-                 self._kind],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )  # fmt: skip
-
-    def renew(self) -> None:
-        """Ask the service; where it does not answer, what was known is kept for as long again."""
-        with contextlib.suppress(OSError), self._alone():
-            asked = _ask(self._kind)
-            names = {*_standard(self._kind), *(self.read() if asked is None else asked)}
-            # What a terminal would take for more than text could not be typed either.
-            self._write(sorted(name for name in names if name.isprintable()))
-            self._forget()
-
     def _write(self, values: Iterable[str]) -> None:
-        new = f'{self._path}.new'
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        new = f'{self._path}.{os.getpid()}'
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, 'w', encoding='utf-8') as file:
             file.writelines(f'{value}\n' for value in values)
@@ -161,27 +131,11 @@ class ValueCache:
                 if time.time() - entry.stat().st_mtime > FORGOTTEN:
                     os.unlink(entry)
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Be the only process that renews these values.
-
-        :raises OSError: if one is about it
-        """
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(f'{self._path}.lock', os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        finally:
-            os.close(descriptor)
-
 
 def _ask(kind: str) -> list[str] | None:
-    """Return the names that the service has; None without an answer."""
+    """Return the names that the service has; ``None`` without an answer in time."""
     import subprocess
 
-    if kind == 'consumers' and len(_ask('providers') or ()) > MOST_PROVIDERS:
-        return []
     insecure = ['--insecure'] if os.environ.get('OS_INSECURE') else []
     try:
         listed = subprocess.run(  # noqa: S603
@@ -190,7 +144,7 @@ def _ask(kind: str) -> list[str] | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=SERVICE_TIMEOUT,
+            timeout=TIMEOUT,
         )  # fmt: skip
         document = json.loads(listed.stdout)
         return _consumers(document) if kind == 'consumers' else [row['name'] for row in document]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from placementclient.completion import values
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What leads to such a service; none of the processes that ask it outlives the test."""
+    """Return the variables that lead to such a service."""
     with socket.create_server(('127.0.0.1', 0), backlog=16) as silent:
         yield {
             **os.environ,
@@ -27,13 +26,10 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
             'OS_PLACEMENT_RETRIES': '0',
             'XDG_CACHE_HOME': str(tmp_path),
         }
-    for lock in (tmp_path / 'placementclient').glob('*.lock'):
-        with lock.open() as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
 
 
-def test_a_key_press_waits_for_no_longer_than_it_says(environment: dict[str, str]) -> None:
-    assert values.KEY_PRESS_TIMEOUT < 1
+def press(environment: dict[str, str]) -> float:
+    """Press the key, and return how long that took, in seconds."""
     started = time.monotonic()
     pressed = subprocess.run(
         [sys.executable, '-m', 'placementclient', 'complete', '--values', 'providers', ''],
@@ -43,7 +39,12 @@ def test_a_key_press_waits_for_no_longer_than_it_says(environment: dict[str, str
         text=True,
         timeout=60,
     )
-    waited = time.monotonic() - started
     assert (pressed.returncode, pressed.stdout) == (0, '')
-    # The service may take 20 seconds; what is beyond the timeout here is for starting Python.
-    assert values.KEY_PRESS_TIMEOUT <= waited < values.SERVICE_TIMEOUT / 2
+    return time.monotonic() - started
+
+
+def test_a_key_press_waits_for_no_longer_than_it_says(environment: dict[str, str]) -> None:
+    # The rest is for starting Python; the service would be given up after minutes.
+    assert values.TIMEOUT <= press(environment) < values.TIMEOUT + 8
+    # Within a minute the next one does not ask again.
+    assert press(environment) < values.TIMEOUT

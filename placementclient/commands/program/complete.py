@@ -13,8 +13,8 @@ from placementclient.completion import script, tables
 class Complete(base.Command):
     """Print a script that completes commands, options, choices, and names of the cloud.
 
-    Names of resource providers, resource classes and traits are kept for a minute in the cache of
-    the user. Older names are shown while they are read again.
+    A key press asks for names of resource providers, resource classes and traits at most once a
+    minute, and waits 2 seconds at most.
 
     Example:
 

@@ -19,35 +19,32 @@ from placementclient.completion import script, tables, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 from tests.unit.conftest import Placement
 
-RENEW_ELSEWHERE = values.ValueCache.renew_elsewhere
-
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where values are cache; nothing is started and nothing waited for."""
+    """Return the folder of the cache; no process is started."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     monkeypatch.setattr('sys.stdin', io.StringIO())
-    monkeypatch.setattr(values, 'KEY_PRESS_TIMEOUT', 0)
     monkeypatch.setattr(os, 'environ', dict(os.environ))
-    monkeypatch.setattr(values.ValueCache, 'renew_elsewhere', lambda cache: None)
     return tmp_path / 'cache' / 'placementclient'
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The processes that are started; none of them really is."""
-    started: list[list[str]] = []
-    monkeypatch.setattr(values.ValueCache, 'renew_elsewhere', RENEW_ELSEWHERE)
-    monkeypatch.setattr('subprocess.Popen', lambda argv, **_: started.append(argv))
-    return started
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str] | None]:
-    """What the service has, by kind."""
-    has: dict[str, list[str] | None] = {}
-    monkeypatch.setattr(values, '_ask', lambda kind: has.get(kind))
-    return has
+    """Return the names that the service has, by kind; a kind without names gets no answer."""
+    names: dict[str, list[str] | None] = {}
+    monkeypatch.setattr(values, '_ask', names.get)
+    return names
+
+
+def _completed(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
+    assert values.main(list(argv)) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def _age(cache: Path) -> None:
+    for path in cache.iterdir():
+        os.utime(path, (0, time.time() - 2 * values.FRESH))
 
 
 @pytest.mark.slow
@@ -129,89 +126,63 @@ def test_every_argument_is_completed(point: EntryPoint) -> None:
             assert tables._kind(action, name(point)) != tables.ANYTHING, action.metavar
 
 
-def test_what_was_never_known_is_asked_for_elsewhere(
-    started: list[list[str]], capsys: pytest.CaptureFixture[str]
+def test_a_key_press_asks_once_a_minute(
+    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert values.main(['providers', '']) == 0
-    assert capsys.readouterr().out == ''
-    assert started[0][-3:] == ['--values', '--renew', 'providers']
+    answers['providers'] = ['compute1', 'compute2', 'gpu1']
+    assert _completed(capsys, 'providers', 'comp') == ['compute1', 'compute2']
+    answers['providers'] = ['compute3']
+    assert _completed(capsys, 'providers', 'comp') == ['compute1', 'compute2']
+    _age(cache)
+    assert _completed(capsys, 'providers', 'comp') == ['compute3']
 
 
-def test_standard_names_need_no_answer(
-    started: list[list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert values.main(['classes', 'PC']) == 0
-    assert 'PCPU' in capsys.readouterr().out.split()
-    assert started[0][-1] == 'classes'
+def test_standard_names_need_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 'PCPU' in _completed(capsys, 'classes', 'PC')
+    assert _completed(capsys, 'traits', 'HW_CPU_X86_AVX512VN') == ['HW_CPU_X86_AVX512VNNI']
 
 
 def test_values_are_those_of_the_service_and_of_every_cloud(
     answers: dict[str, list[str] | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers['classes'] = ['CUSTOM_GOLD', 'VCPU', 'no\x1b[31mtext']
-    values.main(['--renew', 'classes'])
-    values.main(['classes', ''])
-    names = capsys.readouterr().out.split('\n')
+    names = _completed(capsys, 'classes', '')
     assert {'CUSTOM_GOLD', 'VCPU', 'PCPU'} < set(names)
     assert not any('\x1b' in name for name in names)
-    values.main(['classes', 'CUSTOM_'])
-    assert capsys.readouterr().out == 'CUSTOM_GOLD\n'
+    assert _completed(capsys, 'classes', 'CUSTOM_') == ['CUSTOM_GOLD']
 
 
-def test_a_service_that_does_not_answer_leaves_what_was_known(
-    answers: dict[str, list[str] | None], capsys: pytest.CaptureFixture[str]
+def test_without_an_answer_the_old_values_are_good_for_another_minute(
+    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers['providers'] = ['compute1']
-    values.main(['--renew', 'providers'])
+    _completed(capsys, 'providers', '')
+    _age(cache)
     answers['providers'] = None
-    values.main(['--renew', 'providers'])
-    values.main(['providers', ''])
-    assert capsys.readouterr().out == 'compute1\n'
-    values.main(['--renew', 'traits'])
-    values.main(['traits', 'HW_CPU_X86_AVX512VN'])
-    assert capsys.readouterr().out == 'HW_CPU_X86_AVX512VNNI\n'
+    assert _completed(capsys, 'providers', '') == ['compute1']
+    answers['providers'] = ['compute2']
+    assert _completed(capsys, 'providers', '') == ['compute1']
 
 
-def test_old_values_are_printed_and_renewed_elsewhere(
-    answers: dict[str, list[str] | None],
-    cache: Path,
-    capsys: pytest.CaptureFixture[str],
-    started: list[list[str]],
+def test_a_cache_that_cannot_be_written_hides_no_values(
+    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    cache.parent.write_text('no folder')
     answers['providers'] = ['compute1']
-    values.main(['--renew', 'providers'])
-    values.main(['providers', ''])
-    assert not started
-    (cache,) = cache.glob('*.providers')
-    os.utime(cache, (0, time.time() - 2 * values.FRESH))
-    values.main(['providers', ''])
-    assert len(started) == 1
-    assert capsys.readouterr().out == 'compute1\n' * 2
+    assert _completed(capsys, 'providers', '') == ['compute1']
 
 
-def test_only_one_process_renews(
-    answers: dict[str, list[str] | None], started: list[list[str]]
-) -> None:
-    cache = values.ValueCache('providers', os.environ)
-    with cache._alone():
-        cache.renew_elsewhere()
-        cache.renew()
-    assert not started
-    assert not cache.exists()
-
-
-def test_what_is_kept_is_private_and_forgotten_in_time(
-    answers: dict[str, list[str] | None], cache: Path
+def test_the_cache_is_private_and_old_files_go(
+    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache.mkdir(parents=True, mode=0o700)
     old = cache / 'old.providers'
     old.touch()
     os.utime(old, (0, 0))
     answers['providers'] = ['compute1']
-    values.main(['--renew', 'providers'])
-    assert not old.exists()
-    for path in cache.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    _completed(capsys, 'providers', '')
+    [path] = cache.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_each_cloud_and_user_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +217,6 @@ def test_the_command_line_says_which_cloud_it_is(line: str, settings: dict[str, 
     assert values._settings(line.split()) == settings
 
 
-@pytest.mark.parametrize('argv', [[], ['providers'], ['nonsense', ''], ['--renew', 'nonsense']])
+@pytest.mark.parametrize('argv', [[], ['providers'], ['nonsense', '']])
 def test_it_is_not_for_typing(argv: list[str]) -> None:
     assert values.main(argv) == 2
