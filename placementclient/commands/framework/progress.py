@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 from placementclient.client.printable import printable
+from placementclient.render.style import Style
+
+#: Erases the line of the cursor.
+_ERASE = '\r\x1b[K'
+#: At least so many seconds are between two drawings for parts that end.
+_PAUSE = 0.1
+_STYLE = Style(bars=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +48,54 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
     if log.isEnabledFor(logging.INFO) or not app.stderr.isatty():
         yield Progress(log.info, log.warning)
         return
-    from rich import console, progress  # takes long to load
+    bar = _Bar(app.stderr, total)
+    try:
+        yield Progress(bar.advance, bar.warn, bar.expect)
+    finally:
+        bar.clear()
 
-    with progress.Progress(
-        progress.SpinnerColumn(),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn('{task.description}', markup=False),
-        console=console.Console(file=app.stderr),
-        transient=True,
-    ) as bar:
-        task = bar.add_task('', total=total)
-        yield Progress(
-            lambda line: bar.update(task, advance=1, description=printable(line)),
-            # Above the bar.
-            lambda line: bar.console.print(printable(line), markup=False, highlight=False),
-            lambda number: bar.update(task, total=number),
-        )
+
+class _Bar:
+    """One line of a terminal: a bar, the number of parts, the seconds, and the last part.
+
+    :param total: the number of parts, if it is known
+    """
+
+    def __init__(self, stream: TextIO, total: int | None) -> None:
+        self._stream, self._total = stream, total
+        self._done, self._line = 0, ''
+        self._began, self._drawn = time.monotonic(), float('-inf')
+        self._lock = threading.Lock()
+        self._draw()
+
+    def expect(self, total: int) -> None:
+        """Draw the bar for another number of parts."""
+        with self._lock:
+            self._total = total
+            self._draw()
+
+    def advance(self, line: str) -> None:
+        """Count one more part, with a line about it."""
+        with self._lock:
+            self._done, self._line = self._done + 1, line
+            if time.monotonic() - self._drawn > _PAUSE:
+                self._draw()
+
+    def warn(self, sentence: str) -> None:
+        """Print a sentence above the bar."""
+        with self._lock:
+            self._stream.write(f'{_ERASE}{printable(sentence)}\n')
+            self._draw()
+
+    def clear(self) -> None:
+        """Leave nothing of the bar."""
+        self._stream.write(_ERASE)
+        self._stream.flush()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        bar = f'{_STYLE.bar(self._done, self._total)} ' if self._total else ''
+        count = f'{self._done}/{self._total or "?"}  {self._drawn - self._began:.0f} s'
+        # A line that is too long is cut, not wrapped: its second line would stay.
+        self._stream.write(f'{_ERASE}\x1b[?7l{bar}{count}  {printable(self._line)}\x1b[?7h')
+        self._stream.flush()

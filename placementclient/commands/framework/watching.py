@@ -7,6 +7,7 @@ import contextlib
 import io
 import logging
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -125,24 +126,20 @@ def _written_to(app: Any, stdout: Any, stderr: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def _screen(stdout: Any) -> Iterator[Callable[[Sequence[str]], None]]:
     """A screen beside the shell's, and what draws lines on it: as many as there is room for."""
-    from rich import console, live, text  # takes long to load
-
-    terminal = console.Console(file=stdout, force_terminal=True)
 
     def draw(lines: Sequence[str]) -> None:
-        room = terminal.size.height
+        room = shutil.get_terminal_size().lines
         shown = list(lines)
         if len(shown) > room:
             shown[room - 1 :] = [f'and {len(shown) - room + 1} more lines']
-        # Long lines are cut, not wrapped; names in them steer nothing.
-        page = text.Text(printable('\n'.join(shown)), no_wrap=True, overflow='crop')
-        drawn.update(page, refresh=True)
+        # From the corner on; names in the lines steer nothing.
+        stdout.write('\x1b[H\x1b[J' + printable('\n'.join(shown)))
+        stdout.flush()
 
-    with live.Live(
-        console=terminal,
-        screen=True,
-        auto_refresh=False,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ) as drawn:
+    # The cursor is hidden, and long lines are cut, not wrapped.
+    stdout.write('\x1b[?1049h\x1b[?25l\x1b[?7l')
+    try:
         yield draw
+    finally:
+        stdout.write('\x1b[?7h\x1b[?25h\x1b[?1049l')
+        stdout.flush()

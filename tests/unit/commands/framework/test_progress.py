@@ -1,0 +1,61 @@
+"""The progress of long work on a terminal."""
+
+from __future__ import annotations
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from placementclient.commands.framework import progress
+
+ERASE = '\r\x1b[K'
+
+
+class Terminal(io.StringIO):
+    """A stream that draws."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_is_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, '_PAUSE', -1)
+    app = SimpleNamespace(stderr=Terminal())
+    with progress.shown(app, logging.getLogger('quiet')) as show:
+        show('host1: done')
+        show.expect(4)
+        show.warn('host\x1b[2J is gone')
+        show('host\x1b[2J: done')
+    first, *drawn, last = app.stderr.getvalue().split(ERASE)
+    assert (first, last) == ('', '')
+    assert [line.replace('\x1b[?7l', '').replace('\x1b[?7h', '') for line in drawn] == [
+        '0/?  0 s  ',
+        '1/?  0 s  host1: done',
+        '▕███         ▏ 1/4  0 s  host1: done',
+        'host\\x1b[2J is gone\n',
+        '▕███         ▏ 1/4  0 s  host1: done',
+        '▕██████      ▏ 2/4  0 s  host\\x1b[2J: done',
+    ]
+
+
+def test_few_of_many_parts_are_drawn() -> None:
+    app = SimpleNamespace(stderr=Terminal())
+    with progress.shown(app, logging.getLogger('quiet'), 10000) as show:
+        for number in range(10000):
+            show(f'host{number}')
+    assert app.stderr.getvalue().count(ERASE) < 1000
+
+
+@pytest.mark.parametrize('stream', [io.StringIO, Terminal])
+def test_without_a_terminal_or_with_v_the_lines_are_logged(
+    stream: type[io.StringIO], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = SimpleNamespace(stderr=stream())
+    caplog.set_level(logging.INFO)
+    with progress.shown(app, logging.getLogger('told'), 2) as show:
+        show('host1')
+        show.warn('careful')
+    assert app.stderr.getvalue() == ''
+    assert caplog.messages == ['host1', 'careful']
