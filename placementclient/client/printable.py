@@ -2,7 +2,8 @@
 
 A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
 Whatever prints text for people passes it through here: tables, documents, progress, questions,
-errors, lines of a log. Data for a program (JSON, YAML, CSV) stays as it is, except on a terminal.
+errors, lines of a log. Data for a program (JSON, YAML) stays as it is, except on a terminal. CSV
+goes to spreadsheets: a formula becomes text there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any
 
 #: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
 _STEERING = '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
+
+#: The beginning of a text that a spreadsheet takes for a formula. A number is none.
+FORMULA = r'^(?![+-]?[\d.]*$)[=+\-@\t\r\n]'
 
 
 def printable(text: str) -> str:
@@ -35,7 +39,7 @@ class Cells:
     """A formatter of cliff whose cells become something else before.
 
     :param formatter: what draws the table
-    :param cell: what becomes of a cell: :func:`shown` or :func:`flat`
+    :param cell: what becomes of a cell: :func:`shown`, :func:`flat` or :func:`spreadsheet_cell`
     """
 
     def __init__(self, formatter: Any, cell: Callable[[Any], Any]) -> None:
@@ -103,3 +107,9 @@ def flat(value: Any) -> Any:
         return value
     data = value.machine_readable()
     return json.dumps(data) if isinstance(data, Mapping | list | tuple) else data
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A cell of CSV, :func:`flat`; a spreadsheet shows a formula in it as text."""
+    cell = flat(value)
+    return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell

@@ -10,7 +10,15 @@ from cliff.display import DisplayCommandBase
 from osc_lib.command import command
 
 from placementclient.client import errors
-from placementclient.client.printable import Cells, RightAligned, Screen, flat, number, shown
+from placementclient.client.printable import (
+    Cells,
+    RightAligned,
+    Screen,
+    flat,
+    number,
+    shown,
+    spreadsheet_cell,
+)
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
@@ -72,7 +80,9 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             self.formatter = Cells(self.formatter, lambda cell: shown(number(cell)))
         elif name == 'table':
             self.formatter = Cells(self.formatter, shown)
-        elif name in ('csv', 'shell', 'value'):
+        elif name == 'csv':
+            self.formatter = Cells(self.formatter, spreadsheet_cell)
+        elif name in ('shell', 'value'):
             self.formatter = Cells(self.formatter, flat)
         # What is no data writes colours, or has looked at each cell.
         if is_seen and name not in ('table', 'text', 'value'):

@@ -41,9 +41,9 @@
 
   // Files of comma-separated values, made here: the page may load nothing, and needs no server
 
+  const formula = new RegExp(records.formula);
   const quoted = (value) => {
-    // A spreadsheet would take a name that begins so for a formula.
-    const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    const safe = typeof value === 'string' && formula.test(value) ? `'${value}` : String(value);
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   const exporting = (named, rowsOf) => {

@@ -17,7 +17,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
-from placementclient.client.printable import printable
+from placementclient.client.printable import FORMULA, printable
 from placementclient.client.wording import installing
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS
@@ -88,6 +88,7 @@ def page(template: jinja2.Template, report: Report) -> str:
         'others': others,
         'units': UNITS,
         'ladder': LADDER,
+        'formula': FORMULA,
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
     sheet, script = _part('page.css'), _part('page.js')

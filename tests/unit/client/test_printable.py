@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from placementclient.client.printable import flat, printable, shown
+from placementclient.client.printable import flat, printable, shown, spreadsheet_cell
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
 from placementclient.render.style import Style, painted
@@ -67,3 +67,17 @@ def test_a_name_of_two_lines_is_one_in_a_picture(render: object, label: str) -> 
 
 def test_a_picture_of_such_a_name_is_well_formed() -> None:
     ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))
+
+
+@pytest.mark.parametrize(
+    'formula', ['=HYPERLINK("http://x")', '+1+1', '-1+2', '@SUM(A1)', '\t=1', '\r=1', '\n=1']
+)
+def test_a_formula_is_text_in_csv(formula: str) -> None:
+    assert spreadsheet_cell(formula) == f"'{formula}"
+
+
+@pytest.mark.parametrize(
+    'cell', ['compute1', '', '-', '-8', '+1.5', 'a=b', '{"a": 1}', -8, 1.5, None, True]
+)
+def test_other_cells_of_csv_stay(cell: object) -> None:
+    assert spreadsheet_cell(cell) is cell

@@ -53,6 +53,11 @@ def in_json(**fields: object) -> str:
 
 
 LIST = {
+    'a name that a spreadsheet would run is text in csv': Case(
+        'resource provider list -f csv -c name --quote none',
+        [get('/resource_providers', {'resource_providers': [provider(RP, '=HYPERLINK(1)')]})],
+        "name\n'=HYPERLINK(1)\n",
+    ),
     'below 1.14 a provider has three columns': Case(
         'resource provider list -f value', [ALL], f'{RP} numa0 7\n', version='1.13'
     ),
