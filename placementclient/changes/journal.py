@@ -26,9 +26,9 @@ from placementclient.files import system
 class JournalLocked(errors.PlacementError):
     """The plan is being applied or rolled back by another process."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, holder: str) -> None:
         self.path = path
-        super().__init__(f'{path}: another apply or rollback of this plan is running')
+        super().__init__(f'{path}: another apply or rollback of this plan is running ({holder})')
 
 
 class JournalFailed(errors.BadFile):
@@ -230,13 +230,8 @@ def opened(
         descriptor = system.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         with system.explained(path):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise JournalLocked(path) from None
-            if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                # Whoever had it has taken it away in between.
-                raise JournalLocked(path)
+            if not _has_locked(descriptor, path):
+                raise JournalLocked(path, system.lock_holder(descriptor))
             journal = _begun(JournalFile(path, descriptor), identity, check, revision)
         yield journal
         journal.begin()
@@ -244,6 +239,14 @@ def opened(
         with contextlib.suppress(OSError):
             _remove_empty(path, descriptor)
         os.close(descriptor)
+
+
+def _has_locked(descriptor: int, path: str) -> bool:
+    """Lock a journal, unless another process has it, or has just removed it."""
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    return False
 
 
 def read(

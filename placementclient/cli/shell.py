@@ -44,7 +44,7 @@ class _LogFile(logging.FileHandler):
 
         with system.explained(self.baseFilename):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            return open(system.open_own(self.baseFilename, flags), 'a', encoding='utf-8')
+            return open(system.open_named(self.baseFilename, flags), 'a', encoding='utf-8')
 
 
 class CommandManager(commandmanager.CommandManager):

@@ -30,7 +30,7 @@ _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
 #: How many bytes a file may have: what this program writes, what others do for many consumers, and
 #: what people write.
-WRITTEN, LISTED, TYPED = 1 << 32, 1 << 28, 1 << 25
+WRITTEN, LISTED, TYPED = system.WRITTEN, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
 #: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
 _MOST_PACKED, _SMALL = 300, 1 << 26
@@ -208,6 +208,8 @@ def read_bytes(path: str, most: int) -> bytes:
             raw: Any = sys.stdin.buffer
         else:
             raw = stack.enter_context(open(path, 'rb'))
+            if os.fstat(raw.fileno()).st_size > most:
+                raise system.too_large(path, most)
         counted = _Counted(raw)
         # By its content: the name of a pipe says nothing.
         is_packed = raw.peek(2)[:2] == _GZIP
@@ -218,14 +220,10 @@ def read_bytes(path: str, most: int) -> bytes:
             content.write(chunk)
             size = content.tell()
             if size > most:
-                raise too_large(path, most)
+                raise system.too_large(path, most)
             if is_packed and size > max(_SMALL, _MOST_PACKED * counted.count):
                 raise errors.BadFile(path, 'is compressed as no file of this kind can be')
     return content.getvalue().removeprefix(codecs.BOM_UTF8)
-
-
-def too_large(path: str, most: int) -> errors.BadFile:
-    return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 
 @contextlib.contextmanager
@@ -243,7 +241,7 @@ def written(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
             raise errors.BadFile(path, system.PLANTED)
         if os.path.exists(target) and not os.path.isfile(target):
             # It cannot be replaced: a device, a pipe; or a directory, for which open() fails.
-            descriptor = system.open_own(target, os.O_WRONLY)
+            descriptor = system.open_named(target, os.O_WRONLY)
             with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
                 yield stream
             return

@@ -16,6 +16,8 @@ from placementclient.client import errors
 
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
+#: The number of bytes that a file of this program may have: 1 GiB.
+WRITTEN = 1 << 30
 
 
 @contextlib.contextmanager
@@ -35,8 +37,8 @@ def explained(path: str) -> Iterator[None]:
         raise errors.BadFile(path, what or str(reason)) from None
 
 
-def open_own(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, and that no other user may have put there.
+def open_named(path: str, flags: int) -> int:
+    """Open a file that the user has named; a new one is readable by its owner alone.
 
     :param flags: of :func:`os.open`
     :return: its descriptor
@@ -46,13 +48,57 @@ def open_own(path: str, flags: int) -> int:
     return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
 
 
+def open_own(path: str, flags: int) -> int:
+    """Open a file of this program that the user has not named, such as a journal.
+
+    A FIFO or a device does not block it.
+
+    :param flags: of :func:`os.open`
+    :return: its descriptor
+    :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
+        effective one, is writable for others, or has more than :data:`WRITTEN` bytes
+    :raises OSError: as :func:`open_named`
+    """
+    descriptor = open_named(path, flags | os.O_NONBLOCK)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        reason = 'is not a regular file: remove it'
+    elif status.st_uid not in (os.geteuid(), 0):
+        reason = f'belongs to another user (UID {status.st_uid}): move it away, or run as that user'
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        reason = 'others may write to it: if its content is yours, run chmod 600 on it'
+    elif status.st_size > WRITTEN:
+        reason = too_large(path, WRITTEN).reason
+    else:
+        return descriptor
+    os.close(descriptor)
+    raise errors.BadFile(path, reason)
+
+
 def read_own(path: str) -> bytes:
-    """Return the content of a file of :func:`open_own`.
+    """Return the content of a file, opened by :func:`open_own`.
 
     :raises errors.BadFile: if it cannot be read
     """
     with explained(path), open(open_own(path, os.O_RDONLY), 'rb') as stream:
-        return stream.read()
+        return stream.read(WRITTEN)
+
+
+def too_large(path: str, most: int) -> errors.BadFile:
+    """Return the error about a file of more than ``most`` bytes."""
+    return errors.BadFile(path, f'is larger than {most >> 20} MiB')
+
+
+def lock_holder(descriptor: int) -> str:
+    """Return the process that has locked a file, as far as this machine knows it."""
+    status = os.fstat(descriptor)
+    device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
+    with contextlib.suppress(OSError), open('/proc/locks', encoding='ascii') as locks:
+        for lock in map(str.split, locks):
+            # "1: FLOCK ADVISORY WRITE 4711 fe:00:1234 0 EOF"; one that waits has "->" in it.
+            if lock[1] == 'FLOCK' and lock[5] == f'{device}:{status.st_ino}':
+                return f'process {lock[4]}'
+    return 'another process'
 
 
 def others_may_write(folder: str) -> bool:

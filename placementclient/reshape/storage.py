@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import files
 from placementclient.codec.decoding import kind_of
+from placementclient.files import system
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import assignments, specification
@@ -33,7 +34,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
             return plan.spec, list(plan.assignments)
         return plan.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > files.TYPED:
-        raise files.too_large(path, files.TYPED)
+        raise system.too_large(path, files.TYPED)
     spec = _spec(files.as_text(content, path), path)
     return spec, [row for name in (*spec.assignments, *rows) for row in read_assignments(name)]
 

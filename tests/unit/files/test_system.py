@@ -1,0 +1,81 @@
+"""Files of the program: only its own are used, and none of them stops it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.files import system
+
+
+def fifo(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(path, 0o600)
+
+
+def device(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.symlink_to('/dev/zero')
+
+
+def writable_for_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.touch()
+    path.chmod(0o666)
+
+
+def of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.touch(0o600)
+    if os.geteuid():
+        monkeypatch.setattr(os, 'geteuid', lambda: 4711)
+    else:
+        os.chown(path, 4711, -1)
+
+
+def huge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.touch(0o600)
+    os.truncate(path, 3 << 30)
+
+
+@pytest.mark.parametrize(
+    ('prepare', 'reason'),
+    [
+        (fifo, 'is not a regular file'),
+        (device, 'is not a regular file'),
+        (writable_for_others, 'others may write to it'),
+        (of_another_user, 'belongs to another user'),
+        (huge, 'is larger than 1024 MiB'),
+    ],
+)
+@pytest.mark.parametrize('flags', [os.O_RDONLY, os.O_RDWR | os.O_CREAT | os.O_APPEND])
+def test_what_is_not_our_own_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prepare: Callable[[Path, pytest.MonkeyPatch], None],
+    reason: str,
+    flags: int,
+) -> None:
+    path = tmp_path / 'plan.json.journal'
+    prepare(path, monkeypatch)
+    with pytest.raises(errors.BadFile, match=reason) as refusal:
+        system.open_own(str(path), flags)
+    assert refusal.value.path == str(path)
+
+
+def test_our_own_is_read(tmp_path: Path) -> None:
+    path = tmp_path / 'own'
+    os.close(system.open_own(str(path), os.O_RDWR | os.O_CREAT))
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text('content')
+    assert system.read_own(str(path)) == b'content'
+
+
+def test_the_process_that_has_a_lock_is_named(tmp_path: Path) -> None:
+    path = tmp_path / 'own'
+    path.touch()
+    with path.open() as stream, path.open() as other:
+        assert system.lock_holder(other.fileno()) == 'another process'
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        assert system.lock_holder(other.fileno()) == f'process {os.getpid()}'
