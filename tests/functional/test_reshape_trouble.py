@@ -157,6 +157,22 @@ def test_a_journal_of_another_plan(client: Client, tmp_path: Path) -> None:
         engines.apply(client, clouds.plan_of(before, children=4), path)
 
 
+def test_a_journal_that_is_not_our_own(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
+    os.mkfifo(path)
+    for run in (engines.apply, engines.rollback):
+        with pytest.raises(errors.BadFile, match='is not a regular file'):
+            run(client, plan, str(path))
+    path.unlink()
+    path.touch()
+    path.chmod(0o666)
+    for run in (engines.apply, engines.rollback):
+        with pytest.raises(errors.BadFile, match='others may write to it'):
+            run(client, plan, str(path))
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
 def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
     plan = clouds.plan_of(before, children=1)
