@@ -5,19 +5,28 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from placementclient.client import endpoints
+import msgspec
+
+from placementclient.client import endpoints, errors
 from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
+from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
 
 #: From here on aggregates are guarded by the provider's generation.
 GUARDED = Microversion(1, 19)
 
 
+class _Aggregates(msgspec.Struct):
+    aggregates: builtins.list[str]
+    resource_provider_generation: Integer | None = None
+
+
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """The UUIDs of the aggregates that a provider is in; with its generation from 1.19."""
-    return _aggregates(client, client.send(endpoints.LIST_AGGREGATES, {'provider': provider_uuid}))
+    parts = {'provider': provider_uuid}
+    return _read(client, client.send(endpoints.LIST_AGGREGATES, parts, answer=_Aggregates))
 
 
 def set(
@@ -31,12 +40,13 @@ def set(
     body: object = builtins.list(aggregates)
     if client.microversion >= GUARDED:
         body = {'aggregates': body, 'resource_provider_generation': generation}
-    return _aggregates(
-        client, client.send(endpoints.SET_AGGREGATES, {'provider': provider_uuid}, body=body)
-    )
+    parts = {'provider': provider_uuid}
+    answer = client.send(endpoints.SET_AGGREGATES, parts, answer=_Aggregates, body=body)
+    return _read(client, answer)
 
 
-def _aggregates(client: Client, answer: Answer) -> Read[builtins.list[str]]:
-    is_guarded = client.microversion >= GUARDED
-    generation = answer.body['resource_provider_generation'] if is_guarded else None
-    return Read(answer.body['aggregates'], generation, answer.last_modified)
+def _read(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+    body: _Aggregates = answer.body
+    if body.resource_provider_generation is None and client.microversion >= GUARDED:
+        raise errors.InvalidAnswer('The answer with the aggregates has no generation')
+    return Read(body.aggregates, body.resource_provider_generation, answer.last_modified)

@@ -9,6 +9,8 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.client.microversion import (
@@ -17,21 +19,50 @@ from placementclient.client.microversion import (
     TYPED,
     Microversion,
 )
+from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
 from placementclient.model.freshness import Read
+from placementclient.model.inventories import Count
 
 _OWNED = Microversion(1, 8)
 _AS_MAPPING = Microversion(1, 12)
 
 
+class _HoldingAnswer(msgspec.Struct):
+    resources: dict[str, Count]
+    consumer_generation: Integer | None = None
+
+
+class _ProviderAllocations(msgspec.Struct):
+    allocations: dict[str, _HoldingAnswer]
+    resource_provider_generation: Integer
+
+
+class _Allocation(msgspec.Struct):
+    resources: dict[str, Count]
+    generation: Integer
+
+
+class _ConsumerAnswer(msgspec.Struct):
+    """The allocations of a consumer; its owner from 1.12, its generation 1.28, its type 1.38 on."""
+
+    allocations: dict[str, _Allocation]
+    project_id: str | None = None
+    user_id: str | None = None
+    consumer_generation: Integer | None = None
+    consumer_type: str | None = None
+
+
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
     """Return the allocations of a provider; the consumers' generations from 1.28."""
-    answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, {'provider': provider_uuid})
+    parts = {'provider': provider_uuid}
+    answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, parts, answer=_ProviderAllocations)
+    body: _ProviderAllocations = answer.body
     holdings = [
-        Holding(uuid, record['resources'], record.get('consumer_generation'))
-        for uuid, record in answer.body['allocations'].items()
+        Holding(uuid, record.resources, record.consumer_generation)
+        for uuid, record in body.allocations.items()
     ]
-    return Read(holdings, answer.body['resource_provider_generation'], answer.last_modified)
+    return Read(holdings, body.resource_provider_generation, answer.last_modified)
 
 
 def show(
@@ -41,17 +72,17 @@ def show(
 
     :param version: the microversion to ask at, where it must not be the one in use
     """
-    answer = client.send(endpoints.SHOW_ALLOCATIONS, {'consumer': consumer_uuid}, version=version)
-    body = answer.body
-    kind = body.get('consumer_type')
+    parts = {'consumer': consumer_uuid}
+    answer = client.send(endpoints.SHOW_ALLOCATIONS, parts, answer=_ConsumerAnswer, version=version)
+    body: _ConsumerAnswer = answer.body
     consumer = Consumer(
         consumer_uuid,
-        {uuid: record['resources'] for uuid, record in body['allocations'].items()},
-        body.get('project_id'),
-        body.get('user_id'),
-        body.get('consumer_generation'),
-        None if kind == UNKNOWN_TYPE else kind,
-        {uuid: record['generation'] for uuid, record in body['allocations'].items()},
+        {uuid: record.resources for uuid, record in body.allocations.items()},
+        body.project_id,
+        body.user_id,
+        body.consumer_generation,
+        None if body.consumer_type == UNKNOWN_TYPE else body.consumer_type,
+        {uuid: record.generation for uuid, record in body.allocations.items()},
     )
     return Read(consumer, last_modified=answer.last_modified)
 

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
-from typing import Any
+
+import msgspec
 
 from placementclient.api import query
 from placementclient.client import endpoints
 from placementclient.client.http import Client
+from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Allocations, Candidate, ProviderSummary
+from placementclient.model.inventories import Count
 from placementclient.model.requests import CandidateRequest
+
+
+class _Resources(msgspec.Struct):
+    resources: dict[str, Count]
+
+
+class _ProviderLink(msgspec.Struct):
+    uuid: str
+
+
+class _ListedResources(_Resources):
+    """An allocation as it is below 1.12."""
+
+    resource_provider: _ProviderLink
+
+
+class _AllocationRequest(msgspec.Struct):
+    allocations: dict[str, _Resources] | builtins.list[_ListedResources]
+    mappings: dict[str, builtins.list[str]] = {}
+
+
+class _UsedCapacity(msgspec.Struct):
+    used: Integer
+    #: The largest inventory with the largest ratio is more than a database has.
+    capacity: int
+
+
+class _SummaryAnswer(msgspec.Struct):
+    resources: dict[str, _UsedCapacity]
+    traits: tuple[str, ...] = ()
+    parent_provider_uuid: str | None = None
+    root_provider_uuid: str | None = None
+
+
+class _CandidateList(msgspec.Struct):
+    allocation_requests: builtins.list[_AllocationRequest]
+    provider_summaries: dict[str, _SummaryAnswer]
 
 
 def list(
@@ -20,26 +59,28 @@ def list(
 
     :param request: what its parts need is said at :class:`CandidateRequest`
     """
-    body = client.send(endpoints.LIST_CANDIDATES, query=query.of_candidates(request)).body
+    parameters = query.of_candidates(request)
+    body: _CandidateList = client.send(
+        endpoints.LIST_CANDIDATES, answer=_CandidateList, query=parameters
+    ).body
     candidates = [
-        Candidate(_allocations(record['allocations']), record.get('mappings', {}))
-        for record in body['allocation_requests']
+        Candidate(_allocations(record.allocations), record.mappings)
+        for record in body.allocation_requests
     ]
-    summaries = {uuid: _summary(record) for uuid, record in body['provider_summaries'].items()}
+    summaries = {uuid: _summary(record) for uuid, record in body.provider_summaries.items()}
     return candidates, summaries
 
 
-def _allocations(records: Any) -> Allocations:
-    if isinstance(records, Mapping):
-        return {uuid: record['resources'] for uuid, record in records.items()}
-    # Below 1.12.
-    return {record['resource_provider']['uuid']: record['resources'] for record in records}
+def _allocations(records: dict[str, _Resources] | builtins.list[_ListedResources]) -> Allocations:
+    if isinstance(records, dict):
+        return {uuid: record.resources for uuid, record in records.items()}
+    return {record.resource_provider.uuid: record.resources for record in records}
 
 
-def _summary(record: Mapping[str, Any]) -> ProviderSummary:
+def _summary(record: _SummaryAnswer) -> ProviderSummary:
     return ProviderSummary(
-        {name: (item['used'], item['capacity']) for name, item in record['resources'].items()},
-        tuple(record.get('traits', ())),
-        record.get('parent_provider_uuid'),
-        record.get('root_provider_uuid'),
+        {name: (item.used, item.capacity) for name, item in record.resources.items()},
+        record.traits,
+        record.parent_provider_uuid,
+        record.root_provider_uuid,
     )

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from placementclient.client import endpoints
+from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
+from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
-from placementclient.model.inventories import FIELDS, Inventory
+from placementclient.model.inventories import Inventory
 
 Inventories = Mapping[str, Inventory]
 
 
+class _Inventories(msgspec.Struct):
+    inventories: dict[str, Inventory]
+    resource_provider_generation: Integer
+
+
+@dataclass(frozen=True, slots=True)
+class _InventoryAnswer(Inventory):
+    resource_provider_generation: Integer = field(kw_only=True)
+
+
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """All inventories of a provider, by resource class."""
-    answer = client.send(endpoints.LIST_INVENTORIES, {'provider': provider_uuid})
-    return _inventories(answer.body, answer.last_modified)
+    parts = {'provider': provider_uuid}
+    return _read_all(client.send(endpoints.LIST_INVENTORIES, parts, answer=_Inventories))
 
 
 def create(
@@ -38,8 +53,8 @@ def create(
         'resource_provider_generation': generation,
         **fields,
     }
-    answer = client.send(endpoints.CREATE_INVENTORY, {'provider': provider_uuid}, body=body)
-    return _inventory(answer.body, answer.last_modified)
+    parts = {'provider': provider_uuid}
+    return _read(client.send(endpoints.CREATE_INVENTORY, parts, answer=_InventoryAnswer, body=body))
 
 
 def set_all(
@@ -59,8 +74,9 @@ def set_all(
         'resource_provider_generation': generation,
         'inventories': {name: dict(fields) for name, fields in inventories.items()},
     }
-    answer = client.send(endpoints.SET_INVENTORIES, {'provider': provider_uuid}, body=body)
-    return _inventories(answer.body, answer.last_modified)
+    parts = {'provider': provider_uuid}
+    answer = client.send(endpoints.SET_INVENTORIES, parts, answer=_Inventories, body=body)
+    return _read_all(answer)
 
 
 def delete_all(client: Client, provider_uuid: str) -> None:
@@ -77,8 +93,7 @@ def show(client: Client, provider_uuid: str, resource_class: str) -> Read[Invent
     :raises errors.NotFound: if the provider has none of it
     """
     parts = {'provider': provider_uuid, 'resource_class': resource_class}
-    answer = client.send(endpoints.SHOW_INVENTORY, parts)
-    return _inventory(answer.body, answer.last_modified)
+    return _read(client.send(endpoints.SHOW_INVENTORY, parts, answer=_InventoryAnswer))
 
 
 def set(
@@ -91,8 +106,7 @@ def set(
     """Replace the inventory of one class; the parameters are those of :func:`create`."""
     parts = {'provider': provider_uuid, 'resource_class': resource_class}
     body = {'resource_provider_generation': generation, **fields}
-    answer = client.send(endpoints.SET_INVENTORY, parts, body=body)
-    return _inventory(answer.body, answer.last_modified)
+    return _read(client.send(endpoints.SET_INVENTORY, parts, answer=_InventoryAnswer, body=body))
 
 
 def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
@@ -104,17 +118,12 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
     client.send(endpoints.DELETE_INVENTORY, parts)
 
 
-def _inventories(body: Mapping[str, Any], last_modified: str | None) -> Read[Inventories]:
-    inventories = {name: _read(record) for name, record in body['inventories'].items()}
-    return Read(inventories, body['resource_provider_generation'], last_modified)
+def _read_all(answer: Answer) -> Read[Inventories]:
+    body: _Inventories = answer.body
+    return Read(body.inventories, body.resource_provider_generation, answer.last_modified)
 
 
-def _inventory(body: Mapping[str, Any], last_modified: str | None) -> Read[Inventory]:
-    return Read(_read(body), body['resource_provider_generation'], last_modified)
-
-
-def _read(record: Mapping[str, Any]) -> Inventory:
-    """An inventory of an answer; what is beside its fields, as its generation, is passed over."""
-    # An answer without a total is none of the service.
-    given = {name: record[name] for name in FIELDS if name in record}
-    return Inventory(**{'total': record['total'], **given})
+def _read(answer: Answer) -> Read[Inventory]:
+    body: _InventoryAnswer = answer.body
+    fields: dict[str, Any] = {**body.as_fields()}
+    return Read(Inventory(**fields), body.resource_provider_generation, answer.last_modified)

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import builtins
 
+import msgspec
+
 from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 
+class _Class(msgspec.Struct):
+    name: str
+
+
+class _ClassList(msgspec.Struct):
+    resource_classes: builtins.list[_Class]
+
+
 def list(client: Client) -> builtins.list[str]:
     """The names of all classes, standard and custom."""
-    body = client.send(endpoints.LIST_CLASSES).body
-    return [record['name'] for record in body['resource_classes']]
+    body: _ClassList = client.send(endpoints.LIST_CLASSES, answer=_ClassList).body
+    return [record.name for record in body.resource_classes]
 
 
 def create(client: Client, name: str) -> None:
@@ -28,8 +38,8 @@ def show(client: Client, name: str) -> Read[str]:
 
     :raises errors.NotFound: if it does not
     """
-    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': name})
-    return Read(answer.body['name'], last_modified=answer.last_modified)
+    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': name}, answer=_Class)
+    return Read(answer.body.name, last_modified=answer.last_modified)
 
 
 def ensure(client: Client, name: str) -> None:
@@ -39,7 +49,8 @@ def ensure(client: Client, name: str) -> None:
 
 def rename(client: Client, name: str, new_name: str) -> None:
     """Give a custom class another name; 1.2 to 1.6, later versions cannot."""
-    client.send(endpoints.SET_CLASS, {'resource_class': name}, body={'name': new_name})
+    body = {'name': new_name}
+    client.send(endpoints.SET_CLASS, {'resource_class': name}, answer=_Class, body=body)
 
 
 def delete(client: Client, name: str) -> None:

@@ -7,15 +7,32 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from placementclient.api import query
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
+from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter
 
 #: So many providers are asked for one by one; if it is more, all are listed.
 FEW = 16
+
+
+class _ProviderAnswer(msgspec.Struct):
+    """A provider; the parent and the root from 1.14 on."""
+
+    uuid: str
+    name: str
+    generation: Integer
+    parent_provider_uuid: str | None = None
+    root_provider_uuid: str | None = None
+
+
+class _ProviderList(msgspec.Struct):
+    resource_providers: builtins.list[_ProviderAnswer]
 
 
 def list(
@@ -32,8 +49,8 @@ def list(
         ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
     """
     parameters = {'name': name, 'uuid': uuid, **query.of_filter(matching)}
-    body = client.send(endpoints.LIST_PROVIDERS, query=parameters).body
-    return [_provider(record) for record in body['resource_providers']]
+    answer = client.send(endpoints.LIST_PROVIDERS, answer=_ProviderList, query=parameters)
+    return [_provider(record) for record in answer.body.resource_providers]
 
 
 def with_name(client: Client, name: str) -> Provider | None:
@@ -96,10 +113,10 @@ def create(
     :raises errors.DuplicateName: if a provider has the name
     """
     body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
-    answer = client.send(endpoints.CREATE_PROVIDER, body=body)
+    # Below 1.20 the answer says no more than where the provider is.
+    answer = client.send(endpoints.CREATE_PROVIDER, answer=_ProviderAnswer | None, body=body)
     if answer.body:
         return _provider(answer.body)
-    # Below 1.20 the answer says no more than where the provider is.
     return show(client, _location(answer.headers).rpartition('/')[2]).value
 
 
@@ -108,7 +125,9 @@ def show(client: Client, provider_uuid: str) -> Read[Provider]:
 
     :raises errors.NotFound: if there is none with this UUID
     """
-    answer = client.send(endpoints.SHOW_PROVIDER, {'provider': provider_uuid})
+    answer = client.send(
+        endpoints.SHOW_PROVIDER, {'provider': provider_uuid}, answer=_ProviderAnswer
+    )
     provider = _provider(answer.body)
     return Read(provider, provider.generation, answer.last_modified)
 
@@ -135,7 +154,8 @@ def set(
     body: dict[str, Any] = _given(name=name, parent_provider_uuid=parent_provider_uuid)
     if orphan:
         body['parent_provider_uuid'] = None
-    answer = client.send(endpoints.SET_PROVIDER, {'provider': provider_uuid}, body=body)
+    parts = {'provider': provider_uuid}
+    answer = client.send(endpoints.SET_PROVIDER, parts, answer=_ProviderAnswer, body=body)
     return _provider(answer.body)
 
 
@@ -158,11 +178,11 @@ def _given(**fields: str | None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _provider(record: Mapping[str, Any]) -> Provider:
+def _provider(record: _ProviderAnswer) -> Provider:
     return Provider(
-        record['uuid'],
-        record['name'],
-        record['generation'],
-        record.get('parent_provider_uuid'),
-        record.get('root_provider_uuid'),
+        record.uuid,
+        record.name,
+        record.generation,
+        record.parent_provider_uuid,
+        record.root_provider_uuid,
     )

@@ -5,10 +5,21 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
+import msgspec
+
 from placementclient.client import endpoints
 from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
+from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
+
+
+class _Traits(msgspec.Struct):
+    traits: builtins.list[str]
+
+
+class _ProviderTraits(_Traits):
+    resource_provider_generation: Integer
 
 
 def list(
@@ -20,9 +31,9 @@ def list(
     :param associated: only those that some provider has, or only those that none has
     """
     flag = None if associated is None else str(associated).lower()
-    answer = client.send(endpoints.LIST_TRAITS, query={'name': name, 'associated': flag})
-    traits: builtins.list[str] = answer.body['traits']
-    return traits
+    query = {'name': name, 'associated': flag}
+    body: _Traits = client.send(endpoints.LIST_TRAITS, answer=_Traits, query=query).body
+    return body.traits
 
 
 def show(client: Client, name: str) -> Read[str]:
@@ -49,7 +60,8 @@ def delete(client: Client, name: str) -> None:
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """The traits of a provider."""
-    return _traits(client.send(endpoints.LIST_PROVIDER_TRAITS, {'provider': provider_uuid}))
+    parts = {'provider': provider_uuid}
+    return _read(client.send(endpoints.LIST_PROVIDER_TRAITS, parts, answer=_ProviderTraits))
 
 
 def set_on_provider(
@@ -60,10 +72,10 @@ def set_on_provider(
     :param generation: the provider's
     :raises errors.ConcurrentUpdate: if the generation has moved
     """
+    parts = {'provider': provider_uuid}
     body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
-    return _traits(
-        client.send(endpoints.SET_PROVIDER_TRAITS, {'provider': provider_uuid}, body=body)
-    )
+    answer = client.send(endpoints.SET_PROVIDER_TRAITS, parts, answer=_ProviderTraits, body=body)
+    return _read(answer)
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:
@@ -71,6 +83,6 @@ def delete_from_provider(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER_TRAITS, {'provider': provider_uuid})
 
 
-def _traits(answer: Answer) -> Read[builtins.list[str]]:
-    body = answer.body
-    return Read(body['traits'], body['resource_provider_generation'], answer.last_modified)
+def _read(answer: Answer) -> Read[builtins.list[str]]:
+    body: _ProviderTraits = answer.body
+    return Read(body.traits, body.resource_provider_generation, answer.last_modified)

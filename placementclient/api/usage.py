@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from placementclient.client import endpoints
+from typing import Any
+
+import msgspec
+
+from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
+from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Resources, Usage
 from placementclient.model.freshness import Read
 
 _BY_TYPE = Microversion(1, 38)
 
 
+class _ProviderUsages(msgspec.Struct):
+    usages: dict[str, Integer]
+    resource_provider_generation: Integer
+
+
+class _Usages(msgspec.Struct):
+    """The usage of a project: by class; from 1.38 on by type of consumer before that."""
+
+    usages: dict[str, Integer | dict[str, Integer]]
+
+
 def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
     """Return the usage of a provider, for each class that it has."""
-    answer = client.send(endpoints.SHOW_PROVIDER_USAGES, {'provider': provider_uuid})
-    body = answer.body
-    return Read(body['usages'], body['resource_provider_generation'], answer.last_modified)
+    parts = {'provider': provider_uuid}
+    answer = client.send(endpoints.SHOW_PROVIDER_USAGES, parts, answer=_ProviderUsages)
+    body: _ProviderUsages = answer.body
+    return Read(body.usages, body.resource_provider_generation, answer.last_modified)
 
 
 def of_project(
@@ -36,17 +53,21 @@ def of_project(
     """
     answer = client.send(
         endpoints.SHOW_USAGES,
+        answer=_Usages,
         query={'project_id': project_id, 'user_id': user_id, 'consumer_type': consumer_type},
         version=version,
     )
-    usages = answer.body['usages']
-    if (version or client.microversion) < _BY_TYPE:
+    usages: dict[str, Any] = answer.body.usages
+    is_by_type = (version or client.microversion) >= _BY_TYPE
+    if any(isinstance(record, dict) is not is_by_type for record in usages.values()):
+        raise errors.InvalidAnswer('The answer with the usages is of another microversion')
+    if not is_by_type:
         return Read([Usage(usages)], last_modified=answer.last_modified)
     by_type = [
         Usage(
             {name: n for name, n in record.items() if name != 'consumer_count'},
             kind,
-            record['consumer_count'],
+            record.get('consumer_count'),
         )
         for kind, record in usages.items()
     ]

@@ -8,7 +8,9 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
@@ -21,6 +23,23 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
+
+
+#: A microversion as the service writes it.
+_Version = Annotated[str, msgspec.Meta(pattern=r'^\d{1,4}\.\d{1,4}\Z')]
+
+
+class VersionRange(msgspec.Struct):
+    """The microversions of a version of the API."""
+
+    min_version: _Version
+    max_version: _Version
+
+
+class VersionDocument(msgspec.Struct):
+    """The answer to ``GET /``."""
+
+    versions: Annotated[list[VersionRange], msgspec.Meta(min_length=1)]
 
 
 class Change(NamedTuple):
@@ -111,13 +130,11 @@ class Client:
         """
         if self._supported is not None:
             return self._supported
-        answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), None, None, None)
-        try:
-            document = answer.body['versions'][0]
-            lowest, highest = document['min_version'], document['max_version']
-            self._supported = Microversion.parse(lowest), Microversion.parse(highest)
-        except (IndexError, TypeError, errors.UnsupportedVersion):
-            raise errors.InvalidAnswer('What answers is not a Placement service') from None
+        path = endpoints.SHOW_API.path()
+        answer = self._request(endpoints.SHOW_API, path, VersionDocument, None, None, None)
+        document = answer.body.versions[0]
+        lowest, highest = document.min_version, document.max_version
+        self._supported = Microversion.parse(lowest), Microversion.parse(highest)
         return self._supported
 
     @property
@@ -179,6 +196,7 @@ class Client:
         endpoint: Endpoint,
         parts: Mapping[str, str] | None = None,
         *,
+        answer: Any = None,
         query: Query | None = None,
         body: Any = None,
         version: Microversion | None = None,
@@ -187,6 +205,7 @@ class Client:
 
         :param endpoint: a row of :mod:`placementclient.client.endpoints`
         :param parts: the parts of its path
+        :param answer: the type of the body of the answer; without it, there is none
         :param query: the query parameters; those that are ``None`` are left out
         :param body: what to send as JSON
         :param version: the microversion of this request, where it must not be the one in use; an
@@ -200,8 +219,8 @@ class Client:
         path = endpoint.path(**(parts or {}))
         _check(version or self.assumed_microversion, str(endpoint), endpoint.since)
         try:
-            answer = self._request(
-                endpoint, path, query, body, version or self.assumed_microversion
+            response = self._request(
+                endpoint, path, answer, query, body, version or self.assumed_microversion
             )
         except errors.NotAcceptable as refusal:
             if self._settled is not None:
@@ -210,10 +229,10 @@ class Client:
             highest = microversion.negotiate(*self.supported())
             self._settle(highest)
             lower = min(version, highest) if version else None
-            return self.send(endpoint, parts, query=query, body=body, version=lower)
+            return self.send(endpoint, parts, answer=answer, query=query, body=body, version=lower)
         if self._settled is None and version is None:
             self._settle(microversion.HIGHEST)
-        return answer
+        return response
 
     def _settle(self, version: Microversion) -> None:
         for what, since, until in self._requirements:
@@ -235,6 +254,7 @@ class Client:
         self,
         endpoint: Endpoint,
         path: str,
+        kind: Any,
         query: Query | None,
         body: Any,
         version: Microversion | None,
@@ -242,9 +262,8 @@ class Client:
         request = f'{endpoint.method} {path}'
 
         def once() -> Answer:
-            return decoding.read(
-                request, endpoint, self._send(endpoint, path, query, body, version)
-            )
+            response = self._send(endpoint, path, query, body, version)
+            return decoding.read(request, endpoint, kind, response)
 
         if endpoint.is_read:
             return retries.repeated(once, self.max_retries, self._warn_once)

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from placementclient.client import errors
+from placementclient.client.strict_json import located
 
 T = TypeVar('T')
 
-#: How msgspec says where in a document a fault is, and where in a text that is no JSON.
-_PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re.DOTALL)
+#: How msgspec names the place of a fault in a text that is no JSON.
 _BYTE = re.compile(r'\(byte (\d+)\)')
 
 
@@ -105,7 +105,7 @@ class FileSource:
         except UnicodeError:
             raise self.error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
-            raise self.error(f'damaged {self.kind}: {said(str(reason), name)}', item) from None
+            raise self.error(f'damaged {self.kind}: {located(str(reason), name)}', item) from None
         except msgspec.DecodeError as reason:
             raise self._malformed(str(reason), item) from None
 
@@ -124,12 +124,3 @@ class FileSource:
 
     def _line(self, offset: int) -> int:
         return self.content.count(b'\n', 0, offset) + 1
-
-
-def said(reason: str, name: str = '') -> str:
-    """msgspec's sentence, the place first: ``trees[3].rows[0].amount: expected int, got str``."""
-    found = _PLACE.fullmatch(reason)
-    sentence, place = (found['reason'], found['place']) if found else (reason, '')
-    where = '.'.join(part for part in (name, place) if part).replace('.[', '[')
-    sentence = sentence[:1].lower() + sentence[1:].replace('`', '')
-    return f'{where}: {sentence}' if where else sentence

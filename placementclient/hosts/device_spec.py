@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from placementclient.client import errors
-from placementclient.codec.decoding import said
+from placementclient.client.strict_json import located
 from placementclient.hosts.devices import PF, Device
 
 #: The names of the option, the second one of releases before Zed.
@@ -183,7 +183,9 @@ def _specs(entry: str, path: str, line: int) -> Iterator[DeviceSpec]:
     try:
         value = _ENTRY.decode(entry)
     except msgspec.ValidationError as reason:
-        raise errors.BadFile(path, f'not an entry, nor a list: {said(str(reason))}', line) from None
+        raise errors.BadFile(
+            path, f'not an entry, nor a list: {located(str(reason))}', line
+        ) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise errors.BadFile(path, f'not JSON: {entry[:60]}', line) from None
     for record in value if isinstance(value, list) else [value]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from placementclient.client import errors
+from placementclient.client.strict_json import located
 from placementclient.client.wording import counted, lines_of
-from placementclient.codec.decoding import said
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 
@@ -170,7 +170,7 @@ def _from_json(text: str, path: str) -> Records:
     try:
         document = _RECORDS.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
-        raise errors.BadFile(path, f'not a JSON list of devices: {said(str(reason))}') from None
+        raise errors.BadFile(path, f'not a JSON list of devices: {located(str(reason))}') from None
     for record in document:
         yield {name: _text(value) for name, value in record.items()}, None
 

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import msgspec
 
 from placementclient.client import errors
-from placementclient.codec.decoding import said
+from placementclient.client.strict_json import located
 from placementclient.hosts import markup
 from placementclient.hosts.facts import Domain, MediatedDevice
 from placementclient.model.providers import is_uuid
@@ -91,7 +91,7 @@ def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
     try:
         document = _MDEVCTL.decode(content or b'[]')
     except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
-        found = said(str(reason))
+        found = located(str(reason))
         raise errors.BadFile(path, f'not what mdevctl list --dumpjson prints: {found}') from None
     for parents in document:
         for address, devices in parents.items():

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import msgspec
 
 from placementclient.client import errors
-from placementclient.codec.decoding import said
+from placementclient.client.strict_json import located
 
 #: The largest amount that Nova's database holds.
 MOST = 2**31 - 1
@@ -257,7 +257,7 @@ def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
         # Half of a pair, as YAML takes an escape of JSON.
         raise place.error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
-        raise errors.BadFile(place.path, said(str(reason), place.name)) from None
+        raise errors.BadFile(place.path, located(str(reason), place.name)) from None
 
 
 @lru_cache(1024)

@@ -62,7 +62,10 @@ class Service:
         """Answer every request with this JSON."""
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, json=body)
-        for method, matcher in (('DELETE', ANY), ('PUT', re.compile('/(allocations|traits)/'))):
+        for method, matcher in (
+            ('DELETE', ANY),
+            ('PUT', re.compile('/(allocations|resource_classes|traits)/')),
+        ):
             self._mocker.request(method, matcher, status_code=204, headers=SIGNED)
 
     def knows_up_to(self, highest: str) -> None:

@@ -13,8 +13,9 @@ from keystoneauth1 import loading
 from keystoneauth1.session import Session
 
 from placementclient import plugin
+from placementclient.api import trait
 from placementclient.api.parallel import parallel
-from placementclient.client import endpoints, errors
+from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 
 
@@ -215,7 +216,7 @@ def test_each_of_many_workers_keeps_its_connection(session: Session) -> None:
         asked.get_configuration = lambda: {'placement_endpoint_override': url}
         client = plugin.make_client(asked)
         for _ in range(3):
-            list(parallel(lambda _: client.send(endpoints.LIST_TRAITS), range(WORKERS), WORKERS))
+            list(parallel(lambda _: trait.list(client), range(WORKERS), WORKERS))
         session.session.close()
         server.shutdown()
     assert Answering.connections == WORKERS

@@ -14,7 +14,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from placementclient.client import errors
-from placementclient.codec.decoding import said, uncollected
+from placementclient.client.strict_json import located
+from placementclient.codec.decoding import uncollected
 from placementclient.codec.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'
@@ -121,7 +122,7 @@ def _line(
     except msgspec.ValidationError as reason:
         if number == 1:
             raise errors.BadFile(path, 'not a journal') from None
-        raise errors.BadFile(path, f'damaged journal: {said(str(reason))}', number) from None
+        raise errors.BadFile(path, f'damaged journal: {located(str(reason))}', number) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _JournalLine(number, text, None, is_sealed)
 

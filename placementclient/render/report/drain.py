@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from placementclient.client import errors
+from placementclient.client.strict_json import located
 from placementclient.client.wording import listed
-from placementclient.codec.decoding import said
 from placementclient.insight.topology import Topology
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
@@ -52,7 +52,9 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
     try:
         found = msgspec.convert(document, _Document)
     except msgspec.ValidationError as reason:
-        raise errors.BadFile(path, f'not a plan of a drain: {said(str(reason), "plan")}') from None
+        raise errors.BadFile(
+            path, f'not a plan of a drain: {located(str(reason), "plan")}'
+        ) from None
     names = {*found.hosts, *(move.source for move in found.moves)}
     names |= {move.target for move in found.moves}
     if missing := sorted(name for name in names if snapshot.named(name) is None):

@@ -19,10 +19,7 @@ from tests.unit.dialogue import URL, Reply, fault, get
 LIST = 'resource class list'
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 FOREIGN = 'the answer is not one of the Placement service'
-NO_JSON = (
-    'GET /resource_classes was answered with HTTP {} but without JSON: '
-    'what answers is not a Placement service'
-)
+INVALID = 'GET /resource_classes was answered with HTTP {}: what answers is not a Placement service'
 
 #: What a proxy, a wrong URL or a broken service may answer, and the line that is printed.
 HOSTILE = {
@@ -36,25 +33,24 @@ HOSTILE = {
         f'Conflict: {FOREIGN} (HTTP 409)',
     ),
     'a status without a reason': (Reply(520), f'Unknown status: {FOREIGN} (HTTP 520)'),
-    'a page of a portal': (Reply(200, '<html>Welcome</html>'), NO_JSON.format(200)),
-    'a list': (Reply(200, [1, 2]), NO_JSON.format(200)),
-    'a redirection without an address': (Reply(300, 'x'), NO_JSON.format(300)),
+    'a page of a portal': (Reply(200, '<html>Welcome</html>'), INVALID.format('200: no JSON')),
+    'a list': (Reply(200, [1, 2]), INVALID.format('200: expected object, got array')),
+    'a redirection without an address': (Reply(300, 'x'), INVALID.format(300)),
     'nothing at all': (
         Reply(200),
-        "The answer has no 'resource_classes': what answers is not a Placement service",
+        INVALID.format('200: expected object, got null'),
     ),
     'no content': (
         Reply(204),
-        "The answer has no 'resource_classes': what answers is not a Placement service",
+        INVALID.format('204: expected object, got null'),
     ),
     'other JSON': (
         Reply(200, {'name': 'keystone'}),
-        'GET /resource_classes was answered with something else: '
-        'what answers is not a Placement service',
+        INVALID.format('200: object missing required field resource_classes'),
     ),
     'JSON that lacks something deeper': (
         Reply(200, {'resource_classes': [{'links': []}]}),
-        "The answer has no 'name': what answers is not a Placement service",
+        INVALID.format('200: resource_classes[0]: object missing required field name'),
     ),
     'errors that are no list': (
         Reply(400, {'errors': 'bad'}, reason='Bad Request'),
@@ -78,9 +74,12 @@ HOSTILE = {
     ),
     'a success that is not UTF-8': (
         Reply(200, b'{"resource_classes": \xfa\xff'),
-        NO_JSON.format(200),
+        INVALID.format('200: no JSON'),
     ),
-    'JSON without a bottom': (Reply(200, '[' * 100_000), NO_JSON.format(200)),
+    'JSON without a bottom': (
+        Reply(200, '[' * 100_000),
+        INVALID.format('200: expected object, got array'),
+    ),
     'an unauthorized token': (
         fault(401, 'The request you have made requires authentication.'),
         'The request you have made requires authentication. (HTTP 401) [req-1]',

@@ -2,60 +2,112 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from placementclient.api import (
+    aggregate,
+    allocation,
+    allocation_candidate,
+    inventory,
+    resource_class,
+    resource_provider,
+    root,
+    trait,
+    usage,
+)
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
-from tests.unit.conftest import Service
-from tests.unit.dialogue import MONDAY, NOTHING, Reply
+from placementclient.model.inventories import LARGEST_RATIO, Inventory
+from placementclient.model.requests import CandidateRequest
+from tests.unit.conftest import Placement, Service
+from tests.unit.dialogue import CONSUMER, MONDAY, NOTHING, RP, Reply, provider
+
+PREFIX = 'was answered with HTTP 200: '
 
 
 def test_an_answer_is_status_body_and_headers(client: Client, service: Service) -> None:
     service.answer(Reply(201, {'name': 'x'}, {'Last-Modified': MONDAY}))
-    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': 'x'})
+    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': 'x'}, answer=dict)
     assert (answer.status, answer.body, answer.last_modified) == (201, {'name': 'x'}, MONDAY)
 
 
-def test_an_answer_without_a_body_has_none_of_the_keys(client: Client, service: Service) -> None:
+def test_an_answer_without_a_body_has_none(client: Client, service: Service) -> None:
     service.answer(NOTHING)
     answer = client.send(endpoints.DELETE_TRAIT, {'trait': 'x'})
-    assert (answer.status, answer.body, answer.last_modified) == (204, {}, None)
-    with pytest.raises(errors.InvalidAnswer, match=r"^The answer has no 'traits'"):
-        answer.body['traits']
-
-
-def test_a_key_that_is_missing_deeper_is_told_too(client: Client, service: Service) -> None:
-    service.answer(Reply(200, {'resource_classes': [{}]}))
-    answer = client.send(endpoints.LIST_CLASSES)
-    with pytest.raises(errors.InvalidAnswer, match=r"^The answer has no 'name'"):
-        answer.body['resource_classes'][0]['name']
+    assert (answer.status, answer.body, answer.last_modified) == (204, None, None)
 
 
 @pytest.mark.parametrize(
-    'body', ['<html>', '[]', '5', 'null', '"x"', b'\xff\xfe\xfa', '[' * 100_000]
+    ('body', 'fault'),
+    [
+        ('<html>', 'no JSON'),
+        ('[]', 'expected object, got array'),
+        ('5', 'expected object, got int'),
+        ('null', 'expected object, got null'),
+        ('"x"', 'expected object, got str'),
+        ('', 'expected object, got null'),
+        (b'\xff\xfe\xfa', 'no JSON'),
+        ('[' * 100_000, 'expected object, got array'),
+        ('{"a":' * 100_000, 'nested too deeply'),
+        ('{"traits": [], "traits": []}', "the key 'traits' is there twice"),
+        ('{"traits": [], "x": [{"a": 1, "b": 2, "a": 1}]}', "the key 'a' is there twice"),
+    ],
+    ids=range(11),
 )
-def test_a_success_without_a_json_object_is_no_answer(
-    client: Client, service: Service, body: str | bytes
+def test_a_success_without_its_json_is_no_answer(
+    client: Client, service: Service, body: str | bytes, fault: str
 ) -> None:
     service.answer(Reply(200, body))
     with pytest.raises(errors.InvalidAnswer) as refusal:
-        client.send(endpoints.LIST_TRAITS)
+        trait.list(client)
     assert str(refusal.value) == (
-        'GET /traits was answered with HTTP 200 but without JSON: '
-        'what answers is not a Placement service'
+        f'GET /traits was answered with HTTP 200: {fault}: what answers is not a Placement service'
     )
 
 
-@pytest.mark.parametrize('endpoint', [each for each in endpoints.ALL if not each.silent], ids=str)
-@pytest.mark.parametrize('body', [{}, {'hello': 1}])
+#: A call for each type of an answer.
+CALLS: list[Callable[[Client], object]] = [
+    lambda client: aggregate.list(client, RP),
+    lambda client: aggregate.set(client, RP, [], 1),
+    lambda client: allocation.list_of_provider(client, RP),
+    lambda client: allocation.show(client, CONSUMER),
+    lambda client: allocation_candidate.list(client, CandidateRequest()),
+    lambda client: inventory.create(client, RP, 'VCPU', {'total': 1}, 1),
+    lambda client: inventory.list(client, RP),
+    lambda client: inventory.set(client, RP, 'VCPU', {'total': 1}, 1),
+    lambda client: inventory.set_all(client, RP, {}, 1),
+    lambda client: inventory.show(client, RP, 'VCPU'),
+    resource_class.list,
+    lambda client: resource_class.rename(client, 'x', 'y'),
+    lambda client: resource_class.show(client, 'x'),
+    lambda client: resource_provider.create(client, 'x'),
+    resource_provider.list,
+    lambda client: resource_provider.set(client, RP, 'x'),
+    lambda client: resource_provider.show(client, RP),
+    root.show,
+    trait.list,
+    lambda client: trait.list_of_provider(client, RP),
+    lambda client: trait.set_on_provider(client, RP, [], 1),
+    lambda client: usage.of_project(client, 'x'),
+    lambda client: usage.of_provider(client, RP),
+    # Without a body.
+    lambda client: resource_class.create(client, 'x'),
+    lambda client: trait.create(client, 'x'),
+]
+
+
+@pytest.mark.parametrize('call', CALLS)
 def test_the_json_of_something_else_is_no_answer(
-    client: Client, service: Service, endpoint: endpoints.Endpoint, body: object
+    client: Client, service: Service, call: Callable[[Client], object]
 ) -> None:
-    service.answer(Reply(200, body))
-    parts = dict.fromkeys(('provider', 'resource_class', 'trait', 'consumer'), 'x')
-    with pytest.raises(errors.InvalidAnswer, match='was answered with something else') as refusal:
-        client.send(endpoint, parts)
-    assert refusal.value.may_be_done == (not endpoint.is_read)
+    service.answer(Reply(200, {'hello': 1}))
+    with pytest.raises(errors.InvalidAnswer, match='was answered with HTTP 200: ') as refusal:
+        call(client)
+    assert refusal.value.may_be_done == (service.last.method != 'GET')
 
 
 @pytest.mark.parametrize('status', [300, 302, 304])
@@ -63,7 +115,7 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(
     client: Client, service: Service, status: int
 ) -> None:
     service.answer(Reply(status))
-    with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status} '):
+    with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status}:'):
         client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
     assert [request.line for request in service.requests] == ['DELETE /traits/CUSTOM_X']
 
@@ -76,3 +128,117 @@ def test_an_empty_success_that_the_service_has_not_signed_is_none(
     with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
         client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
     assert refusal.value.may_be_done
+
+
+@pytest.mark.parametrize(
+    ('command', 'body', 'place'),
+    [
+        ('resource provider list', {'resource_providers': None}, 'resource_providers'),
+        ('resource provider list', {'resource_providers': [7]}, 'resource_providers[0]'),
+        (f'resource provider show {RP}', provider() | {'name': ['x']}, 'name'),
+        (f'resource provider show {RP}', provider() | {'generation': '7'}, 'generation'),
+        (f'resource provider usage show {RP}', {'usages': {'VCPU': None}}, 'usages[...]'),
+        (f'resource provider trait list {RP}', {'traits': 'ab'}, 'traits'),
+        (
+            f'resource provider trait list {RP}',
+            {'traits': [], 'resource_provider_generation': None},
+            'resource_provider_generation',
+        ),
+        (
+            f'resource provider allocation show {CONSUMER}',
+            {'allocations': {RP: {'resources': []}}},
+            'allocations[...].resources',
+        ),
+        (
+            f'resource provider inventory show {RP} VCPU',
+            {'allocation_ratio': {}, 'resource_provider_generation': 1},
+            'allocation_ratio',
+        ),
+        ('resource class list', {'resource_classes': {'name': 'x'}}, 'resource_classes'),
+    ],
+)
+def test_another_type_is_told_with_its_place(
+    placement: Placement, service: Service, command: str, body: Any, place: str
+) -> None:
+    service.answer(Reply(200, body))
+    result = placement(command)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert f'{PREFIX}{place}: expected ' in result.stderr
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        '{"allocation_ratio": NaN, "total": 1, "resource_provider_generation": 1}',
+        '{"allocation_ratio": 1e39, "total": 1, "resource_provider_generation": 1}',
+        '{"allocation_ratio": 1e999, "total": 1, "resource_provider_generation": 1}',
+        json.dumps({'total': 1, 'resource_provider_generation': 1, 'x': '\udcff'}),
+    ],
+)
+def test_what_json_should_not_say_is_refused(
+    placement: Placement, service: Service, body: str
+) -> None:
+    service.answer(Reply(200, body))
+    result = placement(f'resource provider inventory show {RP} VCPU')
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+
+
+@pytest.mark.parametrize('number', [2**63, -(2**63) - 1, 10**400], ids=['over', 'under', 'long'])
+@pytest.mark.parametrize(
+    ('command', 'body', 'place'),
+    [
+        (f'resource provider show {RP}', 'generation', 'generation'),
+        (f'resource provider inventory show {RP} VCPU', 'total', 'total'),
+        (f'resource provider inventory show {RP} VCPU', 'max_unit', 'max_unit'),
+        (f'resource provider usage show {RP}', 'usages', 'usages[...]'),
+    ],
+)
+def test_integers_are_bounded(
+    placement: Placement, service: Service, command: str, body: str, place: str, number: int
+) -> None:
+    wrong = {'usages': {'VCPU': number}} if body == 'usages' else provider() | {body: number}
+    service.always(wrong)
+    result = placement(command)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert f'{PREFIX}{place}: expected int ' in result.stderr
+
+
+def test_the_capacity_of_the_largest_inventory_is_an_integer(
+    client: Client, service: Service
+) -> None:
+    largest = Inventory(2**31 - 1, allocation_ratio=LARGEST_RATIO).capacity
+    summary = {'resources': {'VCPU': {'used': 2**40, 'capacity': largest}}}
+    service.answer(Reply(200, {'allocation_requests': [], 'provider_summaries': {RP: summary}}))
+    _, summaries = allocation_candidate.list(client, CandidateRequest())
+    assert summaries[RP].resources == {'VCPU': (2**40, largest)}
+
+
+def test_the_largest_ratio_that_is_stored_is_one(placement: Placement, service: Service) -> None:
+    item = Inventory(1, allocation_ratio=LARGEST_RATIO).as_fields()
+    usages = {'usages': {'VCPU': 0}, 'resource_provider_generation': 1}
+    service.always(item | usages)
+    result = placement(f'resource provider inventory show {RP} VCPU -f json')
+    assert json.loads(result.stdout)['allocation_ratio'] == LARGEST_RATIO
+
+
+def test_aggregates_without_a_generation_are_refused(
+    placement: Placement, service: Service
+) -> None:
+    service.answer(Reply(200, {'aggregates': []}))
+    result = placement(f'resource provider aggregate add {RP} {CONSUMER}')
+    assert (result.status, 'has no generation' in result.stderr) == (1, True)
+    assert [request.line for request in service.requests] == [
+        f'GET /resource_providers/{RP}/aggregates'
+    ]
+
+
+@pytest.mark.parametrize(
+    ('version', 'usages'),
+    [('1.37', {'INSTANCE': {'VCPU': 1}}), ('1.38', {'VCPU': 1}), ('1.38', {'A': {}, 'VCPU': 1})],
+)
+def test_usages_of_another_microversion_are_refused(
+    placement: Placement, service: Service, version: str, usages: dict[str, Any]
+) -> None:
+    service.answer(Reply(200, {'usages': usages}))
+    result = placement('resource usage show x', version=version)
+    assert (result.status, 'of another microversion' in result.stderr) == (1, True)

@@ -39,7 +39,7 @@ def lines(service: Service) -> list[str]:
 
 def test_a_request_carries_token_version_and_who_sends_it(client: Client, service: Service) -> None:
     service.answer(LIST)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     headers = service.last.headers
     assert service.last.url == f'{URL}/traits'
     assert headers['X-Auth-Token'] == 'a-token'
@@ -77,7 +77,7 @@ def test_an_empty_body_is_a_body(client: Client, service: Service, body: Any) ->
 )
 def test_a_query_is_encoded(client: Client, service: Service, query: Any, sent: str) -> None:
     service.answer(LIST)
-    client.send(endpoints.LIST_TRAITS, query=query)
+    client.send(endpoints.LIST_TRAITS, answer=dict, query=query)
     assert service.last.url == f'{URL}/traits{sent}'
 
 
@@ -167,7 +167,8 @@ def test_an_answer_is_waited_for(
     timeout: float,
 ) -> None:
     service.answer(LIST if endpoint.is_read else NOTHING)
-    Client(session, timeout=given).send(endpoint, body=None if endpoint.is_read else {})
+    answer, body = (dict, None) if endpoint.is_read else (None, {})
+    Client(session, timeout=given).send(endpoint, answer=answer, body=body)
     assert service.last.timeout == timeout
 
 
@@ -181,7 +182,7 @@ def test_the_url_is_that_of_the_catalog(client: Client) -> None:
 def test_the_url_can_be_overridden(session: Session, service: Service) -> None:
     client = Client(session, endpoint_override='http://other.test/p')
     service.answer(LIST)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert client.url == 'http://other.test/p'
     assert service.last.url == 'http://other.test/p/traits'
 
@@ -197,5 +198,5 @@ def test_a_parameter_that_is_no_text_is_refused(
     client: Client, service: Service, query: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
-        client.send(endpoints.LIST_PROVIDERS, query=query)
+        client.send(endpoints.LIST_PROVIDERS, answer=dict, query=query)
     assert service.requests == []

@@ -38,9 +38,9 @@ def test_where_the_version_is_open_the_highest_is_tried_without_asking(
 ) -> None:
     service.answer(LIST, LIST)
     assert client.assumed_microversion == HIGHEST
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert client.microversion == HIGHEST
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.39 GET /traits'] * 2
 
 
@@ -50,7 +50,7 @@ def test_a_version_that_was_chosen_is_used_as_it_is(
 ) -> None:
     service.answer(get('/resource_providers', {'resource_providers': []}))
     client = at(session, minor)
-    client.send(endpoints.LIST_PROVIDERS)
+    client.send(endpoints.LIST_PROVIDERS, answer=dict)
     assert lines(service) == [f'1.{minor} GET /resource_providers']
     assert client.microversion == client.assumed_microversion == (1, minor)
 
@@ -72,7 +72,7 @@ def test_after_a_refusal_the_request_is_sent_once_more_at_the_highest_common_ver
     write = put('/traits/CUSTOM_X', answer=NOTHING)
     service.answer(unacceptable(write), version_document('1.20'), write, LIST)
     client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == [
         '1.39 PUT /traits/CUSTOM_X',
         'None GET /',
@@ -109,7 +109,7 @@ def test_requirements_are_checked_again_at_the_version_that_is_settled(
     client.require('--in-tree', Microversion(1, 14))
     service.answer(fault(406, 'No'), version_document('1.13'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
-        client.send(endpoints.LIST_PROVIDERS)
+        client.send(endpoints.LIST_PROVIDERS, answer=dict)
     assert str(refusal.value) == (
         '--in-tree: Operation or argument is not supported with '
         'version 1.13; requires at least version 1.14'
@@ -138,7 +138,7 @@ def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(
 ) -> None:
     service.answer(fault(406, 'No'), version_document('1.20'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
-        at(session, 30).send(endpoints.LIST_TRAITS)
+        at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
     assert str(refusal.value) == 'The service supports microversions 1.0 to 1.20, not 1.30'
     assert lines(service) == ['1.30 GET /traits', 'None GET /']
 
@@ -148,14 +148,14 @@ def test_a_service_that_refuses_every_version_is_not_asked_for_ever(
 ) -> None:
     service.answer(fault(406, 'No'), version_document('1.39'), fault(406, 'No'))
     with pytest.raises(errors.UnsupportedVersion):
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.39 GET /traits', 'None GET /', '1.39 GET /traits']
 
 
 def test_a_request_may_have_a_version_of_its_own(client: Client, service: Service) -> None:
     service.answer(LIST, LIST)
-    client.send(endpoints.LIST_TRAITS, version=V20)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.20 GET /traits', '1.39 GET /traits']
 
 
@@ -163,13 +163,13 @@ def test_a_version_of_its_own_gives_way_to_an_older_service(
     client: Client, service: Service
 ) -> None:
     service.answer(fault(406, 'No'), version_document('1.19'), LIST)
-    client.send(endpoints.LIST_TRAITS, version=V20)
+    client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.19 GET /traits']
 
 
 def test_a_version_of_its_own_is_never_exceeded(client: Client, service: Service) -> None:
     service.answer(fault(406, 'A whim'), version_document('1.39'), LIST)
-    client.send(endpoints.LIST_TRAITS, version=V20)
+    client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.20 GET /traits']
 
 
@@ -193,7 +193,7 @@ def test_a_version_document_that_is_garbage_ends_the_negotiation(
 ) -> None:
     service.answer(fault(406, 'No'), garbage)
     with pytest.raises(errors.InvalidAnswer, match=r'not a Placement service$'):
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.39 GET /traits', 'None GET /']
 
 
@@ -205,7 +205,7 @@ def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told
     with pytest.raises(
         errors.NotAcceptable, match=r'^Unacceptable version header: 1.30 \(HTTP 406'
     ):
-        at(session, 30).send(endpoints.LIST_TRAITS)
+        at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
 
 
 def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(
@@ -213,7 +213,7 @@ def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(
 ) -> None:
     service.answer(Reply(406, '<html>', reason='Not Acceptable'))
     with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
 
 
 def test_the_version_document_is_asked_for_once(client: Client, service: Service) -> None:
@@ -229,5 +229,5 @@ def test_the_client_remembers_who_chose_the_version(
 ) -> None:
     service.answer(exchange)
     client = at(session, 39 if chosen else None)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert client.version_is_chosen is chosen

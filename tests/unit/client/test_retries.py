@@ -16,7 +16,7 @@ LIST = get('/traits', {'traits': []})
 def test_a_refusal_is_not_repeated(client: Client, service: Service) -> None:
     service.answer(fault(404, 'Gone'))
     with pytest.raises(errors.NotFound, match=r'^Gone \(HTTP 404\) \[req-1\]$'):
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
     assert len(service.requests) == 1
 
 
@@ -25,7 +25,7 @@ def test_a_read_without_an_answer_is_repeated(
     client: Client, service: Service, status: int
 ) -> None:
     service.answer(*[Reply(status, '<html>')] * 5, LIST)
-    assert client.send(endpoints.LIST_TRAITS).body == {'traits': []}
+    assert client.send(endpoints.LIST_TRAITS, answer=dict).body == {'traits': []}
     assert len(service.requests) == 6
 
 
@@ -33,7 +33,7 @@ def test_the_last_failure_is_told_when_it_gives_up(session: Session, service: Se
     client = Client(session, max_retries=2)
     service.answer(*[fault(503, f'Busy {number}') for number in range(3)])
     with pytest.raises(errors.ServerError, match=r'^Busy 2 \(HTTP 503\)') as refusal:
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
     assert len(service.requests) == 3
     assert not refusal.value.may_be_done
 
@@ -63,7 +63,7 @@ def test_retry_after_is_honoured_up_to_a_limit(
     monkeypatch.setattr('time.sleep', pauses.append)
     headers = {} if retry_after is None else {'Retry-After': retry_after}
     service.answer(Reply(503, headers=headers), LIST)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert len(pauses) == 1
     assert lowest <= pauses[0] <= highest
 
@@ -74,7 +74,7 @@ def test_pauses_grow_with_jitter(
     pauses: list[float] = []
     monkeypatch.setattr('time.sleep', pauses.append)
     service.answer(*[Reply(503)] * 5, LIST)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     for pause, shortest in zip(pauses, (0, 0.5, 1, 2, 4), strict=True):
         assert shortest <= pause <= shortest + 0.25
 
@@ -83,11 +83,11 @@ def test_the_first_pause_is_announced_once(
     client: Client, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.answer(fault(503, 'Busy'), LIST)
-    client.send(endpoints.LIST_TRAITS)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
     assert caplog.messages == []
     for _ in range(2):
         service.answer(*[fault(503, 'Busy')] * 5, LIST)
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoints.LIST_TRAITS, answer=dict)
     assert caplog.messages == [
         'Busy (HTTP 503) [req-1]. Trying again, with pauses of about 8 s in all'
     ]

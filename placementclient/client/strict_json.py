@@ -1,0 +1,64 @@
+"""JSON as values of a type; a key that an object has twice is a fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+#: An integer as databases have them; JSON has integers of any length.
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+#: How msgspec names the place of a fault.
+_PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re.DOTALL)
+
+
+class InvalidJSON(ValueError):
+    """A text that is no JSON, or not of the type that it should be."""
+
+
+def decoded(content: bytes, kind: Any = Any) -> Any:
+    """Return JSON as a value of a type.
+
+    :raises InvalidJSON: with the fault, and its place where there is one
+    """
+    try:
+        value = msgspec.json.decode(content, type=kind)
+        check_keys(content)
+    except RecursionError:
+        raise InvalidJSON('nested too deeply') from None
+    except msgspec.ValidationError as fault:
+        raise InvalidJSON(located(str(fault))) from None
+    except (msgspec.DecodeError, UnicodeError):
+        raise InvalidJSON('no JSON') from None
+    return value
+
+
+def check_keys(content: bytes) -> None:
+    """Look for keys that an object has twice: msgspec takes the last one.
+
+    :param content: JSON
+    :raises InvalidJSON: with the first such key
+    """
+    # Nothing is built of it: this takes half as long as what builds dictionaries.
+    json.loads(content, object_pairs_hook=_check_pairs)
+
+
+def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InvalidJSON(f'the key {twice[:80]!r} is there twice')
+
+
+def located(reason: str, name: str = '') -> str:
+    """Return msgspec's sentence, the place first: ``trees[3].amount: expected int, got str``.
+
+    :param name: the place of the value in its document
+    """
+    match = _PLACE.fullmatch(reason)
+    sentence, place = (match['reason'], match['place']) if match else (reason, '')
+    where = '.'.join(part for part in (name, place) if part).replace('.[', '[')
+    sentence = sentence[:1].lower() + sentence[1:].replace('`', '')
+    return f'{where}: {sentence}' if where else sentence
