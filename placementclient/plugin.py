@@ -23,6 +23,7 @@ D = TypeVar('D')
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
+LIMIT_OPTION = 'os_placement_answer_limit'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
 TIMEOUT_OPTION = 'os_placement_seconds'
 #: What a cloud or the environment may set for this service alone.
@@ -33,9 +34,6 @@ ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 #: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
-#: The most that are kept open to a server. By default requests keeps 10: with more workers, many a
-#: request would begin with a new connection.
-CONNECTIONS = 1000
 #: The way to authenticate without Keystone.
 DIRECT = 'placement_direct'
 #: Those of osc-lib that log all options, of which it knows by their names which are secret; and
@@ -129,9 +127,17 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=os.environ.get('OS_PLACEMENT_TIMEOUT') or None,
         help='How long to wait for a connection, and then for each next part of an answer; '
-        'an answer that comes slowly may take longer; default='
+        'the whole answer may take ten times as long; default='
         f'{endpoints.LIST_PROVIDERS.timeout}, for a reshape {endpoints.RESHAPE.timeout} '
         '(Env: OS_PLACEMENT_TIMEOUT)',
+    )
+    parser.add_argument(
+        '--os-placement-answer-limit',
+        metavar='<MiB>',
+        type=mebibytes,
+        default=os.environ.get('OS_PLACEMENT_ANSWER_LIMIT') or str(endpoints.ANSWER_LIMIT >> 20),
+        help='The largest answer that is read, in MiB; '
+        f'default={endpoints.ANSWER_LIMIT >> 20} (Env: OS_PLACEMENT_ANSWER_LIMIT)',
     )
 
 
@@ -139,6 +145,13 @@ def retries(text: str) -> int:
     """Return how often something is repeated, as the type of an option."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number')
+    return int(text)
+
+
+def mebibytes(text: str) -> int:
+    """Return a number of MiB, as the type of an option."""
+    if not re.fullmatch('[1-9][0-9]{0,6}', text):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of MiB')
     return int(text)
 
 
@@ -171,18 +184,17 @@ def make_client(instance: Any) -> Client:
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])
     settings = instance.get_configuration()
-    client = Client(
+    limit = endpoints.ANSWER_LIMIT >> 20
+    return Client(
         session,
         microversion.requested(instance._api_version[API_NAME]),
         endpoint_override=settings.get('placement_endpoint_override'),
         max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
         timeout=_setting(settings, 'placement_seconds', seconds, None),
+        answer_limit=_setting(settings, 'placement_answer_limit', mebibytes, limit) << 20,
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )
-    for adapter in session.session.adapters.values():
-        adapter.poolmanager.connection_pool_kw['maxsize'] = CONNECTIONS
-    return client
 
 
 def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T], default: D) -> T | D:

@@ -47,6 +47,7 @@ class Connection:
         self._timings: list[tuple[str, str, float]] = []
         self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
+        self._answer_limit = getattr(options, plugin.LIMIT_OPTION)
         # In this order, as OpenStackClient has it.
         self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
         self.region_name: Any = options.os_region_name
@@ -74,6 +75,7 @@ class Connection:
             **self.settings,
             'placement_retries': self._retries,
             'placement_seconds': self._timeout,
+            'placement_answer_limit': self._answer_limit,
         }
 
     @property

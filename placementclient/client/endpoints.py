@@ -14,6 +14,8 @@ from placementclient.client.microversion import LOWEST, Microversion
 
 #: How often a read is repeated that was not answered.
 MAX_RETRIES = 5
+#: The most bytes of an answer, once it is decompressed.
+ANSWER_LIMIT = 1 << 30
 
 
 class Endpoint(NamedTuple):

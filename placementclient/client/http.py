@@ -61,7 +61,8 @@ class Client:
     :param max_retries: how often a read is repeated that was not answered
     :param timeout: how long a connection, and then each next part of an answer, is waited for, in
         seconds; by default as long as :attr:`placementclient.client.endpoints.Endpoint.timeout` has
-        it
+        it. The whole answer may take :data:`placementclient.client.transport.PARTS` times as long
+    :param answer_limit: the most bytes of an answer, once it is decompressed
     :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
         ``interface``, ``region_name``
     """
@@ -74,11 +75,14 @@ class Client:
         endpoint_override: str | None = None,
         max_retries: int = endpoints.MAX_RETRIES,
         timeout: float | None = None,
+        answer_limit: int = endpoints.ANSWER_LIMIT,
         **endpoint_filter: str | None,
     ) -> None:
+        from placementclient.client import transport  # loaded where requests are sent only
+
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
-        self.session = session
+        self.session = transport.bounded(session, answer_limit)
         self.max_retries = max_retries
         self.timeout = timeout
         self.endpoint_override = endpoint_override
@@ -305,29 +309,22 @@ class Client:
         version: Microversion | None,
     ) -> Any:
         """The response to a request."""
-        try:
-            with translated():
-                return self.session.request(
-                    path,
-                    endpoint.method,
-                    params=list(_pairs(query or {})),
-                    json=body,
-                    headers={'Accept': 'application/json'},
-                    microversion=str(version) if version else None,
-                    endpoint_filter=self.endpoint_filter,
-                    endpoint_override=self.endpoint_override,
-                    user_agent=USER_AGENT,
-                    raise_exc=False,
-                    # A write that may have been carried out is not sent again.
-                    connect_retries=0,
-                    timeout=self.timeout or endpoint.timeout,
-                )
-        except errors.NotSent as failure:
-            first = re.escape(f'{(self.url or "").rstrip("/")}{path}')
-            if re.search(f' {first}(:| timed out)', str(failure.__cause__)):
-                raise
-            # Another URL was redirected to this one: something was sent.
-            raise errors.Unreachable(str(failure)) from failure
+        with translated():
+            return self.session.request(
+                path,
+                endpoint.method,
+                params=list(_pairs(query or {})),
+                json=body,
+                headers={'Accept': 'application/json'},
+                microversion=str(version) if version else None,
+                endpoint_filter=self.endpoint_filter,
+                endpoint_override=self.endpoint_override,
+                user_agent=USER_AGENT,
+                raise_exc=False,
+                # A write that may have been carried out is not sent again.
+                connect_retries=0,
+                timeout=self.timeout or endpoint.timeout,
+            )
 
 
 @contextmanager

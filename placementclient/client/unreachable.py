@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 import urllib.parse
 
@@ -27,22 +26,22 @@ def sentence(failure: Exception) -> str:
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
             '"openstack catalog show placement"'
         )
-    cause, url = _cause(failure), _url(failure)
-    if cause is None or url is None:
-        return without_credentials(str(failure))
-    if _is_unusable(cause):
+    cause = _cause(failure)
+    if cause and _is_unusable(cause):
         return (
-            f'{without_credentials(url)} cannot be asked: the URL of a service begins with '
-            'https:// or http://, and a host follows'
+            f'{without_credentials(str(cause))}: the URL of a service begins with https:// or '
+            'http://, and a host follows'
         )
-    parts = urllib.parse.urlsplit(url)
+    if cause is None or cause.request is None:
+        return without_credentials(str(failure))
+    parts = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{parts.scheme}://{parts.netloc.rpartition("@")[2]}'
+    if cause.response is not None:
+        return f'The answer from {where} {_fault_of_answer(cause)}'
     if isinstance(cause, exceptions.ConnectTimeout):
         return f'No answer from {where}: no connection in time'
     if isinstance(cause, exceptions.Timeout):
         return f'No answer from {where} in time'
-    if cause.request is None:
-        return f'The answer from {where} {_fault_of_answer(cause)}'
     reason = _reason(_chain(cause)[-1])
     if isinstance(cause, exceptions.SSLError):
         return f'No secure connection to {where}: {reason}'
@@ -66,32 +65,17 @@ def kind(failure: Exception) -> type[errors.NoAnswer]:
 
     :param failure: what keystoneauth has raised over it
     """
-    cause = _cause(failure)
-    # Of the adapter alone: an exception may have been raised while another one was handled.
-    reason = getattr(cause.args[0], 'reason', None) if cause and cause.args else None
-    if isinstance(reason, urllib3.exceptions.ConnectTimeoutError):
+    unsent = urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError
+    if any(isinstance(reason, unsent) for reason in _chain(failure)):
         return errors.NoConnection
+    cause = _cause(failure)
     return errors.UnusableURL if cause and _is_unusable(cause) else errors.Unreachable
 
 
 def _cause(failure: Exception) -> exceptions.RequestException | None:
     """Return the exception of requests that keystoneauth has raised another one over."""
-    found = (each for each in _chain(failure) if isinstance(each, exceptions.RequestException))
-    return next(found, None)
-
-
-def _url(failure: Exception) -> str | None:
-    """Return the URL of a request that failed."""
-    cause = _cause(failure)
-    if cause is not None and cause.request is not None:
-        return str(cause.request.url)
-    # Its URL was none, or it was sent and its answer is being read.
-    has_none = cause is not None and (
-        _is_unusable(cause)
-        or any(isinstance(each, urllib3.exceptions.HTTPError) for each in cause.args)
-    )
-    said = has_none and re.match(r'Un[\w ]+ (?:for|to) (.+?): ', str(failure))
-    return said[1] if said else None
+    causes = (one for one in _chain(failure) if isinstance(one, exceptions.RequestException))
+    return next(causes, None)
 
 
 def _is_unusable(cause: exceptions.RequestException) -> bool:
@@ -100,11 +84,14 @@ def _is_unusable(cause: exceptions.RequestException) -> bool:
 
 
 def _chain(failure: BaseException) -> list[BaseException]:
-    """An exception, and what it was raised over, down to the first."""
-    found = [failure]
-    while (before := found[-1].__cause__ or found[-1].__context__) and before not in found:
-        found.append(before)
-    return found
+    """Return an exception and its causes, down to the first, which may be a NewConnectionError."""
+    chain = [failure]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+        if isinstance(cause, errors.PlacementError):
+            # Of an earlier request: this one was sent while that error was handled.
+            break
+        chain.append(cause)
+    return chain
 
 
 def _reason(first: BaseException) -> str:
@@ -113,5 +100,5 @@ def _reason(first: BaseException) -> str:
         return first.verify_message
     if isinstance(first, ssl.SSLError) and first.reason:
         return first.reason.replace('_', ' ').lower()
-    said = first.strerror if isinstance(first, OSError) else None
-    return (said or str(first))[:_LONGEST]
+    message = first.strerror if isinstance(first, OSError) else None
+    return (message or str(first))[:_LONGEST]

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import msgspec
-
-from placementclient.client import errors, refusals
+from placementclient.client import errors, refusals, strict_json
 from placementclient.client.http import USER_AGENT, Client, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
@@ -21,8 +19,7 @@ _EXTRA_SPECS = '2.61'
 _GROUP_RULES = '2.64'
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
-#: How many bytes a page may have, and how many pages a list; a page of Nova has 1,000 records.
-LARGEST_PAGE = 1 << 28
+#: How many pages a list may have; a page of Nova has 1,000 records.
 MOST_PAGES = 10_000
 #: What to do about a refusal.
 _ADVICE = {
@@ -232,12 +229,10 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
         refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
         advice = _ADVICE.get(response.status_code, '').format(service.name)
         raise refused(f'{response.reason} (HTTP {response.status_code}){advice}')
-    if len(response.content) > LARGEST_PAGE:
-        raise NoCompute(f'An answer has more than {LARGEST_PAGE} bytes')
     try:
-        return msgspec.json.decode(response.content)
-    except (ValueError, RecursionError):
-        raise NoCompute(_other(service)) from None
+        return strict_json.decoded(response.content)
+    except strict_json.InvalidJSON as fault:
+        raise NoCompute(f'{_other(service)}: {fault}') from None
 
 
 def _other(service: _CatalogService) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from placementclient.client import endpoints, errors
@@ -51,6 +53,7 @@ def refusal(client: Client, row: Endpoint, version: Microversion) -> str | None:
         client._request(
             row,
             row.path(**{field: parts[field] for field in fields(row.template)}),
+            Any,
             None,
             body,
             version,

@@ -59,7 +59,7 @@ def test_the_environment_may_give_it(
 
 def test_a_client_selects_the_service_as_the_operator_said(session: Session) -> None:
     client = plugin.make_client(manager('1.7', session))
-    assert client.session is session
+    assert client.session.auth is session.auth
     assert client.microversion == Microversion(1, 7)
     assert client.url == 'http://other.test'
     assert client.endpoint_filter == {
@@ -96,6 +96,7 @@ def test_retries_and_timeout_come_from_options_and_from_the_environment(
         ['--os-placement-retries', '-1'],
         ['--os-placement-retries', 'x'],
         *(['--os-placement-timeout', text] for text in ('0', '-1', 'nan', 'inf', '1e12', 'x')),
+        *(['--os-placement-answer-limit', text] for text in ('0', '-1', '1.5', '10000000', '٣')),
     ],
     ids=str,
 )
@@ -115,6 +116,9 @@ def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: 
         instance.get_configuration = lambda settings=settings: settings
         client = plugin.make_client(instance)
         assert (client.max_retries, client.timeout) == (2, 9.5)
+    instance.get_configuration = lambda: {'placement_answer_limit': '7'}
+    adapter = plugin.make_client(instance).session.session.adapters['http://']
+    assert adapter._answer_limit == 7 << 20
     instance.get_configuration = lambda: {'placement_retries': 0}
     assert plugin.make_client(instance).max_retries == 0
     instance.get_configuration = lambda: {'placement_seconds': 'soon'}

@@ -151,6 +151,14 @@ def test_nothing_was_done_without_a_connection() -> None:
     assert 'whether it was done' not in unknown
 
 
+def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer() -> None:
+    try:
+        Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
+    except errors.NoConnection:
+        with served(b'') as url:
+            assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+
+
 def test_a_redirected_write_may_be_done() -> None:
     for there in (f'http://127.0.0.1:{refused_port()}/', 'ftp://cloud.test/'):
         answer = f'HTTP/1.1 307 X\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n'

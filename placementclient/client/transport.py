@@ -1,0 +1,243 @@
+"""The rules for every request of the client, to Keystone and all other services alike.
+
+A request stays at its origin, and its answer has a size and an end.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import re
+import time
+import urllib.parse
+from collections import OrderedDict
+from collections.abc import Iterator
+from http.client import HTTPResponse
+from typing import Any
+
+import requests
+from requests import adapters, utils
+from urllib3 import PoolManager, connection, connectionpool, poolmanager
+
+from placementclient.client import errors
+from placementclient.client.wording import without_credentials
+
+#: How long each next part of an answer is waited for where nothing else says it, in seconds.
+TIMEOUT = 60.0
+#: The whole answer may take this many times as long as one part.
+PARTS = 10
+#: The most redirects of a request.
+MOST_REDIRECTS = 5
+#: How many characters of the target of a redirect are shown.
+_LONGEST = 200
+#: The most connections that are kept open to a server. By default requests keeps 10: with more
+#: workers, many a request would begin with a new connection.
+CONNECTIONS = 1000
+
+
+def bounded(session: Any, answer_limit: int) -> Any:
+    """Return a keystoneauth session like another one whose requests keep the rules.
+
+    Both use the same connections and the same token.
+
+    :param answer_limit: the most bytes of an answer
+    """
+    own = copy.copy(session)
+    own.session = copy.copy(session.session)
+    own.session.adapters = OrderedDict(
+        (prefix, Transport(adapter, answer_limit))
+        for prefix, adapter in session.session.adapters.items()
+    )
+    own.redirect = False
+    return own
+
+
+class Transport(adapters.BaseAdapter):
+    """An adapter of requests that keeps the rules.
+
+    :param adapter: the adapter that sends the requests
+    :param answer_limit: the most bytes of an answer
+    """
+
+    def __init__(self, adapter: adapters.BaseAdapter, answer_limit: int) -> None:
+        super().__init__()
+        self._adapter, self._answer_limit = adapter, answer_limit
+        if isinstance(adapter, adapters.HTTPAdapter):
+            _configure(adapter.poolmanager)
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        *args: Any,
+        **settings: Any,
+    ) -> requests.Response:
+        """Send a request, and read its answer; follow redirects of reads within the origin.
+
+        :raises errors.InvalidAnswer: if the answer is too large or too slow, or redirects elsewhere
+        """
+        for _ in range(MOST_REDIRECTS + 1):
+            response = self._answer(request, stream, timeout or TIMEOUT, *args, **settings)
+            target = response.headers.get('location')
+            if target is None or not 300 <= response.status_code < 400:
+                return response
+            request = _redirected(request, target)
+        raise errors.InvalidAnswer(f'{_name(request)} was redirected again and again')
+
+    def _answer(
+        self, request: requests.PreparedRequest, *args: Any, **settings: Any
+    ) -> requests.Response:
+        self._configure_proxy(request, settings.get('proxies'))
+        response = None
+        try:
+            response = self._adapter.send(request, *args, **settings)
+            response.raw = _BoundedBody(response.raw, self._answer_limit)
+            response.content  # noqa: B018 - it is read now, so that it fails now
+            return response
+        except _Endless as reason:
+            raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
+        except requests.RequestException as failure:
+            failure.request, failure.response = request, response
+            raise
+        finally:
+            if response is not None:
+                response.close()
+
+    def _configure_proxy(self, request: requests.PreparedRequest, proxies: Any) -> None:
+        """Have the connections to the proxy of a request, if there is one, end too."""
+        proxy = proxies and utils.select_proxy(str(request.url), proxies)
+        if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
+            url = utils.prepend_scheme_if_needed(proxy, 'http')
+            _configure(self._adapter.proxy_manager_for(url))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._adapter.close()
+
+
+def _redirected(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
+    """Return the request that a redirect asks for.
+
+    :raises errors.InvalidAnswer: if it is another one than a read of the same origin
+    """
+    url = str(request.url)
+    try:
+        target = urllib.parse.urljoin(url, location)
+        is_within = _origin(target) == _origin(url)
+    except ValueError:
+        target, is_within = location, False
+    if request.method != 'GET' or not is_within:
+        shown = re.sub(errors.UNPRINTABLE, '\ufffd', without_credentials(target))[:_LONGEST]
+        raise errors.InvalidAnswer(
+            f'{_name(request)} was redirected to {shown}, and was not sent there: the URL of the '
+            'service, in the catalog or in the settings, must be its own'
+        )
+    redirected = request.copy()
+    redirected.prepare_url(target, None)
+    return redirected
+
+
+def _origin(url: str) -> tuple[str, str | None, int]:
+    """Return scheme, host and port.
+
+    :raises ValueError: if it is no URL
+    """
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
+
+
+def _name(request: requests.PreparedRequest) -> str:
+    url = urllib.parse.urlsplit(str(request.url))
+    return f'{request.method} {url.scheme}://{url.netloc.rpartition("@")[2]}{url.path}'
+
+
+class _Endless(Exception):
+    """An answer is larger or slower than it may be."""
+
+
+class _BoundedBody:
+    """The body of an answer that is being read, up to a number of decompressed bytes."""
+
+    def __init__(self, body: Any, most: int) -> None:
+        self._body, self._most = body, most
+
+    def stream(self, size: int, decode_content: bool | None = None) -> Iterator[bytes]:
+        """Read the body part by part."""
+        left = self._most
+        for part in self._body.stream(size, decode_content=decode_content):
+            left -= len(part)
+            if left < 0:
+                raise _Endless(
+                    f'has more than {self._most >> 20} MiB (--os-placement-answer-limit)'
+                )
+            yield part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+
+class _TimedStream(io.RawIOBase):
+    """The bytes that come from a socket until a deadline.
+
+    :param stream: of the socket
+    :param seconds: from now until the deadline
+    """
+
+    def __init__(self, stream: Any, seconds: float) -> None:
+        self._stream, self._seconds = stream, seconds
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read the bytes that are there, once some are."""
+        if time.monotonic() > self._deadline:
+            raise _Endless(f'did not end within {self._seconds:g} s (--os-placement-timeout)')
+        count: int | None = self._stream.readinto(buffer)
+        return count
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._stream.close()
+        super().close()
+
+
+class _TimedResponse(HTTPResponse):
+    """An answer that ends by a deadline, its headers included, however slowly its parts come."""
+
+    def __init__(self, sock: Any, *args: Any, **settings: Any) -> None:
+        super().__init__(sock, *args, **settings)
+        if seconds := sock.gettimeout():
+            stream = _TimedStream(self.fp.detach(), seconds * PARTS)
+            self.fp = io.BufferedReader(stream)
+
+
+class _TimedConnection(connection.HTTPConnection):
+    response_class = _TimedResponse
+
+
+class _TimedSecureConnection(connection.HTTPSConnection):
+    response_class = _TimedResponse
+
+
+class _TimedPool(connectionpool.HTTPConnectionPool):
+    ConnectionCls = _TimedConnection
+
+
+class _TimedSecurePool(connectionpool.HTTPSConnectionPool):
+    ConnectionCls = _TimedSecureConnection
+
+
+_POOLS = {'http': _TimedPool, 'https': _TimedSecurePool}
+
+
+def _configure(manager: PoolManager) -> None:
+    """Have a manager make connections whose answers end; one of SOCKS has classes of its own."""
+    if manager.pool_classes_by_scheme == poolmanager.pool_classes_by_scheme:
+        manager.pool_classes_by_scheme = _POOLS
+        manager.connection_pool_kw['maxsize'] = CONNECTIONS
+        # Those that it has made before.
+        manager.clear()

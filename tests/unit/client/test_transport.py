@@ -1,0 +1,248 @@
+"""The rules for requests and answers: by real sockets, as nobody mocks what they do."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import pytest
+from keystoneauth1.identity.v3 import Password
+from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
+
+from placementclient.client import endpoints, errors, transport
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
+from placementclient.nova import service as nova
+
+BODY = b'{"traits": []}'
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """A server that answers each request by a function.
+
+    :param answer: gets the request and the socket
+    :ivar requests: as they came
+    """
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[bytes, Any], None]) -> None:
+        super().__init__(('127.0.0.1', 0), _Handler)
+        self.answer, self.requests = answer, list[bytes]()
+        self.url = f'http://127.0.0.1:{self.server_address[1]}'
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: Server
+
+    def handle(self) -> None:
+        request = b''
+        while b'\r\n\r\n' not in request and (piece := self.request.recv(65536)):
+            request += piece
+        self.server.requests.append(request)
+        with suppress(OSError):
+            self.server.answer(request, self.request)
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Start servers."""
+    monkeypatch.setenv('NO_PROXY', '*')
+    with ExitStack() as stack:
+
+        def start(answer: Callable[[bytes, Any], None]) -> Server:
+            server = stack.enter_context(Server(answer))
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            stack.callback(server.shutdown)
+            return server
+
+        yield start
+
+
+def response(status: str, *headers: str, body: bytes = b'') -> bytes:
+    lines = [f'HTTP/1.1 {status}', *headers, f'Content-Length: {len(body)}', 'Connection: close']
+    return '\r\n'.join([*lines, '', '']).encode() + body
+
+
+def sends(*parts: bytes) -> Callable[[bytes, Any], None]:
+    """Answer every request so."""
+    return lambda _, client: client.sendall(b''.join(parts))
+
+
+def client_of(url: str, **settings: Any) -> Client:
+    return Client(Session(Token(url, 'a-token')), HIGHEST, **settings)
+
+
+STATUSES = (301, 302, 303, 305, 307, 308)
+
+
+@pytest.mark.parametrize('status', STATUSES)
+@pytest.mark.parametrize(
+    'endpoint', [endpoints.LIST_TRAITS, endpoints.CREATE_CLASS, endpoints.DELETE_TRAIT], ids=str
+)
+def test_a_token_never_leaves_its_origin(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int, endpoint: endpoints.Endpoint
+) -> None:
+    other = serve(sends(response('200 OK', body=BODY)))
+    target = f'Location: {other.url}/elsewhere'
+    server = serve(sends(response(f'{status} Moved', target)))
+    monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
+    parts = {'trait': 'CUSTOM_X'} if endpoint is endpoints.DELETE_TRAIT else {}
+    with pytest.raises(errors.InvalidAnswer) as raised:
+        client_of(server.url).send(endpoint, parts, answer=dict, body={'secret': 1})
+    assert f'was redirected to {other.url}/elsewhere, and was not sent there' in str(raised.value)
+    assert (len(server.requests), other.requests) == (1, [])
+
+
+@pytest.mark.parametrize(
+    'location',
+    ['http://user:secret@[/', '//other.test/x', 'ftp://other.test', 'http://other.test/\x1b[2J'],
+)
+def test_a_target_that_is_no_url_is_told_too(serve: Serve, location: str) -> None:
+    server = serve(sends(response('302 Found', f'Location: {location}')))
+    with pytest.raises(errors.InvalidAnswer, match='was redirected to ') as raised:
+        client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
+    assert 'secret' not in str(raised.value)
+    assert '\x1b' not in str(raised.value)
+
+
+def test_a_password_never_leaves_the_origin_of_keystone(serve: Serve) -> None:
+    other = serve(sends(response('200 OK', body=b'{}')))
+
+    def answer(request: bytes, client: Any) -> None:
+        if request.startswith(b'POST'):
+            client.sendall(response('307 Moved', f'Location: {other.url}/v3/auth/tokens'))
+        versions = b'{"version": {"id": "v3.14", "status": "stable", "links": []}}'
+        client.sendall(response('200 OK', body=versions))
+
+    keystone = serve(answer)
+    auth = Password(
+        f'{keystone.url}/v3', username='u', password='secret', user_domain_id='d', project_id='p'
+    )
+    with pytest.raises(errors.InvalidAnswer, match=f'was redirected to {other.url}/v3/auth/tokens'):
+        Client(Session(auth), HIGHEST).send(endpoints.CREATE_CLASS, body={'name': 'x'})
+    assert other.requests == []
+
+
+class Catalog(Token):
+    """A catalog with one URL for all services."""
+
+    get_access = Token.get_token
+
+
+def test_a_token_for_another_service_never_leaves_its_origin(serve: Serve) -> None:
+    other = serve(sends(response('200 OK', body=b'{"servers": []}')))
+    compute = serve(sends(response('301 Moved', f'Location: {other.url}/')))
+    client = Client(Session(Catalog(compute.url, 'a-token')), HIGHEST)
+    with pytest.raises(nova.NoCompute, match='was redirected to '):
+        nova.servers(client)
+    assert other.requests == []
+
+
+@pytest.mark.parametrize('location', ['/placement/traits', '{}/placement/traits'])
+def test_a_read_is_redirected_within_its_origin(serve: Serve, location: str) -> None:
+    def answer(request: bytes, client: Any) -> None:
+        to = f'Location: {location.format(server.url)}'
+        moved = not request.startswith(b'GET /placement')
+        client.sendall(response('308 X', to) if moved else response('200 OK', body=BODY))
+
+    server = serve(answer)
+    client = client_of(server.url)
+    assert client.send(endpoints.LIST_TRAITS, answer=dict).body == {'traits': []}
+    assert all(b'X-Auth-Token: a-token' in request for request in server.requests)
+    with pytest.raises(errors.InvalidAnswer, match=f'was redirected to {server.url}/placement'):
+        client.send(endpoints.CREATE_CLASS, body={})
+    assert [request.split(b' ', 2)[1] for request in server.requests] == [
+        b'/traits',
+        b'/placement/traits',
+        b'/resource_classes',
+    ]
+
+
+def test_redirects_end(serve: Serve) -> None:
+    server = serve(sends(response('302 Found', 'Location: /traits')))
+    with pytest.raises(errors.InvalidAnswer, match='was redirected again and again'):
+        client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
+    assert len(server.requests) == transport.MOST_REDIRECTS + 1
+
+
+CHUNKED = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+
+def endless(request: bytes, client: Any) -> None:
+    client.sendall(CHUNKED)
+    while True:
+        client.sendall(b'400\r\n' + b' ' * 1024 + b'\r\n')
+
+
+def bomb(*codings: str) -> Callable[[bytes, Any], None]:
+    content = b' ' * (1 << 24)
+    for _ in codings:
+        content = gzip.compress(content)
+    return sends(response('200 OK', f'Content-Encoding: {", ".join(codings)}', body=content))
+
+
+@pytest.mark.parametrize('answer', [endless, bomb('gzip'), bomb('gzip', 'gzip')])
+def test_an_answer_has_a_size(serve: Serve, answer: Callable[[bytes, Any], None]) -> None:
+    server = serve(answer)
+    with pytest.raises(errors.InvalidAnswer, match=f'The answer to GET {server.url}/traits has mo'):
+        client_of(server.url, answer_limit=1 << 20).send(endpoints.LIST_TRAITS, answer=dict)
+    assert len(server.requests) == 1
+
+
+def slowly(*parts: bytes) -> Callable[[bytes, Any], None]:
+    """Answer with some bytes at once, and without end one more each moment."""
+
+    def answer(request: bytes, client: Any) -> None:
+        for part in itertools.chain(parts, itertools.repeat(b'1')):
+            client.sendall(part)
+            if part == b'1':
+                threading.Event().wait(0.02)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        slowly(b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n'),
+        slowly(CHUNKED + b'FFFF\r\n'),
+        slowly(b'HTTP/1.1 200 OK\r\nX: '),
+        slowly(),
+    ],
+    ids=['body', 'chunk', 'header', 'status'],
+)
+@pytest.mark.parametrize('has_proxy', [False, True])
+def test_an_answer_has_an_end(
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[bytes, Any], None],
+    has_proxy: bool,
+) -> None:
+    server = serve(answer)
+    url = server.url
+    if has_proxy:
+        monkeypatch.setenv('NO_PROXY', '')
+        monkeypatch.setenv('http_proxy', url)
+        url = 'http://cloud.test'
+    monkeypatch.setattr(transport, 'PARTS', 0.1)
+    with pytest.raises(errors.InvalidAnswer, match=r'did not end within 1 s'):
+        client_of(url, timeout=10).send(endpoints.LIST_TRAITS, answer=dict)
+    assert len(server.requests) == 1
+
+
+def test_a_session_of_others_stays_as_it_is(serve: Serve) -> None:
+    session = Session(Token('http://cloud.test', 'a-token'))
+    adapters = dict(session.session.adapters)
+    client = Client(session)
+    assert (session.redirect, dict(session.session.adapters)) == (30, adapters)
+    assert client.session.auth is session.auth
