@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,8 @@ from typing import Any
 
 #: How long values are good, and after how long without use they are removed, in seconds.
 FRESH, FORGOTTEN = 60.0, 86_400.0
+#: The number of characters that a file may have.
+_LARGEST = 1 << 24
 #: How long a key press waits for the service, in seconds.
 TIMEOUT = 2.0
 
@@ -111,11 +114,15 @@ class ValueCache:
             return False
 
     def _read(self) -> list[str]:
+        """Return the values in the file; none if it is a FIFO, a link, or of another user."""
         try:
-            with open(self._path, encoding='utf-8') as file:
-                return file.read().splitlines()
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError:
             return []
+        with open(descriptor, encoding='utf-8') as file:
+            status = os.fstat(descriptor)
+            is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            return file.read(_LARGEST).splitlines() if is_own else []
 
     def _write(self, values: Iterable[str]) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
