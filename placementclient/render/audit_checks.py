@@ -41,7 +41,6 @@ COLUMNS = _CHECK.names
 
 
 def rows(checks: Iterable[Check]) -> Output:
-    """The texts as data: a row for each check."""
     return _CHECK.rows(checks)
 
 

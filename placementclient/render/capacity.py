@@ -21,8 +21,6 @@ _sized = functools.cache(Sized)
 
 
 def _amount(name: str) -> Column:
-    """Return the column of an amount of the class of its line."""
-
     def value(line: TotalsLine) -> Sized:
         return _sized(line.resource_class, getattr(line.amounts, name))
 
@@ -39,7 +37,6 @@ _FITS = Columns(
 
 
 def lines(found: Iterable[TotalsLine], by: str) -> Output:
-    """Return the capacity by tree, aggregate or class."""
     columns = Columns(Column('resource_class'))
     if by != 'class':
         columns = Columns(Column(by, attrgetter('name'))) + columns
@@ -49,13 +46,11 @@ def lines(found: Iterable[TotalsLine], by: str) -> Output:
 
 
 def fits(found: Iterable[Fits], by: str) -> Output:
-    """Return how many servers fit, by tree, aggregate or class."""
     columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
     return columns.rows(found)
 
 
 def flavors(found: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
-    """Return how many servers of each flavor fit, by tree, aggregate or class."""
     tables = [(flavor.name, fits(items, by)) for flavor, items in found]
     heading = ('flavor', _SUBJECT[by], *_FITS.rows([])[0])
     return heading, [(name, *row) for name, (_, rows) in tables for row in rows]

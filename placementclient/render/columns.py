@@ -45,8 +45,6 @@ class Column(NamedTuple):
 
 
 class Columns:
-    """Some columns in their order."""
-
     def __init__(self, *columns: Column) -> None:
         self._columns = columns
 
@@ -125,12 +123,8 @@ def claimed(
 
     :param names: of the providers, by UUID
     """
-    return _claimed(names).rows(_numbered(found, summaries, 0), version)
-
-
-def _claimed(names: Mapping[str, str]) -> Columns:
-    name = Columns(Column('name', lambda item: names.get(item[1], '')))
-    return _CANDIDATE + name + _OF_PROVIDER + CANDIDATE_TREE
+    items = [(*item, names.get(item[1], '')) for item in _numbered(found, summaries, 0)]
+    return CLAIMED.rows(items, version)
 
 
 def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversion) -> Output:
@@ -156,7 +150,7 @@ def _numbered(
 
 
 def _served(item: Any) -> Groups:
-    _, uuid, _, candidate, _ = item
+    _, uuid, _, candidate, *_ = item
     return Groups([group for group, providers in candidate.mappings.items() if uuid in providers])
 
 
@@ -166,7 +160,6 @@ def _used_of_capacity(item: Any) -> str:
 
 
 def usage_by_type(usages: Iterable[Usage]) -> Output:
-    """Return the usage of the consumers of each type, class by class."""
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
         for usage in usages
@@ -238,8 +231,8 @@ CANDIDATE_TREE = Columns(
     Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
     Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
 )
-#: The names of what :func:`claimed` prints.
-CLAIMED = _claimed({}).names
+#: Items have the name of the provider too.
+CLAIMED = _CANDIDATE + Columns(_key('name', 5)) + _OF_PROVIDER + CANDIDATE_TREE
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),

@@ -60,7 +60,6 @@ def rows(snapshot: Snapshot, moves: Iterable[ServerMove], stopped: Collection[st
 
 
 def command(server: str, host: str, *, is_live: bool = True) -> str:
-    """Return the command that moves a server."""
     live = '--live-migration ' if is_live else ''
     return f'openstack server migrate {live}--host {host} {server}'
 
@@ -111,7 +110,6 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
 
 
 def summary(decision: DrainDecision) -> str:
-    """Return the answer in a sentence."""
     least, most = decision.bounds
     servers = counted(decision.total, 'server')
     if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.packing.is_complete:
@@ -168,7 +166,6 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
 
 
 def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:
-    """Return what no plan can move."""
     for each in found[:_NAMED]:
         yield f'{each.host}: {each.consumer} {each.reason}'
     if len(found) > _NAMED:
@@ -201,12 +198,10 @@ def _blocked(snapshot: Snapshot, blocked: Blocked) -> str:
 
 
 def order(snapshot: Snapshot, rolling: Rolling) -> list[list[str]]:
-    """Return the names of the hosts of each batch, in the order of the batches."""
     return [[_name(snapshot, uuid) for uuid in batch] for batch in rolling.order]
 
 
 def enough(found: Sequence[Remedy]) -> Iterator[str]:
-    """Return what would be enough."""
     for remedy in found:
         yield f'Would be enough: {remedy.sentence}'
 
@@ -269,7 +264,6 @@ def free(
 
 
 def headroom(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Return what is free afterwards, in sentences."""
     by_zone: dict[str, list[str]] = {}
     for row in found:
         by_zone.setdefault(row['zone'], []).append(

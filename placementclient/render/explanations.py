@@ -31,7 +31,6 @@ _MISSING = {
 
 
 def lines(explanation: Explanation) -> Iterator[str]:
-    """An explanation, as a person reads it."""
     if explanation.is_met:
         yield f'The request can be met: candidates on {_trees(explanation.offer)}.'
     else:

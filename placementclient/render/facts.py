@@ -41,7 +41,7 @@ class AmountFacts(Facts):
         return amounts(self._value)
 
 
-class Sized(columns.FormattableColumn[Any]):
+class Sized(Facts):
     """An amount of a resource class, in a table for people with its unit: ``1.5 TiB``.
 
     :param resource_class: its name
@@ -55,9 +55,6 @@ class Sized(columns.FormattableColumn[Any]):
     def human_readable(self) -> str:
         return RightAligned(sized(self._resource_class, self._value))
 
-    def machine_readable(self) -> Any:
-        return self._value
-
 
 class Groups(Facts):
     """``['', '1']``, the groups of a request that a provider serves, in a table ``1``."""
@@ -67,7 +64,6 @@ class Groups(Facts):
 
 
 def amounts(resources: Resources) -> str:
-    """``VCPU=4, VGPU=1``."""
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 

@@ -35,7 +35,6 @@ class Node:
     serves: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Return the lines of text on a node."""
         yield unbroken(self.state.name)
         for name, inventory in sorted(self.state.inventories.items()):
             yield f'{name} {self.state.used(name)}/{inventory.capacity}'
@@ -73,8 +72,6 @@ def dot(
     allocations: bool = False,
     assuming: Sequence[str] = (),
 ) -> str:
-    """The trees in the language of Graphviz."""
-
     def quoted(text: str) -> str:
         return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 

@@ -142,7 +142,6 @@ def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
 
 
 def text(families: Iterable[Metric]) -> str:
-    """Metrics in the text format."""
     from prometheus_client.exposition import generate_latest
 
     class Collected:

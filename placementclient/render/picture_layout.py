@@ -75,14 +75,12 @@ def _bands(roots: Sequence[Card], below: Mapping[str, list[Card]]) -> list[Seque
 
 
 def _breadth(card: Card, below: Mapping[str, list[Card]]) -> float:
-    """Return the width of a provider with all below it."""
     children = below.get(card.node.state.uuid, [])
     beside = max((_breadth(child, below) for child in children), default=-BETWEEN_COLUMNS)
     return card.width + BETWEEN_COLUMNS + beside
 
 
 def _extent(card: Card, below: Mapping[str, list[Card]]) -> float:
-    """Return the height of a provider with all below it."""
     children = below.get(card.node.state.uuid, [])
     stacked = sum(_extent(child, below) + _GAP for child in children) - _GAP
     return max(card.height, stacked)

@@ -57,7 +57,6 @@ def svg(
     allocations: bool = False,
     assuming: Sequence[str] = (),
 ) -> str:
-    """The trees as an SVG document."""
     shown = nodes(trees, traits=traits, allocations=allocations)
     cards = {node.state.uuid: _card(node) for node in shown}
     height = place(cards)

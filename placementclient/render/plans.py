@@ -23,7 +23,7 @@ def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
     counts = changes_summary(each for tree in trees for each in tree.operations)
-    number = len(list(_warnings(trees)))
+    number = len(list(warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
@@ -49,7 +49,7 @@ def changes_lines(plan: ChangePlan, *, is_summary: bool = False) -> Iterator[str
         yield ''
         yield '  changes'
         yield from (f'    {line}' for line in changes.lines(rows(tree.before, tree.after)))
-    if warned := list(_warnings(plan.trees)):
+    if warned := list(warnings(plan.trees)):
         yield from ('', 'Warnings:', *(f'  {line}' for line in warned))
 
 
@@ -73,7 +73,7 @@ def summary(plan: Plan) -> dict[str, int]:
         'providers_to_create': sum(1 for tree in plan.trees for _ in tree.created()),
         'consumers': len({change.uuid for tree in plan.trees for change in tree.consumers}),
         **{label.value: labels[label] for label in Label},
-        'warnings': len(list(warnings(plan))),
+        'warnings': len(list(warnings(plan.trees))),
     }
 
 
@@ -92,7 +92,7 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
         for reason in left_out.reasons:
             yield f'  {reason.message}'
         yield ''
-    warned = list(warnings(plan))
+    warned = list(warnings(plan.trees))
     if warned:
         yield 'Warnings:'
         yield from (f'  {line}' for line in warned)
@@ -100,19 +100,14 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
 
 
-def warnings(plan: Plan) -> Iterator[str]:
-    """Return the warnings of a plan with their trees; equal ones of several trees once."""
-    return _warnings(plan.trees)
-
-
-def _warnings(trees: Iterable[TreePlan | ChangeSet]) -> Iterator[str]:
+def warnings(trees: Iterable[TreePlan | ChangeSet]) -> Iterator[str]:
+    """Return the warnings about some trees of a plan; equal ones of several trees once."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 
 def tree_lines(tree: TreePlan) -> Iterator[str]:
-    """The plan of one tree."""
     yield f'{tree.root_provider_name} ({tree.root_provider_uuid})'
     for title, after in (('before', False), ('after', True)):
         yield ''

@@ -92,7 +92,6 @@ def _options(values: Mapping[str, str]) -> str:
 
 
 def _line(remedy: Remedy | None, invocation: Invocation) -> str:
-    """The command that carries out a remedy."""
     prefix = f'{invocation.program} resource provider'
     match remedy:
         case Administration.RECORD_CONSUMERS:

@@ -16,7 +16,6 @@ _TREES = ('tree', 'state', 'reason')
 
 
 def outcome(run: Outcome) -> Output:
-    """Return the end of each tree of a run."""
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in run.trees]
 
 
@@ -54,7 +53,6 @@ def planning_anew(
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:
-    """Return the state of each tree."""
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
 
 

@@ -32,7 +32,6 @@ class Style:
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
     def bar(self, used: int, capacity: int) -> str:
-        """Return a bar of a fixed width for the used part of the capacity."""
         eighths = round(part(used, capacity) * _CELLS * 8)
         if used and not eighths:
             eighths = 1
@@ -59,6 +58,5 @@ def part(used: int, capacity: int) -> float:
 
 
 def level(used: int, capacity: int) -> str:
-    """The colour that says how full it is."""
     share = part(used, capacity)
     return next(colour for threshold, colour in LEVELS if share >= threshold)

@@ -219,9 +219,9 @@ class Program:
         return Ended(int(status), out.shown(), err.shown(), None if is_meant else cause)
 
 
-def _read_once(where: object, collector: Any, *_: object) -> None:
+def _read_once(where: object, collector: Any) -> None:
     """Read, and raise what the service itself would only log."""
-    collector._command._read(collector._parsed_args)
+    collector._read()
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

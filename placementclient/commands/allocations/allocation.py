@@ -265,7 +265,6 @@ class ReplaceAllocation(base.Command):
     options = (Option('--file', required=True, help='The file; - for standard input'),)
 
     def send(self, body: Any) -> None:
-        """Send the content of the file."""
         api.allocation.replace(self.client, body)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -23,23 +23,8 @@ _GROUPS = 'groups'
 _COMMON = ''
 
 
-class _StartGroup(argparse.Action):
-    """``--group``: what follows belongs to it."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        setattr(namespace, self.dest, values)
-        # Of two of the same name the last one counts.
-        _groups(namespace)[str(values)] = {}
-
-
 class _InGroup(argparse.Action):
-    """An option of the group that was named last; of the request as a whole before the first."""
+    """An option of the last ``--group``; of the request as a whole before the first."""
 
     def __call__(
         self,
@@ -50,6 +35,10 @@ class _InGroup(argparse.Action):
     ) -> None:
         # Option.is_given reads it, and so the check of the microversion.
         setattr(namespace, self.dest, values)
+        if self.dest == 'group':
+            # Of two of the same name the last one counts.
+            _groups(namespace)[str(values)] = {}
+            return
         given = _groups(namespace).setdefault(namespace.group or _COMMON, {})
         if self.dest == 'in_tree':
             given[self.dest] = values
@@ -58,7 +47,6 @@ class _InGroup(argparse.Action):
 
 
 def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Return the options of each group, by suffix."""
     groups: dict[str, dict[str, Any]] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 
@@ -72,7 +60,7 @@ FILTERS: tuple[Option, ...] = (
     ),
     Option(
         '--group',
-        action=_StartGroup,
+        action=_InGroup,
         since='1.25',
         help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
         '_ and -; may be repeated',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,30 +25,20 @@ if TYPE_CHECKING:
 class Unclaimed(errors.PlacementError):
     """No candidate was granted.
 
-    :param refusals: what the service said to each
+    :param refusals: the answer of the service to each
     """
 
-    def __init__(self, refusals: Iterable[errors.Conflict]) -> None:
-        self.refusals = tuple(refusals)
-        if not self.refusals:
+    def __init__(self, refusals: Sequence[errors.Conflict]) -> None:
+        if refusals:
+            tried = f'None of the {counted(len(refusals), "candidate")} was granted'
+            super().__init__(f'{tried}; to the last one: {refusals[-1]}')
+        else:
+            super().__init__('There are no candidates: allocation candidate explain says why')
             self.exit_status = errors.ExitStatus.INFEASIBLE
-        super().__init__(
-            f'None of the {counted(len(self.refusals), "candidate")} was granted; to the last one: '
-            f'{self.refusals[-1]}'
-            if self.refusals
-            else 'There are no candidates: allocation candidate explain says why'
-        )
 
 
 class HoldsAlready(errors.PlacementError):
-    """The consumer holds something that this run has not claimed.
-
-    :param consumer: with what it holds
-    """
-
-    def __init__(self, consumer: Consumer) -> None:
-        self.consumer = consumer
-        super().__init__(f'Consumer {consumer.uuid} holds something already')
+    """The consumer holds something that this run has not claimed."""
 
 
 class ClaimAllocation(base.Lister):
@@ -66,7 +56,7 @@ class ClaimAllocation(base.Lister):
     """
 
     first_version = GUARDS_CONSUMERS
-    prints = columns.CLAIMED
+    prints = columns.CLAIMED.names
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         option.CONSUMER,
@@ -126,7 +116,7 @@ class ClaimAllocation(base.Lister):
             if is_sent and there.allocations == candidate.allocations:
                 return
             if there.allocations:
-                raise HoldsAlready(there)
+                raise HoldsAlready(f'Consumer {there.uuid} holds something already')
             is_sent = True
             claimed = replace(
                 there,

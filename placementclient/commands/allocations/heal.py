@@ -115,7 +115,6 @@ class HealAllocation(Changing):
         return ports
 
     def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
-        """The flavors by ID, where a file has them."""
         from placementclient import files
         from placementclient.nova import records
 

@@ -8,8 +8,10 @@ import io
 import logging
 import os
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 from placementclient.client import errors
@@ -55,8 +57,6 @@ class Watching(base._Table):
         return first.status if first.has_failed else self._watch(parsed_args, first.table)
 
     def _watch(self, parsed_args: argparse.Namespace, table: str) -> int:
-        from placementclient.commands.inspection.serving import terminable
-
         read_at, said = _now(), ''
         about = f'{self._parser.prog}, every {parsed_args.watch} s until Ctrl-C'
         # Whatever ends it, the terminal is as it was.
@@ -143,3 +143,25 @@ def _screen(stdout: Any) -> Iterator[Callable[[Sequence[str]], None]]:
     finally:
         stdout.write('\x1b[?7h\x1b[?25h\x1b[?1049l')
         stdout.flush()
+
+
+class Terminated(KeyboardInterrupt):
+    """A SIGTERM. Whatever lets go on Ctrl-C lets go now."""
+
+
+@contextlib.contextmanager
+def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Have a SIGTERM let go of everything, as Ctrl-C does.
+
+    :param stop: is called before
+    """
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        stop()
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

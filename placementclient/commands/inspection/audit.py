@@ -46,7 +46,6 @@ class Paragraphs(formatters.ListFormatter):
         stdout: TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        """Print the findings."""
         from placementclient.render import findings
 
         rows = (tuple(map(shown, row)) for row in data)
@@ -117,7 +116,6 @@ class AuditProvider(watching.Watching, Changing):
         return 'text' if stdout is not None and stdout.isatty() else 'table'
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
-        """Return the names of the columns: of the findings, or of the text about a check."""
         from placementclient.render import audit_checks
 
         if parsed_args.dry_run:
@@ -306,7 +304,6 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _width() -> int:
-    """Return the width of a text for people, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 

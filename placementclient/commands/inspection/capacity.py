@@ -130,7 +130,6 @@ class ShowCapacity(watching.WatchingLister):
     def _restricted(
         self, request: CandidateRequest, parsed_args: argparse.Namespace
     ) -> CandidateRequest:
-        """A request with the filters that were given, too."""
         from placementclient.commands.framework.filters import any_of
 
         client = None if parsed_args.snapshot else self.client

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import functools
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, compute, flavors, option, reading
@@ -89,16 +88,13 @@ class ExportCapacity(base.Command):
         if parsed_args.output != files.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
         where = serving.address(parsed_args.serve)
-        collector = _Collector(self, parsed_args)
+        collector = serving.Collector(
+            lambda: self._read(parsed_args), parsed_args.interval, self.log
+        )
         # Without prometheus_client there is nothing to serve.
         collector.collect()
         self._deadline = collector.deadline
-        serving.serve(
-            where,
-            collector,
-            parsed_args.interval,
-            lambda host, port: self.log.warning(f'Serving http://{host}:{port}/metrics'),
-        )
+        serving.serve(where, collector)
 
     @functools.cached_property
     def client(self) -> Client:
@@ -112,7 +108,6 @@ class ExportCapacity(base.Command):
         return client
 
     def _read(self, parsed_args: argparse.Namespace) -> Sequence[Metric]:
-        """The metrics as they are now."""
         from placementclient.insight.capacity import fits
         from placementclient.insight.topology import Topology
         from placementclient.render import metrics
@@ -142,79 +137,3 @@ class ExportCapacity(base.Command):
             compute.records(self, 'projects', parsed_args.projects) or {},
             quotas.read(self, parsed_args.quotas) if parsed_args.quotas else {},
         )
-
-
-class _Collector:
-    """The metrics that are served: the last good figures, and how good they are."""
-
-    #: The figures are up to date for so many intervals; a reading that takes longer is given up.
-    _INTERVALS = 3
-    #: But not before so many seconds, however short the interval is.
-    _LEAST = 60
-
-    def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
-        from placementclient.commands.inspection import serving
-
-        self._command, self._parsed_args = command, parsed_args
-        self._fresh: float = self._INTERVALS * parsed_args.interval
-        self.deadline = serving.Deadline(max(self._fresh, self._LEAST))
-        self._figures = _Figures()
-        self._seconds = 0.0
-        self._is_good = True
-
-    def collect(self) -> Sequence[Metric]:
-        """Return the last good figures, and as of now whether that was long ago."""
-        from placementclient.render import metrics
-
-        figures = self._figures
-        is_up = time.monotonic() - figures.at < self._fresh
-        return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
-
-    def read(self) -> None:
-        """Read the figures; whatever is wrong with them, those of before stay.
-
-        :raises errors.PlacementError: if the first reading shows that the options are impossible
-        """
-        from placementclient.nova.service import NoCatalog
-
-        began = time.monotonic()
-        self.deadline.begin()
-        try:
-            families = self._command._read(self._parsed_args)
-            self._figures = _Figures(families, time.time(), time.monotonic())
-        except Exception as failure:
-            wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
-            if self._figures.read_at is None and isinstance(failure, wrong_options):
-                raise
-            self._log_failure(failure)
-        else:
-            if not self._is_good:
-                self._command.log.warning('The figures are read again')
-            self._is_good = True
-        self._seconds = time.monotonic() - began
-
-    def stop(self) -> None:
-        """Let no further request of a reading be sent."""
-        self.deadline.end()
-
-    def _log_failure(self, failure: Exception) -> None:
-        # Once, not in every interval.
-        if self._is_good:
-            said = failure if isinstance(failure, errors.PlacementError) else None
-            is_first = self._figures.read_at is None
-            began = 'There are no figures yet' if is_first else 'The figures stay as they are'
-            self._command.log.error(f'{began}: {said or errors.Unexpected(failure)}')
-        self._command.log.debug('The reading failed', exc_info=failure)
-        self._is_good = False
-
-
-class _Figures(NamedTuple):
-    """The figures of one reading.
-
-    :param read_at: when they were read, in seconds since 1970
-    :param at: the same on the monotonic clock
-    """
-
-    families: Sequence[Metric] = ()
-    read_at: float | None = None
-    at: float = float('-inf')

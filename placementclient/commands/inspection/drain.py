@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -15,6 +15,7 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+    from placementclient.insight.drain.moves import ServerMove
     from placementclient.insight.drain.plan import DrainVerdict, Pace
     from placementclient.model.snapshots import Snapshot
 
@@ -25,6 +26,15 @@ _ENDS = {
     'depends': ExitStatus.UNDECIDED,
     'undetermined': ExitStatus.ERROR,
 }
+
+
+class _DrainAnswer(NamedTuple):
+    """An answer, also in sentences, and what else the file has of it."""
+
+    verdict: DrainVerdict
+    moves: Sequence[ServerMove]
+    said: Sequence[str]
+    facts: Mapping[str, Any]
 
 
 class PlanDrain(base.Lister):
@@ -127,6 +137,8 @@ class PlanDrain(base.Lister):
         return drains.LOSSES if parsed_args.lose else drains.MOVES
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        from placementclient import files
+        from placementclient.codec.documents import Json
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.insight.drain.hosts import selected
         from placementclient.render import drains
@@ -145,9 +157,21 @@ class PlanDrain(base.Lister):
         self.warn(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
-        if parsed_args.rolling:
-            return self._roll(cloud, hosts, parsed_args)
-        return self._drain(cloud, hosts, parsed_args)
+        answer = (self._roll if parsed_args.rolling else self._drain)(cloud, hosts, parsed_args)
+        self.exit_status = _ENDS[answer.verdict]
+        stopped = cloud.knowledge.stopped
+        if parsed_args.output:
+            document = drains.document(
+                cloud,
+                answer.verdict,
+                answer.moves,
+                hosts,
+                facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
+                stopped=stopped,
+            )
+            files.write_text(parsed_args.output, Json(document).text)
+        self.warn(answer.said)
+        return drains.rows(snapshot, answer.moves, stopped)
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.rolling and parsed_args.lose:
@@ -195,7 +219,7 @@ class PlanDrain(base.Lister):
 
     def _drain(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> base.Output:
+    ) -> _DrainAnswer:
         from placementclient.insight.drain import enough, plan
         from placementclient.render import drains
 
@@ -214,20 +238,18 @@ class PlanDrain(base.Lister):
         said += drains.enough(remedies)
         if decision.moves:
             said += drains.headroom(drains.free(cloud, decision.moves, hosts))
-        return self._stated(
-            cloud, hosts, decision.verdict, decision.moves, said, parsed_args,
-            {
-                'servers': decision.total,
-                'movable': list(decision.bounds),
-                'left': [server.uuid for server in left],
-                'unsettled': [each._asdict() for each in decision.unsettled],
-                'enough': [remedy.sentence for remedy in remedies],
-            },
-        )  # fmt: skip
+        facts = {
+            'servers': decision.total,
+            'movable': list(decision.bounds),
+            'left': [server.uuid for server in left],
+            'unsettled': [each._asdict() for each in decision.unsettled],
+            'enough': [remedy.sentence for remedy in remedies],
+        }
+        return _DrainAnswer(decision.verdict, decision.moves, said, facts)
 
     def _roll(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> base.Output:
+    ) -> _DrainAnswer:
         from placementclient.insight.drain import rolling
         from placementclient.render import drains
 
@@ -251,7 +273,7 @@ class PlanDrain(base.Lister):
             ],
         }
         moves = () if found.blocked else found.moves
-        return self._stated(cloud, hosts, found.verdict, moves, said, parsed_args, facts)
+        return _DrainAnswer(found.verdict, moves, said, facts)
 
     def _lose(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
@@ -266,27 +288,3 @@ class PlanDrain(base.Lister):
         self.warn(drains.lost(cloud.snapshot, found, number))
         self.exit_status = _ENDS[found.verdict]
         return drains.losses(cloud.snapshot, found)
-
-    def _stated(
-        self,
-        cloud: DrainCloud,
-        hosts: Sequence[str],
-        verdict: DrainVerdict,
-        moves: Sequence[Any],
-        said: Sequence[str],
-        parsed_args: argparse.Namespace,
-        facts: Mapping[str, Any],
-    ) -> base.Output:
-        """Say the answer, write it to the file, and return the rows."""
-        from placementclient import files
-        from placementclient.codec.documents import Json
-        from placementclient.render import drains
-
-        self.exit_status = _ENDS[verdict]
-        stopped = cloud.knowledge.stopped
-        if parsed_args.output:
-            facts = {'said': said, 'assuming': parsed_args.assume, **facts}
-            document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
-            files.write_text(parsed_args.output, Json(document).text)
-        self.warn(said)
-        return drains.rows(cloud.snapshot, moves, stopped)

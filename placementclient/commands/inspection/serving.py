@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import signal
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
+from placementclient.commands.framework import watching
+from placementclient.render import metrics
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -27,7 +28,6 @@ class Deadline:
         self._until = float('inf')
 
     def begin(self) -> None:
-        """Begin a reading."""
         self._until = time.monotonic() + self.seconds
 
     def end(self) -> None:
@@ -78,10 +78,6 @@ class BoundedSession:
         return self.request(url, 'GET', **settings)
 
 
-class _Terminated(KeyboardInterrupt):
-    """A SIGTERM. Whatever lets go on Ctrl-C lets go now."""
-
-
 def address(text: str) -> tuple[str, int]:
     """``'127.0.0.1:9000'``, ``'[::1]:9000'``, or ``':9000'`` for all addresses.
 
@@ -93,44 +89,100 @@ def address(text: str) -> tuple[str, int]:
     return host.strip('[]'), int(port)
 
 
-class Source(Protocol):
-    """The source of the metrics; a collector of prometheus_client."""
+class _Figures(NamedTuple):
+    """The figures of one reading.
 
-    def collect(self) -> Iterable[Metric]:
-        """Return the metrics as they are now; called in other threads."""
+    :param read_at: when they were read, in seconds since 1970
+    :param at: the same on the monotonic clock
+    """
+
+    families: Sequence[Metric] = ()
+    read_at: float | None = None
+    at: float = float('-inf')
+
+
+class Collector:
+    """The metrics that are served: the last good figures, and how good they are.
+
+    :param read: reads the figures
+    :param interval: how long to wait between two readings, in seconds
+    """
+
+    #: The figures are up to date for so many intervals; a reading that takes longer is given up.
+    _INTERVALS = 3
+    #: But not before so many seconds, however short the interval is.
+    _LEAST = 60
+
+    def __init__(
+        self, read: Callable[[], Sequence[Metric]], interval: float, log: logging.Logger
+    ) -> None:
+        self._read, self.interval, self.log = read, interval, log
+        self._fresh = self._INTERVALS * interval
+        self.deadline = Deadline(max(self._fresh, self._LEAST))
+        self._figures = _Figures()
+        self._seconds = 0.0
+        self._is_good = True
+
+    def collect(self) -> Sequence[Metric]:
+        """Return the last good figures, and as of now whether that was long ago."""
+        figures = self._figures
+        is_up = time.monotonic() - figures.at < self._fresh
+        return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
 
     def read(self) -> None:
-        """Read the figures; raises nothing but what ends the service."""
+        """Read the figures; whatever is wrong with them, those of before stay.
 
-    def stop(self) -> None:
-        """Let a reading end soon."""
+        :raises errors.PlacementError: if the first reading shows that the options are impossible
+        """
+        from placementclient.nova.service import NoCatalog
+
+        began = time.monotonic()
+        self.deadline.begin()
+        try:
+            self._figures = _Figures(self._read(), time.time(), time.monotonic())
+        except Exception as failure:
+            wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
+            if self._figures.read_at is None and isinstance(failure, wrong_options):
+                raise
+            self._log_failure(failure)
+        else:
+            if not self._is_good:
+                self.log.warning('The figures are read again')
+            self._is_good = True
+        self._seconds = time.monotonic() - began
+
+    def _log_failure(self, failure: Exception) -> None:
+        # Once, not in every interval.
+        if self._is_good:
+            said = failure if isinstance(failure, errors.PlacementError) else None
+            is_first = self._figures.read_at is None
+            began = 'There are no figures yet' if is_first else 'The figures stay as they are'
+            self.log.error(f'{began}: {said or errors.Unexpected(failure)}')
+        self.log.debug('The reading failed', exc_info=failure)
+        self._is_good = False
 
 
-def serve(
-    where: tuple[str, int], source: Source, interval: float, started: Callable[[str, int], None]
-) -> None:
+def serve(where: tuple[str, int], collector: Collector) -> None:
     """Serve metrics, and read their figures again and again, until a SIGTERM.
 
     Requests are answered from the beginning on, also while the first reading lasts.
 
-    :param interval: how long to wait between two readings, in seconds
-    :param started: called with the address, after the first reading
     :raises errors.PlacementError: if the address cannot be used
     """
     with (
-        contextlib.suppress(_Terminated),
-        terminable(source.stop),
-        served(*where, source) as port,
+        contextlib.suppress(watching.Terminated),
+        watching.terminable(collector.deadline.end),
+        served(*where, collector) as port,
     ):
-        source.read()
-        started(where[0], port)
+        collector.read()
+        collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
         while True:
-            threading.Event().wait(interval)
-            source.read()
+            threading.Event().wait(collector.interval)
+            collector.read()
 
 
 @contextlib.contextmanager
-def served(host: str, port: int, source: Source) -> Iterator[int]:
+def served(host: str, port: int, collector: Collector) -> Iterator[int]:
     """Answer scrapes in threads of prometheus_client's server; the value is the port.
 
     :raises errors.PlacementError: if the address cannot be used
@@ -138,7 +190,7 @@ def served(host: str, port: int, source: Source) -> Iterator[int]:
     from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry()
-    registry.register(source)
+    registry.register(collector)
     try:
         server, _ = start_http_server(port, host or '0.0.0.0', registry)  # noqa: S104 (as typed)
     except OSError as reason:
@@ -148,21 +200,3 @@ def served(host: str, port: int, source: Source) -> Iterator[int]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-@contextlib.contextmanager
-def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Have a SIGTERM let go of everything, as Ctrl-C does.
-
-    :param stop: is called before
-    """
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        stop()
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

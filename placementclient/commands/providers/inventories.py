@@ -121,8 +121,6 @@ class ReplaceInventories(Editing):
     def _set(
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace
     ) -> Mapping[str, Mapping[str, Any]]:
-        """Set the inventories of one provider, in the way that the options say."""
-
         def attempt() -> Mapping[str, Mapping[str, Any]]:
             there = api.inventory.list(self.client, uuid)
             wanted = _amended(_fields(there.value), given) if parsed_args.amend else given

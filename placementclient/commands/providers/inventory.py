@@ -33,6 +33,13 @@ def ratio(text: str) -> float:
 #: What there is to say of the inventory of a class.
 FIELDS = columns.INVENTORY.names
 
+
+def _amount(flag: str, help: str, **settings: Any) -> Option:
+    # osc-placement has underscores here.
+    flags = dict.fromkeys((flag, flag.replace('_', '-')))
+    return Option(*flags, type=int, help=help, **settings)
+
+
 _FIELD_OPTIONS = (
     Option(
         '--allocation_ratio',
@@ -40,34 +47,19 @@ _FIELD_OPTIONS = (
         type=ratio,
         help='Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
     ),
-    Option(
-        '--min_unit',
-        '--min-unit',
-        type=int,
-        help='Smallest amount of one allocation, in units of the class; default: 1',
+    _amount('--min_unit', 'Smallest amount of one allocation, in units of the class; default: 1'),
+    _amount(
+        '--max_unit', 'Largest amount of one allocation, in units of the class; default: no limit'
     ),
-    Option(
-        '--max_unit',
-        '--max-unit',
-        type=int,
-        help='Largest amount of one allocation, in units of the class; default: no limit',
-    ),
-    Option(
-        '--reserved',
-        type=int,
-        help='Amount that is never allocated, in units of the class; default: 0',
-    ),
-    Option(
+    _amount('--reserved', 'Amount that is never allocated, in units of the class; default: 0'),
+    _amount(
         '--step_size',
-        '--step-size',
-        type=int,
-        help='Amounts of allocations are multiples of this step, in units of the class; default: 1',
+        'Amounts of allocations are multiples of this step, in units of the class; default: 1',
     ),
-    Option(
+    _amount(
         '--total',
-        type=int,
+        'Physical amount, in units of the class: MiB for MEMORY_MB, GiB for DISK_GB; required',
         required=True,
-        help='Physical amount, in units of the class: MiB for MEMORY_MB, GiB for DISK_GB; required',
     ),
 )
 
@@ -126,7 +118,6 @@ class CreateInventory(base.ShowOne):
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
     def write(self, *args: Any) -> Read[Inventory]:
-        """Send the inventory."""
         return api.inventory.create(self.client, *args)
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:

@@ -31,10 +31,7 @@ class ListClass(base.Lister):
 
 
 class _Write(base.Command):
-    """A command that changes which classes there are."""
-
     def exists(self, name: str) -> bool:
-        """Return whether there is a class of that name."""
         return not is_gone(lambda: api.resource_class.show(self.client, name))
 
 

@@ -147,7 +147,7 @@ class PlanReshape(base.ShowOne):
                 files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())
-        warnings = [*plans.warnings(plan)]
+        warnings = [*plans.warnings(plan.trees)]
         if parsed_args.fail_on_warnings and warnings:
             raise errors.Warned('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(parsed_args.output, replace(plan, origin=origin))

@@ -36,7 +36,6 @@ class _Trees(watching.Watching, DocumentCommand):
     auth_required = False
 
     def style(self) -> Style:
-        """The abilities of the output."""
         from placementclient.render.style import Style
 
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
@@ -48,7 +47,6 @@ class _Trees(watching.Watching, DocumentCommand):
         return _read(self, parsed_args, traits=as_data)
 
     def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
-        """The lines of all trees."""
         from placementclient.render import trees as render
 
         style = self.style()

@@ -45,8 +45,6 @@ class Fits:
 
 
 class Counter:
-    """Counts servers of one shape at the sites of a supply."""
-
     def __init__(self, supply: Supply) -> None:
         self._supply = supply
         self._found: dict[Any, int] = {}

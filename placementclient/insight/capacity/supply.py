@@ -87,7 +87,6 @@ class Supply:
         self.sites = complete or sites
 
     def is_complete(self, site: Site) -> bool:
-        """Return whether a site has inventory for all parts."""
         return len(site.offers) == len(self.labels)
 
     def _sites(self, roots: Iterable[str]) -> Iterator[Site]:

@@ -32,7 +32,6 @@ class Amounts:
 
     @classmethod
     def of(cls, inventory: Inventory, used: int) -> Amounts:
-        """The room in one inventory."""
         capacity = inventory.capacity
         free = max(0, capacity - used)
         return cls(capacity, used, free, _largest(inventory, free))

@@ -105,7 +105,6 @@ class Report:
 
     @property
     def heading(self) -> str:
-        """Return the title of the page."""
         return self.title or ('Reshape plan and capacity' if self.plan else 'Capacity report')
 
 
@@ -122,7 +121,6 @@ class ClassFill:
 
     @property
     def trees(self) -> int:
-        """Return how many trees have the class."""
         return sum(self.spread)
 
 
@@ -148,7 +146,6 @@ def _step(amount: Amount) -> int:
 
 
 def together(found: Iterator[Amounts]) -> dict[str, Amount]:
-    """Return the amounts of several providers together."""
     sums: dict[str, Amount] = {}
     for amounts in found:
         for name, amount in amounts.items():
@@ -157,7 +154,6 @@ def together(found: Iterator[Amounts]) -> dict[str, Amount]:
 
 
 def of_state(state: ProviderState) -> dict[str, Amount]:
-    """Return the amounts of a provider, by class."""
     return {
         name: Amount(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()

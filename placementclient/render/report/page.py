@@ -75,7 +75,6 @@ def template() -> jinja2.Template:
 
 
 def page(template: jinja2.Template, report: Report) -> str:
-    """A report as one file of HTML."""
     from markupsafe import Markup
 
     rooms = contents.room(report.cloud)
@@ -106,7 +105,6 @@ def page(template: jinja2.Template, report: Report) -> str:
 
 
 def level(amount: Amount | Amounts) -> str:
-    """Return the level of fill, as the style sheet names it."""
     return _LEVELS[style.level(amount.used, amount.capacity)]
 
 
@@ -172,7 +170,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'drain': report.drain,
         'planned': plans.summary(plan) if plan else {},
         'changed': contents.changed(plan) if plan else [],
-        'warnings': list(plans.warnings(plan)) if plan else [],
+        'warnings': list(plans.warnings(plan.trees)) if plan else [],
     }
 
 

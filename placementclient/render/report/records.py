@@ -29,8 +29,6 @@ NOWHERE = -1
 
 
 class _Places(Generic[T]):
-    """Values and their places."""
-
     def __init__(self) -> None:
         self._places: dict[T, int] = {}
 
@@ -43,8 +41,6 @@ class _Places(Generic[T]):
 
 
 class Records:
-    """All records of a report."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._texts = _Places[str]()

@@ -97,7 +97,7 @@ def test_a_name_that_nova_would_not_use() -> None:
 
 def test_equal_warnings_of_trees_are_one_line() -> None:
     plan = plan_of({}, (), child='card', hosts=('gpu1', 'gpu2', 'gpu3'))
-    (line,) = plans.warnings(plan)
+    (line,) = plans.warnings(plan.trees)
     assert line.startswith("gpu1 and 2 others: Nova's libvirt driver gives no provider the name gp")
     assert list(plans.lines(plan))[-4:-1] == ['Warnings:', f'  {line}', '']
 

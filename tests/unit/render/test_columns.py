@@ -65,6 +65,17 @@ NAMES = {
     ),
     'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
     'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
+    'CLAIMED': (
+        '#',
+        'allocation',
+        'resource provider',
+        'name',
+        'inventory used/capacity',
+        'traits',
+        'groups',
+        'parent_provider_uuid',
+        'root_provider_uuid',
+    ),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
 }
 

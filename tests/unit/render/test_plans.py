@@ -21,6 +21,6 @@ def test_warnings_are_counted_as_they_are_printed() -> None:
         for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))
     ]
     plan = cast(Plan, SimpleNamespace(trees=trees, left_out=()))
-    lines: list[Any] = list(plans.warnings(plan))
+    lines: list[Any] = list(plans.warnings(plan.trees))
     assert lines == ['a and 2 others: a: the same', 'c: another']
     assert plans.summary(plan)['warnings'] == 2

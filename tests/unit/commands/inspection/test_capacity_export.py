@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from requests_mock import ANY
 
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.commands.inspection import capacity_export, serving
+from placementclient.commands.inspection import serving
 from placementclient.model.inventories import Inventory
 from placementclient.nova import service
 from placementclient.render import metrics
@@ -253,18 +252,16 @@ class Clock:
         return self.now + 5000
 
 
-def collecting(read: Callable[[object], Any], interval: int = 10) -> capacity_export._Collector:
-    """The collector of a command that reads so."""
-    command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
-    arguments = SimpleNamespace(interval=interval)
-    return capacity_export._Collector(command, arguments)  # type: ignore[arg-type]
+def collecting(read: Callable[[], Any]) -> serving.Collector:
+    """A collector that reads so."""
+    return serving.Collector(read, 10, logging.getLogger('told'))
 
 
-def scraped(collector: capacity_export._Collector) -> dict[str, dict[tuple[str, ...], float]]:
+def scraped(collector: serving.Collector) -> dict[str, dict[tuple[str, ...], float]]:
     return figures(metrics.text(collector.collect()))
 
 
-def is_up(collector: capacity_export._Collector) -> bool:
+def is_up(collector: serving.Collector) -> bool:
     return scraped(collector)['openstack_placement_up'][()] == 1
 
 
@@ -273,12 +270,12 @@ def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
 ) -> None:
     clock, readings = Clock(), [True, False, True]
 
-    def read(parsed_args: object) -> Sequence[Any]:
+    def read() -> Sequence[Any]:
         if not readings.pop(0):
             raise errors.PlacementError('away')
         return []
 
-    monkeypatch.setattr(capacity_export, 'time', clock)
+    monkeypatch.setattr(serving, 'time', clock)
     collector = collecting(read)
     assert not is_up(collector)
     collector.read()
@@ -299,7 +296,7 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
     away = errors.PlacementError('away')
     readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
 
-    def read(parsed_args: object) -> Sequence[Any]:
+    def read() -> Sequence[Any]:
         reading = readings.pop(0)
         if isinstance(reading, Exception):
             raise reading
@@ -325,7 +322,7 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
 def test_a_reading_may_fail_as_it_likes(
     caplog: pytest.LogCaptureFixture, failure: Exception, said: str
 ) -> None:
-    def read(parsed_args: object) -> Sequence[Any]:
+    def read() -> Sequence[Any]:
         raise failure
 
     collector = collecting(read)
@@ -348,7 +345,7 @@ def test_impossible_options_end_the_service_at_its_start(
 
 def test_a_figure_that_is_too_large_is_a_failed_reading(caplog: pytest.LogCaptureFixture) -> None:
     huge = cloud([provider('host', VCPU=Inventory(10**400))])
-    collector = collecting(lambda parsed_args: metrics.capacity(huge, [], metrics.OtherServices()))
+    collector = collecting(lambda: metrics.capacity(huge, [], metrics.OtherServices()))
     collector.read()
     assert not is_up(collector)
     assert caplog.messages[0].startswith('There are no figures yet: OverflowError: ')
@@ -365,11 +362,10 @@ def test_a_reading_has_one_deadline(
         clock.now += request.timeout
         raise requests.exceptions.ReadTimeout
 
-    def serve(where: object, collector: capacity_export._Collector, *arguments: object) -> None:
+    def serve(where: object, collector: serving.Collector, *arguments: object) -> None:
         collector.read()
         scrapes.append(scraped(collector))
 
-    monkeypatch.setattr(capacity_export, 'time', clock)
     monkeypatch.setattr(serving, 'time', clock)
     monkeypatch.setattr(serving, 'serve', serve)
     service._mocker.request(ANY, ANY, json=fail)

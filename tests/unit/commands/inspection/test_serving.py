@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from placementclient.client import errors
 from placementclient.commands.inspection import serving
-from placementclient.render import metrics
 from tests.unit.dialogue import ROOT, SIGNED, version_document
 
 #: How long something may take that takes no time, in seconds: generous, for nothing is timed.
@@ -48,22 +48,13 @@ def eventually(found: Callable[[], Any], said: str) -> Any:
     raise AssertionError(said)
 
 
-class Figures:
-    """A source of one metric."""
-
-    def collect(self) -> Iterable[Any]:
-        return metrics.reading(True, None, 1.5)
-
-    def read(self) -> None:
-        """Nothing."""
-
-    def stop(self) -> None:
-        """Nothing."""
+def collector() -> serving.Collector:
+    return serving.Collector(list, 10, logging.getLogger('told'))
 
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
 def test_a_scrape_gets_the_format_that_it_accepts(address: str) -> None:
-    with serving.served(address, 0, Figures()) as port:
+    with serving.served(address, 0, collector()) as port:
         host = f'[{address}]' if ':' in address else address or '127.0.0.1'
         url = f'http://{host}:{port}/metrics'
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
@@ -81,9 +72,9 @@ def test_a_scrape_gets_the_format_that_it_accepts(address: str) -> None:
 @pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
 def test_an_address_that_cannot_be_used_is_an_error(host: str) -> None:
     with (
-        serving.served('127.0.0.1', 0, Figures()) as port,
+        serving.served('127.0.0.1', 0, collector()) as port,
         pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
-        serving.served(host, port, Figures()),
+        serving.served(host, port, collector()),
     ):
         pass
 
