@@ -55,7 +55,7 @@ class Change(NamedTuple):
 class Client:
     """One Placement service, reached through a keystoneauth session.
 
-    :param session: a ``keystoneauth1.session.Session``
+    :param session: a ``keystoneauth1.session.Session``; ``None`` where nothing is sent
     :param version: the microversion to use; ``None`` uses the highest that both sides know
     :param endpoint_override: the URL of the service, where the catalog's is not to be used
     :param max_retries: how often a read is repeated that was not answered
@@ -78,11 +78,13 @@ class Client:
         answer_limit: int = endpoints.ANSWER_LIMIT,
         **endpoint_filter: str | None,
     ) -> None:
-        from placementclient.client import transport  # loaded where requests are sent only
-
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
-        self.session = transport.bounded(session, answer_limit)
+        if session is not None:
+            from placementclient.client import transport  # loads what requests need
+
+            session = transport.bounded(session, answer_limit)
+        self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
         self.endpoint_override = endpoint_override
