@@ -12,13 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 from placementclient import files
+from placementclient.changes.records import journals
+from placementclient.changes.records.journals import JournalEntry
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
+from placementclient.planner import planner
+from placementclient.planner.records import plans
+from placementclient.planner.records.trees import tree_record
+from placementclient.planner.spec import specification
 from placementclient.producers import declarations
 from placementclient.reshape import journal, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
-from tests.unit.planner.records.test_plans import BEFORE, SPEC
+from tests.unit.planner.records.test_plans import CLOUD, SPEC
 
 SERVER = '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 ROW = {'consumer_uuid': SERVER, 'resource_class': 'VGPU', 'amount': 1, 'to_provider': 'gpu'}
@@ -89,7 +95,9 @@ device_spec = {"vendor_id": "8086", "product_id": "1572", "address": "0000:81:*.
 device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
-PLAN = storage.read_plan(str(BEFORE / 'plan.json'))
+PLAN = planner.make(
+    files.read_snapshot(str(CLOUD)), specification.from_document(SPEC, 'spec'), skip_infeasible=True
+)
 
 
 def tar() -> bytes:
@@ -126,13 +134,24 @@ def of_json(document: Any) -> bytes:
 Reader = Callable[[str], Any]
 
 
+def of_journal() -> bytes:
+    """Return the journal of a tree that was planned again, and left alone."""
+    tree = PLAN.trees[0]
+    facts: list[dict[str, Any]] = [
+        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(PLAN)},
+        {'tree': tree.root_provider_uuid, 'intent': {'operation': 'reshape'}},
+        {'tree': tree.root_provider_uuid, 'outcome': 'done'},
+        {'tree': tree.root_provider_uuid, 'plan': tree_record(tree)},
+        {'tree': tree.root_provider_uuid, 'end': 'left alone', 'reason': 'ü'},
+    ]
+    at = '2026-11-21T14:00:00.000+00:00'
+    return b''.join(journals.encode(JournalEntry(at=at, **each)) for each in facts)
+
+
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
-    'snapshot': (files.read_snapshot, [(BEFORE / 'cloud.json').read_bytes()]),
-    'plan': (storage.read_plan, [(BEFORE / 'plan.json').read_bytes()]),
-    'journal': (
-        lambda path: journal.read(path, PLAN),
-        [(BEFORE / 'plan.json.journal').read_bytes()],
-    ),
+    'snapshot': (files.read_snapshot, [CLOUD.read_bytes()]),
+    'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
+    'journal': (lambda path: journal.read(path, PLAN), [of_journal()]),
     'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (files.read_document, [YAML.encode(), of_json(SPEC)]),

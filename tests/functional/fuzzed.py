@@ -32,7 +32,7 @@ from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
 from tests.unit.commands.test_registry import examples_of, name
-from tests.unit.planner.records.test_plans import BEFORE
+from tests.unit.planner.records.test_plans import CLOUD
 
 POINTS = sorted(
     itertools.chain(
@@ -180,7 +180,7 @@ class Program:
         resource_class.create(client, 'CUSTOM_FPGA')
         for known in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
             trait.create(client, known)
-        restore.load(client, files.read_snapshot(str(BEFORE / 'cloud.json')))
+        restore.load(client, files.read_snapshot(str(CLOUD)))
 
     def run(self, words: list[str]) -> Ended:
         """Run a command; where it fails it has changed nothing."""

@@ -64,24 +64,6 @@ class JournalContent(NamedTuple):
     is_torn: bool
 
 
-class _JournalLine(NamedTuple):
-    """A line as it was read.
-
-    :param entry: ``None`` if it is no JSON, or not what its checksum was made of
-    :param is_sealed: whether it has a checksum
-    """
-
-    number: int
-    text: bytes
-    entry: JournalEntry[Any] | None
-    is_sealed: bool
-
-    @property
-    def is_cut(self) -> bool:
-        """Return True for a line that looks cut, if it has no checksum."""
-        return not self.is_sealed and not self.text.endswith(b'}')
-
-
 #: How every first line begins, before what differs.
 _BEGINNING = encoded(JournalEntry[str](journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
 
@@ -94,74 +76,69 @@ def encode(entry: JournalEntry[Any]) -> bytes:
 
 @uncollected()
 def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> JournalContent:
-    """Decode the lines of :func:`encode`, and those of before, which have no checksum.
+    """Decode the lines of :func:`encode`.
 
     :param path: the file that the content came from, for the error
     :param revision: the type of the record of a tree that was planned again
     :raises errors.BadFile: if it is no journal, or damaged
     """
-    texts = content.removesuffix(b'\n').split(b'\n') if content else []
+    lines = content.removesuffix(b'\n').split(b'\n') if content else []
     decoder = msgspec.json.Decoder(JournalEntry[revision])
-    lines = [_line(number, text, path, decoder) for number, text in enumerate(texts, 1)]
-    _check_first(lines, path)
-    _check_unreadable(lines, path)
-    is_whole = content.endswith(b'\n') and lines[-1].entry is not None
-    entries = [line.entry for line in lines if line.entry is not None]
-    return JournalContent(entries, bool(content) and not is_whole)
+    entries = [_entry(number, line, path, decoder) for number, line in enumerate(lines, 1)]
+    _check_first(lines, entries, path)
+    _check_unreadable(entries, path)
+    is_torn = bool(content) and not (content.endswith(b'\n') and entries[-1])
+    return JournalContent([entry for entry in entries if entry], is_torn)
 
 
-def _line(
-    number: int, text: bytes, path: str, decoder: msgspec.json.Decoder[JournalEntry[Any]]
-) -> _JournalLine:
-    sealed = _SEALED.fullmatch(text)
-    is_sealed = sealed is not None
+def _entry(
+    number: int, line: bytes, path: str, decoder: msgspec.json.Decoder[JournalEntry[Any]]
+) -> JournalEntry[Any] | None:
+    """Return the entry of a line; ``None`` for a line that is no JSON, or that was changed."""
+    sealed = _SEALED.fullmatch(line)
     if sealed is not None and zlib.crc32(sealed[1]) != int(sealed[2], 16):
-        return _JournalLine(number, text, None, is_sealed)
+        return None
     try:
-        return _JournalLine(number, text, decoder.decode(text), is_sealed)
+        entry = decoder.decode(line)
     except msgspec.ValidationError as reason:
-        if number == 1:
-            raise errors.BadFile(path, 'not a journal') from None
-        raise errors.BadFile(path, f'damaged journal: {located(str(reason))}', number) from None
+        raise _fault(path, number, located(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _JournalLine(number, text, None, is_sealed)
+        return None
+    if sealed is None:
+        raise _fault(path, number, 'the line has no checksum')
+    return entry
 
 
-def _check_first(lines: Sequence[_JournalLine], path: str) -> None:
+def _fault(path: str, number: int, reason: str) -> errors.BadFile:
+    """Return the error for a line; the first one tells a journal from other files."""
+    if number == 1:
+        return errors.BadFile(path, 'not a journal')
+    return errors.BadFile(path, f'damaged journal: {reason}', number)
+
+
+def _check_first(
+    lines: Sequence[bytes], entries: Sequence[JournalEntry[Any] | None], path: str
+) -> None:
     """Nothing but the first line, or beginnings of it that were cut off, comes first."""
-    for line in lines:
-        if line.entry is not None:
-            if line.entry.journal != FORMAT:
+    for line, entry in zip(lines, entries, strict=True):
+        if entry is not None:
+            if entry.journal != FORMAT:
                 break
-            if line.entry.version != VERSION:
-                version = line.entry.version
-                raise errors.BadFile(path, f'journal version {version} is not known')
+            if entry.version != VERSION:
+                raise errors.BadFile(path, f'journal version {entry.version} is not known')
             return
-        is_beginning = _BEGINNING.startswith(line.text) or line.text.startswith(_BEGINNING)
-        if not line.text or not is_beginning:
+        if not line or not (_BEGINNING.startswith(line) or line.startswith(_BEGINNING)):
             break
     else:
         return
     raise errors.BadFile(path, 'not a journal')
 
 
-def _check_unreadable(lines: Sequence[_JournalLine], path: str) -> None:
+def _check_unreadable(entries: Sequence[JournalEntry[Any] | None], path: str) -> None:
     """A line that cannot be read is the last, or the next one says that its writer was cut off."""
-    first_sealed = next((line.number for line in lines if line.is_sealed), len(lines) + 1)
-    following: _JournalLine | None = None
-    for line in reversed(lines):
-        if line.entry is None:
-            if following is not None and not _explains(following, line, first_sealed):
-                raise errors.BadFile(path, 'damaged journal: the line cannot be read', line.number)
-            continue
-        if not line.is_sealed and line.number > first_sealed:
-            raise errors.BadFile(path, 'damaged journal: the line has no checksum', line.number)
-        following = line
-
-
-def _explains(following: _JournalLine, torn: _JournalLine, first_sealed: int) -> bool:
-    assert following.entry is not None
-    if following.entry.resumed or following.entry.journal is not None:
-        return True
-    # Who wrote before there were checksums said nothing of it.
-    return torn.is_cut and following.number < first_sealed
+    following: JournalEntry[Any] | None = None
+    for number, entry in reversed(list(enumerate(entries, 1))):
+        if entry is not None:
+            following = entry
+        elif following is not None and not (following.resumed or following.journal):
+            raise _fault(path, number, 'the line cannot be read')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -82,7 +81,7 @@ def decode(content: bytes, path: str) -> Plan:
         document.left_out,
         document.origin,
     )
-    if not _is_whole(content, document.digest, plan):
+    if not sealing.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
 
@@ -118,28 +117,3 @@ def _lines(plan: Plan) -> Iterator[bytes]:
     # Not in the order of the texts: what the specification names first is preferred.
     yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
     yield from separated(encoded(tree_record(tree)) for tree in plan.trees)
-
-
-def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
-    """Return True for the digest of the file, or the one of before, when it had the inverse."""
-    if sealing.is_whole(content, digest, _lines(plan)):
-        return True
-    try:
-        return digest == sealing.digest(_lines_of_before(content))
-    except (ValueError, RecursionError):
-        # Of what no file of before has, and the records pass over.
-        return False
-
-
-def _lines_of_before(content: bytes) -> Iterator[bytes]:
-    """Return the text of the digest when the inverse was stored too and keys were sorted."""
-    members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    trees = msgspec.json.decode(members.pop('trees'), type=list[msgspec.Raw])
-    del members['digest']
-    yield _canonical({key: json.loads(bytes(value)) for key, value in members.items()})
-    for tree in trees:
-        yield _canonical(json.loads(bytes(tree)))
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(',', ':')).encode()

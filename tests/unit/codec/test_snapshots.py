@@ -59,7 +59,7 @@ def test_the_order_is_fixed_with_one_item_to_a_line(snapshot: Snapshot) -> None:
     assert len(lines) == 7
 
 
-def test_what_was_written_before_is_read() -> None:
+def test_other_json_of_the_same_content_is_read() -> None:
     """Spaces in the lines, integers for ratios, and nothing of where it was read."""
     text = (
         '{"format": "placementclient/snapshot", "version": 1, "providers": [\n'
