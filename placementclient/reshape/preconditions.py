@@ -115,7 +115,6 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
         if change.is_created:
             _check_empty(tree_state, change)
         elif state.inventories != change.content_before.inventories:
-            _refuse_false(tree_state.tree, change, state)
             return f'the inventories of {change.name} have changed'
         drift = _newcomer(tree_state, change)
         if drift:
@@ -127,27 +126,10 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
     return Snapshot(_states(client, tree_state), consumers)
 
 
-def _refuse_false(tree: TreePlan, change: ProviderChange, state: ProviderState) -> None:
-    """Distinguish changed inventories from those that were never there.
-
-    :raises LeftAlone: if the generation is that of the plan: they have not changed
-    """
-    if not tree.follows and state.provider.generation == change.content_before.generation:
-        raise LeftAlone(
-            f'{change.name} never had the inventories that the plan says: its generation has not '
-            'moved'
-        )
-
-
 def _check_empty(tree_state: TreeState, change: ProviderChange) -> None:
     provider = tree_state.there.providers[change.uuid].provider
-    if (provider.name, provider.parent_provider_uuid) != (
-        change.name,
-        change.parent_provider_uuid,
-    ):
-        raise LeftAlone(
-            f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
-        )
+    if provider.parent_provider_uuid != change.parent_provider_uuid:
+        raise LeftAlone(f'{change.name} exists already, below another parent')
     if not tree_state.is_empty(change.uuid):
         raise LeftAlone(f'{change.name} exists already, and is not empty')
 
@@ -196,11 +178,6 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
         for uuid, state in providers.items():
             held = tree_state.held(consumer.uuid, uuid)
             if held != consumer.before.get(uuid, {}):
-                if held and not moved:
-                    raise LeftAlone(
-                        f'consumer {consumer.uuid} never held on {state.name} what the plan says: '
-                        'its generation has not moved'
-                    )
                 return f'consumer {consumer.uuid} does not hold on {state.name} what it did'
         if not tree_state.is_whole or current is None:
             is_needed = moved or tree_state.is_whole

@@ -184,10 +184,12 @@ def a_child_less(tree: dict[str, Any]) -> None:
 
 MUTATIONS = (
     more_totals, more_totals_and_moves, more_of_everything, more_moves, no_moves, moves_elsewhere,
-    other_units, other_ratio, false_inventory, false_holdings, less_memory, another_place, a_guess,
-    another_parent, another_root_of_children, another_root, another_name, more_traits,
+    other_units, other_ratio, another_place, a_guess, another_parent, another_root_of_children,
+    another_root, another_name, more_traits,
     fewer_traits, traits_kept, more_aggregates, more_names, more_classes, a_child_less,
 )  # fmt: skip
+#: These say something of the present that is not so: the tree is planned again.
+FALSEHOODS = (false_inventory, false_holdings, less_memory)
 
 
 @pytest.fixture
@@ -255,6 +257,27 @@ def test_an_edited_plan_is_refused(
 ) -> None:
     bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
     assert_refused(placement, bad, str(tmp_path / 'journal'))
+
+
+@pytest.mark.parametrize('mutation', FALSEHOODS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize('is_in_journal', [False, True])
+def test_what_is_false_in_a_plan_changes_nothing(
+    plan: Plan, mutation: Mutation, is_in_journal: bool, tmp_path: Path
+) -> None:
+    true, path = Placement(clouds.cloud(hosts=2, servers=2)), str(tmp_path / 'journal')
+    false = Placement(clouds.cloud(hosts=2, servers=2))
+    engines.apply(true.client(), plan, str(tmp_path / 'true'), trees=['compute0'])
+    if is_in_journal:
+        record = copy.deepcopy(builtins(tree_record(plan.trees[0])))
+        mutation(record)
+        noted(plan, tmp_path / 'journal', record)
+    else:
+        plan = edited(plan, tmp_path / 'plan.json', lambda it: mutation(it['trees'][0]))
+    outcome = engines.apply(false.client(), plan, path, trees=['compute0'])
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED]
+    assert outcome.trees[0].reason.startswith('planned again, as ')
+    contents = (clouds.content(capture(each.client())) for each in (true, false))
+    assert next(contents) == next(contents)
 
 
 @pytest.mark.parametrize('mutation', MUTATIONS, ids=lambda each: each.__name__)
