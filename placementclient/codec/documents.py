@@ -10,15 +10,11 @@ from typing import Any
 
 import yaml
 
-from placementclient.codec import cursors
-
 #: What JSON may have as it is and YAML may not, or folds: control characters, line breaks of
 #: Unicode, a byte order mark, halves of pairs.
 _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
 #: A text that needs no quotes in YAML, unless it would be a number, a date or a constant.
 _PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
-#: The text of a value that cannot be read as another one, wherever it stands.
-_CERTAIN = re.compile(rf'"[ !#-\[\]-~]*"|{_PLAIN.pattern}')
 #: What a plain text would be read as, by its first character.
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
@@ -26,28 +22,14 @@ _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 class DocumentText(ABC):
     """The text of a document of mappings, lists, texts and numbers.
 
-    :param document: not deeper than ``cursors.MOST_LEVELS``; its mappings are not changed meanwhile
+    :param document: its mappings are not changed meanwhile
     """
 
     def __init__(self, document: Any) -> None:
-        #: What the document takes when it is read, as :mod:`codec.cursors` counts it, in bytes.
-        self.weight = 0
         self._scalars: dict[tuple[type, Any], str] = {}
         # What many have in common, such as an inventory, is laid out once.
-        self._known: dict[tuple[int, str], tuple[str, int]] = {}
+        self._known: dict[tuple[int, str], str] = {}
         self.text = self._document(document) + '\n'
-
-    def doubtful(self) -> list[Any]:
-        """Return the values whose texts might be read as others, as values and as keys.
-
-        All else is layout, and texts that can be read in one way only.
-        """
-        found = [
-            value
-            for (kind, value), text in self._scalars.items()
-            if kind is float or not _CERTAIN.fullmatch(text)
-        ]
-        return [*found, *({value: 0} for value in found if isinstance(value, str))]
 
     @abstractmethod
     def _document(self, value: Any) -> str: ...
@@ -66,18 +48,15 @@ class DocumentText(ABC):
         if text is None:
             text = self._quoted(value) if isinstance(value, str) else _number(value)
             self._scalars[key] = text
-        self.weight += cursors.NODE_WEIGHT + len(text)
         return text
 
     def _shared(self, value: Mapping[str, Any], indent: str) -> str:
-        key, before = (id(value), indent), self.weight
+        key = id(value), indent
         if key in self._known:
-            text, weight = self._known[key]
-            self.weight += weight
-            return text
+            return self._known[key]
         text = self._mapping(value, indent)
-        if not any(isinstance(each, Mapping | list | tuple) for each in value.values()):
-            self._known[key] = text, self.weight - before
+        if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+            self._known[key] = text
         return text
 
 
@@ -92,13 +71,11 @@ class Json(DocumentText):
             return self._shared(value, indent)
         if not isinstance(value, list | tuple):
             return self._scalar(value)
-        self.weight += cursors.NODE_WEIGHT
         inner = f'{indent}  '
         items = ','.join(f'{inner}{self._value(item, inner)}' for item in value)
         return f'[{items}{indent}]' if value else '[]'
 
     def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
-        self.weight += cursors.NODE_WEIGHT
         inner = f'{indent}  '
         items = ','.join(
             f'{inner}{self._scalar(key)}: {self._value(item, inner)}' for key, item in value.items()
@@ -121,7 +98,6 @@ class Yaml(DocumentText):
         if isinstance(value, Mapping) and value:
             return self._shared(value, mapping)
         if isinstance(value, list | tuple) and value:
-            self.weight += cursors.NODE_WEIGHT
             inner = f'{items}  '
             # What an item consists of begins behind its hyphen.
             return ''.join(
@@ -129,12 +105,10 @@ class Yaml(DocumentText):
                 for item in value
             )
         if isinstance(value, Mapping | list | tuple):
-            self.weight += cursors.NODE_WEIGHT
             return ' {}' if isinstance(value, Mapping) else ' []'
         return f' {self._scalar(value)}'
 
     def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
-        self.weight += cursors.NODE_WEIGHT
         return ''.join(
             f'{indent}{self._scalar(key)}:{self._value(item, f"{indent}  ", indent)}'
             for key, item in value.items()

@@ -1,4 +1,4 @@
-"""Documents as text: what is laid out is read back, and what is doubtful is known."""
+"""Documents as text: what is laid out is read back."""
 
 from __future__ import annotations
 
@@ -74,28 +74,6 @@ def test_the_layout_is_that_of_other_tools() -> None:
 )
 def test_values_in_yaml(text: Any, written: str) -> None:
     assert Yaml(text).text == f'{written}\n'
-
-
-@both
-def test_ordinary_names_are_not_doubtful(layout: type[DocumentText]) -> None:
-    ordinary = {'name': 'compute1_pci_0000_84_00_0', 'uuid': 'ad5855e8-1613-53cc-8aa9', 'total': 9}
-    assert layout([ordinary]).doubtful() == []
-    assert layout([{**ordinary, 'ratio': 1.5}]).doubtful() == [1.5]
-
-
-def test_other_names_are_doubtful_as_values_and_as_keys() -> None:
-    assert Yaml({'a b': ['ü']}).doubtful() == ['a b', 'ü', {'a b': 0}, {'ü': 0}]
-    assert Json({'a b': ['ü']}).doubtful() == ['ü', {'ü': 0}]
-
-
-@both
-def test_the_weight_is_what_a_reader_counts(layout: type[DocumentText]) -> None:
-    part = {'total': 16, 'ratio': 1}
-    written = layout([{'name': 'host', 'VCPU': part, 'DISK_GB': part, 'traits': ['A'], 'none': []}])
-    loader = cursors._Loader(written.text)
-    loader.get_single_data()
-    quotes = written.text.count('"')
-    assert written.weight == loader._weight + quotes
 
 
 @both

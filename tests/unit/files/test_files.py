@@ -360,51 +360,6 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ('name', 'proven'), [('out.yaml', [1.5, ' odd', {' odd': 0}]), ('out.json', [1.5])]
-)
-def test_what_can_be_read_in_one_way_only_is_not_read_back(
-    tmp_path: Path, name: str, proven: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts: list[str] = []
-    read = cursors.read
-
-    def noted(text: str, path: str) -> cursors.Cursor:
-        texts.append(text)
-        return read(text, path)
-
-    monkeypatch.setattr(cursors, 'read', noted)
-    hosts = [{'name': f'compute{number}', 'ratio': 1.5, 'traits': ['A']} for number in range(99)]
-    files.write_document(str(tmp_path / name), [*hosts, {'name': ' odd'}])
-    [proof] = texts
-    assert read(proof, '').value == proven
-
-
-def test_a_text_that_is_read_as_another_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Yaml, '_quoted', lambda self, text: text)
-    with pytest.raises(errors.BadFile, match='names in it would be read back as others'):
-        files.write_document(str(tmp_path / 'out.yaml'), [{'name': 'a', 'traits': [' b']}])
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ('document', 'said'),
-    [
-        ([{'name': 'placementclient/snapshot'}], 'would be taken for a snapshot'),
-        ([{'name': 'a'}] * 999, 'too large'),
-    ],
-)
-def test_what_would_be_refused_by_its_reader_is_not_written(
-    tmp_path: Path, document: Any, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cursors, 'MOST_WEIGHT', 100_000)
-    with pytest.raises(errors.BadFile, match=f'could not be read again: (it )?{said}'):
-        files.write_document(str(tmp_path / 'out.yaml'), document)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize(
     ('read', 'said'),
     [
         (lambda text, path: text.strip(), 'names in it would be read back as others'),
