@@ -257,7 +257,6 @@ def check_allowed(client: Client, trees: Iterable[ChangeSet]) -> None:
 
 
 def generations_of(snapshot: Snapshot) -> dict[str, int]:
-    """Return the generations of providers, by UUID."""
     return {uuid: state.provider.generation for uuid, state in snapshot.providers.items()}
 
 

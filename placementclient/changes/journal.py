@@ -67,7 +67,6 @@ class Journal:
         self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
-        """Return the record of a tree."""
         return self.records.setdefault(root_provider_uuid, Record())
 
     def begin(self) -> None:
@@ -144,7 +143,6 @@ class JournalFile:
         self._failure: JournalFailed | None = None
 
     def content(self) -> bytes:
-        """Return all that the file holds."""
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:

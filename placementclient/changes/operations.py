@@ -116,14 +116,10 @@ def onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -
 
 
 class SetTraits(_SetNames):
-    """Replace the traits of a provider."""
-
     __slots__ = ()
 
 
 class SetAggregates(_SetNames):
-    """Replace the aggregates of a provider."""
-
     __slots__ = ()
 
 

@@ -55,7 +55,6 @@ class Simulation:
         self._were: dict[str, Consumer | None] = {}
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Carry out operations."""
         for operation in operations:
             self.perform(operation)
 
@@ -92,7 +91,6 @@ class Simulation:
         return state.provider.parent_provider_uuid or state.uuid
 
     def perform(self, operation: Operation) -> None:
-        """Carry out an operation."""
         match operation:
             case EnsureClass() | EnsureTrait():
                 pass  # a snapshot has classes and traits only where providers have them

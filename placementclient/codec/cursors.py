@@ -227,7 +227,6 @@ class Cursor:
         return inside
 
     def items(self) -> Iterator[Cursor]:
-        """The items of a sequence."""
         if not isinstance(self.value, list | tuple):
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
@@ -281,7 +280,6 @@ class Cursor:
         return self.value
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts."""
         return self.each(Cursor.text)
 
     def symbol(self) -> str:
@@ -301,11 +299,9 @@ class Cursor:
         return self.each(Cursor.symbol)
 
     def uuid(self) -> str:
-        """A UUID."""
         return self._matching(is_uuid(self.text()), 'a UUID').lower()
 
     def boolean(self) -> bool:
-        """True or false."""
         if not isinstance(self.value, bool):
             raise self.error('has to be true or false')
         return self.value

@@ -135,7 +135,6 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
 
 
 def provider_state(record: ProviderRecord) -> ProviderState:
-    """Return the provider of a record."""
     provider = Provider(
         record.uuid,
         record.name,
@@ -149,7 +148,6 @@ def provider_state(record: ProviderRecord) -> ProviderState:
 
 
 def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
-    """Return the consumer of a record."""
     return Consumer(
         uuid,
         record.allocations,
@@ -161,7 +159,6 @@ def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
 
 
 def provider_record(state: ProviderState) -> ProviderRecord:
-    """A provider as the file has it."""
     provider = state.provider
     return ProviderRecord(
         provider.uuid,
@@ -177,7 +174,6 @@ def provider_record(state: ProviderState) -> ProviderRecord:
 
 
 def consumer_record(consumer: Consumer) -> ConsumerRecord:
-    """A consumer as the file has it."""
     return ConsumerRecord(
         consumer.allocations,
         consumer.project_id,

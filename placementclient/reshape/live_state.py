@@ -39,12 +39,10 @@ class TreeState:
 
     @property
     def providers(self) -> dict[str, ProviderState]:
-        """The providers of the plan, by UUID."""
         there = self.there.providers
         return {each.uuid: there[each.uuid] for each in self.tree.providers if each.uuid in there}
 
     def held(self, consumer_uuid: str, provider_uuid: str) -> Resources:
-        """Return the holdings of a consumer on a provider."""
         consumer = self.there.consumers.get(consumer_uuid)
         return consumer.allocations.get(provider_uuid, {}) if consumer else {}
 

@@ -154,7 +154,6 @@ class StateSource:
         raise UnstableRead(provider.name, MAX_RETRIES + 1)
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
-        """The traits of a provider that is there."""
         if self._whole is not None:
             return self._whole.providers[provider_uuid].traits
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)

@@ -73,7 +73,6 @@ class Option:
             action.required = False
 
     def is_given(self, parsed_args: argparse.Namespace) -> bool:
-        """Return whether the operator gave it."""
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))

@@ -11,7 +11,6 @@ PLAN = Option('plan', help='The file of the plan')
 
 
 def journal_of(path: str) -> str:
-    """Return the path of the journal of a plan."""
     return f'{path}.journal'
 
 

@@ -80,7 +80,6 @@ class _Overlay:
 
     @singledispatchmethod
     def make(self, assumption: Assumption) -> None:
-        """Make an assumption about the cloud."""
         raise TypeError(f'{assumption} is no assumption')
 
     @make.register
