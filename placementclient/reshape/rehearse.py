@@ -38,7 +38,7 @@ _NEVER = -1
 def rehearse(
     plan: AnyPlan,
     snapshot: Snapshot,
-    report: Report | None = None,
+    report: Report = lambda result: None,
     *,
     trees: Sequence[str] = (),
 ) -> Rehearsal:
