@@ -96,12 +96,13 @@ def client(session: Session) -> http.Client:
 
 
 @pytest.fixture
-def placement(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement:
+def placement(client: http.Client, capsys: pytest.CaptureFixture[str]) -> Placement:
     """Runs the program ``placement``: ``placement('resource', 'provider', 'list')``.
 
-    A single string is split as a shell does.
+    A single string is split as a shell does. The session is that of the client: a test sees and
+    changes the requests of both.
     """
-    return program(session, capsys)
+    return program(client.session, capsys)
 
 
 @pytest.fixture
