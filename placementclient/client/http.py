@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import re
+import threading
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -91,8 +92,8 @@ class Client:
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
-        #: The last change that was sent and not refused.
-        self.last_change: Change | None = None
+        # The last change of each thread that was sent and not refused, the latest at the end.
+        self._changes: dict[int, Change] = {}
         #: The names by which providers were asked for, by UUID: errors say them.
         self.names: dict[str, str] = {}
         self._is_warned = False
@@ -103,7 +104,7 @@ class Client:
     def renewed(self) -> Client:
         """A client for another command: knows what this one does, but nothing is required yet."""
         client = copy.copy(self)
-        client._requirements, client.last_change, client.names = [], None, {}
+        client._requirements, client._changes, client.names = [], {}, {}
         return client
 
     @property
@@ -277,19 +278,34 @@ class Client:
 
         def write() -> Answer:
             # Before it is sent: a signal may come at any time from here on.
-            before, self.last_change = self.last_change, Change(request, is_done=False)
+            before = self._record(Change(request, is_done=False))
             try:
                 answer = once()
             except errors.PlacementError as failure:
                 if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
                     failure.may_be_done = True
                 else:
-                    self.last_change = before
+                    self._record(before)
                 raise
-            self.last_change = Change(request, is_done=True)
+            self._record(Change(request, is_done=True))
             return answer
 
         return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
+
+    @property
+    def last_change(self) -> Change | None:
+        """The last change that was sent and not refused; one that is not done, if there is one."""
+        changes = list(self._changes.values())
+        latest = changes[-1] if changes else None
+        return next((change for change in changes if not change.is_done), latest)
+
+    def _record(self, change: Change | None) -> Change | None:
+        """Record the last change of this thread; return the one before."""
+        thread = threading.get_ident()
+        before = self._changes.pop(thread, None)
+        if change is not None:
+            self._changes[thread] = change
+        return before
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import keystoneauth1.exceptions
@@ -12,13 +13,14 @@ from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
 from placementclient.client import endpoints, errors
-from placementclient.client.http import Client
+from placementclient.client.http import Change, Client
 from placementclient.client.microversion import Microversion
 from tests.unit.conftest import Service
 from tests.unit.dialogue import (
     NOTHING,
     URL,
     Reply,
+    fault,
     get,
 )
 
@@ -170,6 +172,37 @@ def test_an_answer_is_waited_for(
     answer, body = (dict, None) if endpoint.is_read else (None, {})
     Client(session, timeout=given).send(endpoint, answer=answer, body=body)
     assert service.last.timeout == timeout
+
+
+# The last change
+
+
+def test_a_refused_change_of_a_worker_hides_no_change_of_another(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second worker's change is done between the sending and the refusal of the first's."""
+    service.answer(NOTHING, fault(404, 'No such trait'))
+    send, done = Client._send, ThreadPoolExecutor(1)
+
+    def interrupted(self: Client, endpoint: endpoints.Endpoint, path: str, *rest: Any) -> Any:
+        if path.endswith('CUSTOM_A'):
+            done.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_B'}).result()
+        return send(self, endpoint, path, *rest)
+
+    monkeypatch.setattr(Client, '_send', interrupted)
+    with pytest.raises(errors.NotFound):
+        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_A'})
+    assert client.last_change == Change('DELETE /traits/CUSTOM_B', is_done=True)
+
+
+def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(
+    client: Client, service: Service
+) -> None:
+    service.answer(Reply(504), NOTHING)
+    with ThreadPoolExecutor(1) as other, pytest.raises(errors.NoAnswer):
+        other.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_A'}).result()
+    client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_B'})
+    assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=False)
 
 
 # Where it goes
