@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from placementclient.client import errors
+from placementclient.client.wording import suggestion
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -113,6 +114,18 @@ class Snapshot:
             or self.providers.get(normalized(name_or_uuid))
         )
 
+    def existing(self, name_or_uuid: str) -> ProviderState:
+        """Return the provider that has this UUID or this name.
+
+        :raises errors.NoSuchProvider: if there is none
+        """
+        if (state := self.find(name_or_uuid)) is None:
+            near = suggestion(name_or_uuid, self._by_name)
+            raise errors.NoSuchProvider(
+                f'No resource provider has the name or UUID {name_or_uuid!r}{near}'
+            )
+        return state
+
     def named(self, name: str) -> ProviderState | None:
         """The provider that has this name, whatever it looks like."""
         return self._by_name.get(name)
@@ -125,10 +138,7 @@ class Snapshot:
         """
         found: dict[str, None] = {}
         for name in self.expanded(names):
-            state = self.find(name)
-            if state is None:
-                raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-            found[state.provider.root_uuid] = None
+            found[self.existing(name).provider.root_uuid] = None
         return list(found)
 
     def expanded(self, names: Iterable[str]) -> list[str]:

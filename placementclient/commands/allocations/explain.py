@@ -139,10 +139,7 @@ class ExplainCandidate(DocumentCommand):
         snapshot = reading.cloud(self, parsed_args).snapshot
 
         def find(name: str) -> str:
-            state = snapshot.find(name)
-            if state is None:
-                raise errors.NoSuchProvider(f'No resource provider of the snapshot is {name!r}')
-            return state.uuid
+            return snapshot.existing(name).uuid
 
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)

@@ -236,7 +236,11 @@ class PlacementCommand(command.Command):
             self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
-        if not isinstance(failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider):
+        client: Client | None = vars(self).get('client')
+        if client is None or not isinstance(
+            failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider
+        ):
+            # What fails without the service, such as a command on a snapshot, suggests itself.
             return ''
         from placementclient.workflows import unknown_names
 
@@ -244,7 +248,7 @@ class PlacementCommand(command.Command):
         known = vars(self).setdefault('_suggestions', {})
         key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
         if key not in known:
-            known[key] = unknown_names.suggestion(self.client, failure)
+            known[key] = unknown_names.suggestion(client, failure)
         said: str = known[key]
         return said
 

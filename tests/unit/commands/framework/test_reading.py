@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.cli import connection, shell
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
 
@@ -194,3 +195,28 @@ def test_a_fault_says_its_line_and_column(placement: Placement, folder: Path) ->
         '',
         'assume.yaml:1:3: [0].match: "hsot1" matches no provider. Did you mean "host1"?\n',
     )
+
+
+@pytest.mark.parametrize(
+    'command',
+    [
+        'resource provider tree show hostt1',
+        'resource provider tree list --tree hostt1',
+        'resource provider tree graph --tree hostt1',
+        'resource provider tree export --tree hostt1',
+        'resource capacity show --fits VCPU=1 --tree hostt1',
+        'resource provider drain plan hostt1',
+        'allocation candidate explain --resource VCPU=1 --in-tree hostt1',
+    ],
+)
+def test_a_command_on_a_snapshot_never_asks_for_a_service(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    unused = property(lambda self: pytest.fail('a session was made'))
+    monkeypatch.setattr(connection.Connection, 'placement', unused)
+    monkeypatch.setattr(connection.Connection, 'session', unused)
+    assert shell.main([*command.split(), '--snapshot', 'cloud.json']) == 1
+    line = capsys.readouterr().err
+    assert "No resource provider has the name or UUID 'hostt1'" in line
+    assert line.endswith('Did you mean "host1"?\n')
+    assert line.count('\n') == 1
