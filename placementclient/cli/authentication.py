@@ -82,6 +82,7 @@ class NamedCloud:
 
     def __init__(self, argv: list[str]) -> None:
         from openstack import exceptions
+        from openstack.config import loader
         from osc_lib.api import auth
         from osc_lib.cli import client_config
 
@@ -97,6 +98,8 @@ class NamedCloud:
         self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
         defaults = {'interface': DEFAULT_INTERFACE, 'auth_type': _way(argv)}
+        _check_readable('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
+        _check_readable('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
             self._clouds = client_config.OSC_Config(override_defaults=defaults)
         except self._unusable as unusable:
@@ -126,6 +129,28 @@ class NamedCloud:
             'settings': {name: region.config.get(name) for name in plugin.SETTINGS},
         }
         return session
+
+
+def _check_readable(variable: str, paths: Sequence[str]) -> None:
+    """See whether the file of clouds can be read; the SDK would take another one with a warning.
+
+    :param variable: the environment variable that may have its path
+    :param paths: the paths that it may have otherwise, the first of which counts
+    :raises errors.BadFile: if it cannot
+    """
+    import yaml
+
+    candidates = filter(None, (os.environ.get(variable), *paths))
+    path = next(filter(os.path.exists, candidates), None)
+    if path is None:
+        return
+    try:
+        with open(path, encoding='utf-8') as file:
+            yaml.safe_load(file)
+    except OSError as reason:
+        raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
+    except (ValueError, yaml.YAMLError) as reason:
+        raise errors.BadFile(path, ' '.join(str(reason).split())) from None
 
 
 def _missing(names: Iterable[str]) -> errors.PlacementError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib import request
 
 import pytest
+from openstack.config import loader
 from requests import utils
 
 from placementclient.cli import shell
@@ -151,6 +152,31 @@ def test_a_cloud_of_clouds_yaml_is_used_by_name(service: Service, cloud: str, ur
     service.answer(CLASSES)
     assert shell.main(['--os-cloud', cloud, *LIST]) == 0
     assert service.last.url == f'{url}/resource_classes'
+
+
+@pytest.mark.usefixtures('clouds')
+@pytest.mark.parametrize('kind', ['CONFIG', 'SECURE'])
+@pytest.mark.parametrize('content', ['clouds: {lab: [', b'\xff', None], ids=['YAML', 'UTF-8', 'no'])
+def test_a_file_of_clouds_that_cannot_be_read_is_an_error(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    kind: str,
+    content: str | bytes | None,
+) -> None:
+    """Another file has a cloud of the same name: it is not used."""
+    path = tmp_path / 'unreadable.yaml'
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    monkeypatch.setattr(loader, f'{kind}_FILES', [str(tmp_path / 'clouds.yaml')])
+    monkeypatch.setenv(f'OS_CLIENT_{kind}_FILE', str(path))
+    assert shell.main(['--os-cloud', 'lab', *LIST]) == 1
+    line = capsys.readouterr().err
+    assert (line.startswith(f'{path}: '), line.count('\n')) == (True, 1)
+    assert service.requests == []
 
 
 @pytest.mark.usefixtures('clouds')
