@@ -29,6 +29,8 @@ class Endpoint(NamedTuple):
     silent: bool = False
     #: How long a connection, and then each next part of an answer, is waited for; in seconds.
     timeout: float = 60
+    #: The roles, one of which the default policy of the service requires.
+    roles: str = 'admin or service'
 
     @property
     def is_read(self) -> bool:
@@ -120,6 +122,8 @@ DELETE_TRAIT = Endpoint('DELETE_TRAIT', 'DELETE', _TRAIT, _since(6), silent=True
 
 SHOW_USAGES = Endpoint('SHOW_USAGES', 'GET', '/usages', _since(9))
 #: The service takes about 8 ms for each consumer, all in one transaction.
-RESHAPE = Endpoint('RESHAPE', 'POST', '/reshaper', _since(30), silent=True, timeout=600)
+RESHAPE = Endpoint(
+    'RESHAPE', 'POST', '/reshaper', _since(30), silent=True, timeout=600, roles='service'
+)
 
 ALL: tuple[Endpoint, ...] = tuple(row for row in globals().values() if isinstance(row, Endpoint))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from placementclient.client.wording import first
+from placementclient.client.wording import first, with_names
 
 #: What may steer a terminal, or cannot be printed at all.
 UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
@@ -203,6 +203,10 @@ class AuthenticationFailed(PlacementError):
     """No token was had, or no endpoint found: the service was asked nothing."""
 
 
+class NoEndpoint(AuthenticationFailed):
+    """The service catalog has no such service, or that does not answer."""
+
+
 class NoAnswer(PlacementError):
     """The service has not said what became of a request.
 
@@ -269,13 +273,13 @@ class HTTPError(PlacementError):
 
         :param names: by UUID
         """
-        sentence = self.sentence
-        for uuid, name in names.items():
-            # A name may have anything in it.
-            sentence = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', sentence))
-        named = type(self)(self.status, sentence, self.code, self.request_id)
-        vars(named).update(vars(self) | {'sentence': sentence})
-        return named
+        return self.with_sentence(with_names(self.sentence, names))
+
+    def with_sentence(self, sentence: str) -> Self:
+        """Return the same refusal with another sentence."""
+        other = type(self)(self.status, sentence, self.code, self.request_id)
+        vars(other).update(vars(self) | {'sentence': sentence})
+        return other
 
 
 class BadRequest(HTTPError):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from placementclient.client import decoding, endpoints, errors, microversion, retries
+from placementclient.client import decoding, endpoints, errors, identity, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.microversion import Microversion
@@ -270,7 +270,14 @@ class Client:
 
         def once() -> Answer:
             response = self._send(endpoint, path, query, body, version)
-            return decoding.read(request, endpoint, kind, response)
+            try:
+                return decoding.read(request, endpoint, kind, response)
+            except errors.Forbidden as refusal:
+                who = identity.caller(self.session)
+                raise refusal.with_sentence(
+                    f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
+                    f'{endpoint.roles}{f"; you are {who}" if who else ""}'
+                ) from None
 
         if endpoint.is_read:
             return retries.repeated(once, self.max_retries, self._warn_once)
@@ -355,10 +362,11 @@ def translated() -> Iterator[None]:
     :raises errors.NotSent: if there is no connection
     :raises errors.Unreachable: if the connection breaks, or Keystone gives no answer
     :raises errors.AuthenticationFailed: if Keystone refuses
+    :raises errors.NoEndpoint: if the catalog does not have the service
     """
     from keystoneauth1 import exceptions
 
-    from placementclient.client import unreachable
+    from placementclient.client import refusals, unreachable
 
     try:
         yield
@@ -369,6 +377,17 @@ def translated() -> Iterator[None]:
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
         raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
+    except exceptions.CatalogException as failure:
+        raise errors.NoEndpoint(
+            f'{failure} With auth type none give --os-endpoint, with Keystone look at '
+            '"openstack catalog show placement"'
+        ) from failure
+    except exceptions.HttpError as failure:
+        sentence = f'Keystone refuses to authenticate: {unreachable.sentence(failure)}'
+        if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
+            # Keystone's answer to a token that it does not know is no 401.
+            sentence = f'Keystone does not accept the token: {refusals.REMEDY}'
+        raise errors.AuthenticationFailed(sentence) from failure
     except exceptions.ClientException as failure:
         raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
 

@@ -9,10 +9,11 @@ from typing import Any
 from placementclient.client import errors
 
 #: Said for keystonemiddleware, whose answers are not those of the service.
-NOT_ACCEPTED = (
-    'the service does not accept the token, which may have expired: get a new one (openstack token '
-    'issue), or authenticate with a password or an application credential'
+REMEDY = (
+    'get a new one (openstack token issue), or authenticate with a password or an application '
+    'credential'
 )
+NOT_ACCEPTED = f'the service does not accept the token, which may have expired: {REMEDY}'
 #: Conflicts look alike but for their code (from 1.23).
 BY_CODE: Mapping[str, type[errors.HTTPError]] = {
     'placement.concurrent_update': errors.ConcurrentUpdate,

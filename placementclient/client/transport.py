@@ -45,14 +45,14 @@ def bounded(session: Any, answer_limit: int) -> Any:
     own = copy.copy(session)
     own.session = copy.copy(session.session)
     own.session.adapters = OrderedDict(
-        (prefix, Transport(adapter, answer_limit))
+        (prefix, BoundedTransport(adapter, answer_limit))
         for prefix, adapter in session.session.adapters.items()
     )
     own.redirect = False
     return own
 
 
-class Transport(adapters.BaseAdapter):
+class BoundedTransport(adapters.BaseAdapter):
     """An adapter of requests that keeps the rules.
 
     :param adapter: the adapter that sends the requests

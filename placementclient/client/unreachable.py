@@ -6,7 +6,6 @@ import ssl
 import urllib.parse
 
 import urllib3
-from keystoneauth1.exceptions import CatalogException
 from requests import exceptions
 
 from placementclient.client import errors
@@ -21,11 +20,6 @@ def sentence(failure: Exception) -> str:
 
     :param failure: what keystoneauth has raised over it; if there was none, it says itself
     """
-    if isinstance(failure, CatalogException):
-        return (
-            f'{failure} With auth type none give --os-endpoint, with Keystone look at '
-            '"openstack catalog show placement"'
-        )
     cause = _cause(failure)
     if cause and _is_unusable(cause):
         return (

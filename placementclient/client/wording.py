@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -32,6 +32,17 @@ def installing(extra: str) -> str:
 def without_credentials(text: str) -> str:
     """A text with ``***`` in place of user and password in its URLs."""
     return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with names beside UUIDs, unless they are there.
+
+    :param names: by UUID
+    """
+    for uuid, name in names.items():
+        # A name may have anything in it.
+        text = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', text))
+    return text
 
 
 def lines_of(text: str) -> list[str]:

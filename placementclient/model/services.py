@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from placementclient.model.consumers import Resources
 
+#: The compute service as the source of a list, in place of the path of a file.
+COMPUTE_SERVICE = 'the compute service'
+
 
 @dataclass(frozen=True, slots=True)
 class ComputeService:

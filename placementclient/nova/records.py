@@ -14,6 +14,7 @@ from typing import Any
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerGroup, ServerMigration
+from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import schema
 from placementclient.nova.schema import RecordPlace
 
@@ -242,6 +243,11 @@ def _flavor(record: schema.FlavorRecord, place: RecordPlace) -> Flavor:
     specs = record.properties if record.extraspecs is None else record.extraspecs
     if not isinstance(specs, Mapping):
         # Without them it would be counted on hosts that it never gets.
+        if place.path == COMPUTE_SERVICE:
+            raise place.error(
+                f'Nova hides the extra specs of flavor {name!r} from your roles: its policy '
+                'os_compute_api:os-flavor-extra-specs:index says who sees them'
+            )
         raise place.error(
             f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61'
         )

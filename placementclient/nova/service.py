@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from placementclient.client import errors, refusals, strict_json
+from placementclient.client import errors, identity, refusals, strict_json
 from placementclient.client.http import USER_AGENT, Client, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
@@ -24,7 +24,7 @@ MOST_PAGES = 10_000
 #: What to do about a refusal.
 _ADVICE = {
     401: f': {refusals.NOT_ACCEPTED}',
-    403: ': {} does not allow it to your user: it needs the role admin',
+    403: '; this needs the role admin',
 }
 #: What the ID of a project or a server may be made of.
 _ID = re.compile(r'[\w-]+')
@@ -223,12 +223,17 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
                 retriable_status_codes=[429, 500, 502, 503, 504],
                 timeout=client.timeout or TIMEOUT,
             )
+    except errors.NoEndpoint:
+        raise NoCompute(f'The service catalog has no {service.name} that answers') from None
     except errors.PlacementError as failure:
-        raise NoCompute(str(failure)) from None
+        raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
         refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
-        advice = _ADVICE.get(response.status_code, '').format(service.name)
-        raise refused(f'{response.reason} (HTTP {response.status_code}){advice}')
+        advice = _ADVICE.get(response.status_code, '')
+        if response.status_code == 403 and (who := identity.caller(client.session)):
+            advice += f', and you are {who}'
+        answer = f'{response.reason} (HTTP {response.status_code})'
+        raise refused(f'{service.name} refuses: {answer}{advice}')
     try:
         return strict_json.decoded(response.content)
     except strict_json.InvalidJSON as fault:

@@ -8,6 +8,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import suggestion
 from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records, service
 
 
@@ -16,7 +17,7 @@ def of_nova(client: Client) -> dict[str, str]:
 
     :raises service.NoCompute: if the session has no catalog
     """
-    listed = records.aggregates(service.aggregates(client), 'the compute service')
+    listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {each.uuid: each.name for each in listed}
 
 
@@ -43,4 +44,6 @@ def uuids(client: Client, names: Sequence[str], *, is_checked: bool = True) -> l
         if name not in known:
             near = suggestion(name, known)
             raise errors.BadArgument(f'Nova has no host aggregate {name!r}{near}')
+    # Refusals and explanations have the name beside the UUID.
+    client.names |= {known[name]: name for name in named}
     return [known.get(name) or normalized(name) for name in names]

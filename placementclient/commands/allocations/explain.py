@@ -77,7 +77,10 @@ class ExplainCandidate(DocumentCommand):
             raise errors.UsageError(str(wrong)) from None
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
-        return Text(explanations.data(explanation), explanations.lines(explanation))
+        client: http.Client | None = vars(self).get('client')
+        names = client.names if client else {}
+        lines = [wording.with_names(line, names) for line in explanations.lines(explanation)]
+        return Text(explanations.data(explanation), lines)
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight.candidates import explanation

@@ -13,6 +13,7 @@ from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized
+from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
@@ -126,7 +127,7 @@ class HealAllocation(Changing):
         from placementclient.nova import records, service
 
         found = service.server(self.client, server.uuid)
-        return records.server_details(found, 'the compute service', flavors) == [server]
+        return records.server_details(found, COMPUTE_SERVICE, flavors) == [server]
 
 
 def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:

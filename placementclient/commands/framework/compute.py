@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.commands.framework.option import Option
+from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 #: Stand for a service of the catalog, where a file is expected.
 NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
 _NAMES = {
-    NOVA: 'the compute service',
+    NOVA: COMPUTE_SERVICE,
     KEYSTONE: 'the identity service',
     IRONIC: 'the bare metal service',
     NEUTRON: 'the network service',

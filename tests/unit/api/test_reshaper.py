@@ -29,7 +29,7 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call: Call) -> N
         call(lambda client: reshaper.submit(client, BODY), refused)
     assert str(refusal.value) == (
         'Policy does not allow placement:reshaper:reshape to be performed. '
-        "The reshaper needs the role 'service' (HTTP 403) [req-1]"
+        'The default policy requires the role service (HTTP 403) [req-1]'
     )
 
 

@@ -139,7 +139,7 @@ def test_where_the_service_is_nobody_may_know(service: Service) -> None:
         (exceptions.SSLError('certificate'), errors.NoAnswer),
         (keystoneauth1.exceptions.ServiceUnavailable('Keystone'), errors.Unreachable),
         (keystoneauth1.exceptions.Unauthorized('password'), errors.AuthenticationFailed),
-        (keystoneauth1.exceptions.EndpointNotFound(), errors.AuthenticationFailed),
+        (keystoneauth1.exceptions.EndpointNotFound(), errors.NoEndpoint),
     ],
     ids=repr,
 )

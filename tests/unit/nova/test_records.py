@@ -10,6 +10,7 @@ from placementclient.client import errors
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration, same_host
+from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records
 
 
@@ -425,3 +426,9 @@ def test_a_server_that_is_shelved_and_on_no_host(state: dict[str, Any]) -> None:
         record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
         assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded
     assert not records.servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')['a'].is_offloaded
+
+
+def test_extra_specs_that_nova_hides_are_no_missing_option() -> None:
+    flavors = [{'name': 'a', 'vcpus': 1, 'ram': 1, 'disk': 1}]
+    with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
+        records.flavors(flavors, COMPUTE_SERVICE)

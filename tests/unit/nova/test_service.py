@@ -36,7 +36,7 @@ class Session:
         self._answers = list(answers)
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
-    def get_access(self) -> None:
+    def get_access(self, session: object) -> None:
         """What only plugins of Keystone have."""
 
     def get(self, url: str, **settings: Any) -> Answer:
@@ -248,10 +248,13 @@ def test_projects_are_asked_of_the_identity_service() -> None:
 @pytest.mark.parametrize(
     ('answer', 'reason'),
     [
-        (exceptions.EndpointNotFound('no compute here'), 'no compute here'),
-        (exceptions.Unauthorized('no such user'), 'no such user'),
-        (401, r'No \(HTTP 401\): the service does not accept the token, which may have expired'),
-        (403, r'No \(HTTP 403\): Nova does not allow it to your user: it needs the role admin'),
+        (exceptions.EndpointNotFound('x'), '^The service catalog has no Nova that answers$'),
+        (exceptions.Unauthorized('no such user'), '^Nova cannot be asked: .*no such user'),
+        (
+            401,
+            r'^Nova refuses: No \(HTTP 401\): the service does not accept the token, which may',
+        ),
+        (403, r'^Nova refuses: No \(HTTP 403\); this needs the role admin$'),
         ({}, 'not a compute service'),
         ([], 'not a compute service'),
         ({'servers': None}, 'not a compute service'),

@@ -83,7 +83,8 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(
     service.answer(Reply(200, held | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
     result = placement(f'resource provider allocation unset {RP}')
     told = f'Before this error: the last change, PUT /allocations/{RP}, was done\n'
-    assert result == Result(1, '', f'Not allowed (HTTP 403) [req-1]\n{told}')
+    refusal = 'Not allowed. The default policy requires the role admin or service'
+    assert result == Result(1, '', f'{refusal} (HTTP 403) [req-1]\n{told}')
 
 
 @pytest.mark.parametrize('answer', [{'hello': 1}, {'uuid': RP}])

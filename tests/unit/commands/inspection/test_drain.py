@@ -223,7 +223,7 @@ def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> 
         ('compute1 --lose 5', 2, '--lose 5: there are only 1 hosts'),
         ('compute1 --rolling --lose 1', 2, '--rolling and --lose contradict each other'),
         ('compute1 --keep-free 100', 2, '--keep-free is a part of 100, from 0 on'),
-        ('compute9', 1, "No resource provider has the name or UUID 'compute9'"),
+        ('nobody', 1, "No resource provider has the name or UUID 'nobody'"),
         ('--match compte*', 1, '"compte*" matches no provider. Did you mean "compute*"?'),
         ('--member-of x', 1, 'no provider meets all conditions'),
         ('compute1 --match compute2 --member-of x', 1, 'no provider meets all conditions'),

@@ -13,6 +13,7 @@ from tests.unit.dialogue import (
     Exchange,
     Reply,
     conflict,
+    fault,
     found,
     get,
     put,
@@ -153,3 +154,12 @@ def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play: Play
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 def test_aggregate(play: Play, case: Case) -> None:
     play(case)
+
+
+@pytest.mark.usefixtures('nova')
+def test_a_refusal_names_an_aggregate_as_it_was_typed(
+    placement: Placement, service: Service
+) -> None:
+    service.answer(fault(400, f'No provider is in {AGG2}'))
+    result = placement('resource provider list --member-of rack7')
+    assert (result.status, f'No provider is in {AGG2} (rack7)' in result.stderr) == (1, True)

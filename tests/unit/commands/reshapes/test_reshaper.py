@@ -35,7 +35,7 @@ CASES = {
     'a refusal by the policy names the role': (
         fault(403, 'Policy does not allow placement:reshaper:reshape to be performed.'),
         'Policy does not allow placement:reshaper:reshape to be performed. '
-        "The reshaper needs the role 'service' (HTTP 403) [req-1]\n",
+        'The default policy requires the role service (HTTP 403) [req-1]\n',
         1,
     ),
     'any other refusal is told as it is': (

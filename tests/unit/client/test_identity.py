@@ -1,0 +1,92 @@
+"""Who asks, in the refusals of a policy; and what Keystone refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from keystoneauth1.exceptions import NotFound
+from keystoneauth1.identity.v3 import Password
+from keystoneauth1.session import Session
+
+from placementclient.api import reshaper, trait
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.nova import service as nova
+from tests.unit.conftest import Service
+from tests.unit.dialogue import URL, Reply, fault
+
+KEYSTONE = 'http://cloud.test/v3'
+
+
+DOMAIN = {'id': 'default', 'name': 'Default'}
+SCOPES: dict[str, Any] = {
+    'project': {'project': {'id': 'p', 'name': 'demo', 'domain': DOMAIN}},
+    'domain': {'domain': {'id': 'd', 'name': 'corp'}},
+    'system': {'system': {'all': True}},
+}
+
+
+def token(scope: str) -> Reply:
+    """A token of bob with two roles, and Placement and Nova in its catalog."""
+    endpoint = {'id': 'e', 'interface': 'public', 'region': 'r', 'region_id': 'r', 'url': URL}
+    token = {
+        'methods': ['password'],
+        'expires_at': '2099-01-01T00:00:00.000000Z',
+        'issued_at': '2026-01-01T00:00:00.000000Z',
+        'user': {'id': 'u', 'name': 'bob', 'domain': DOMAIN},
+        'roles': [{'id': name, 'name': name} for name in ('member', 'reader')],
+        'catalog': [
+            {'id': kind, 'type': kind, 'name': kind, 'endpoints': [endpoint]}
+            for kind in ('placement', 'compute')
+        ],
+    }
+    return Reply(201, {'token': token | SCOPES[scope]}, {'X-Subject-Token': 'x'})
+
+
+def client_of(scope: str) -> Client:
+    credentials = {'username': 'bob', 'password': 'x', 'user_domain_id': 'default'}
+    scopes = {'project': 'project_id', 'domain': 'domain_id', 'system': 'system_scope'}
+    auth = Password(KEYSTONE, **credentials, **{scopes[scope]: 'all'})
+    return Client(Session(auth), max_retries=0)
+
+
+@pytest.mark.parametrize(
+    ('scope', 'words'),
+    [
+        ('project', 'scope project demo'),
+        ('domain', 'scope domain corp'),
+        ('system', 'scope system'),
+    ],
+)
+def test_a_refusal_of_the_policy_says_who_asks(service: Service, scope: str, words: str) -> None:
+    service.answer(token(scope), fault(403, 'Policy does not allow placement:traits:list.'))
+    with pytest.raises(errors.Forbidden) as refusal:
+        trait.list(client_of(scope))
+    assert refusal.value.sentence == (
+        'Policy does not allow placement:traits:list. The default policy requires the role admin '
+        f'or service; you are user bob, roles member, reader, {words}'
+    )
+
+
+def test_the_reshaper_requires_another_role(service: Service) -> None:
+    service.answer(token('project'), fault(403, 'No'))
+    with pytest.raises(errors.Forbidden, match='requires the role service; you are user bob, '):
+        reshaper.submit(client_of('project'), {})
+
+
+def test_a_refusal_of_nova_says_who_asks(service: Service) -> None:
+    service.answer(token('project'), Reply(403, {}, reason='Forbidden'))
+    client = client_of('project')
+    with pytest.raises(nova.ServiceRefusal, match=r'^Nova refuses: F.* admin, and you are user'):
+        nova.servers(client)
+
+
+def test_a_wrong_token_is_no_page_that_is_not_found(service: Service) -> None:
+    service.fail(NotFound('Could not recognize Fernet token', http_status=404))
+    with pytest.raises(errors.AuthenticationFailed) as refusal:
+        trait.list(client_of('project'))
+    assert str(refusal.value) == (
+        'Keystone does not accept the token: get a new one (openstack token issue), or '
+        'authenticate with a password or an application credential'
+    )
