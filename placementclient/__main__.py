@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import io
 import os
 import sys
 import warnings
 
-from placementclient import in_one_chunk
-
 #: What cron or a shell may have closed, and how the program uses it.
 STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
 
-#: Importing makes many objects and no garbage; by default each 700 of them are looked through.
-COLLECT_EVERY = 50_000
 
-
-@in_one_chunk
 def main() -> int:
     """Run the program.
 
     :return: an :class:`placementclient.client.errors.ExitStatus`
     """
-    gc.set_threshold(COLLECT_EVERY)
-    # What is left at the end goes with the process: looking for garbage in it takes as long as
-    # a tenth of all that a short command does.
-    atexit.register(gc.freeze)
     _open_what_is_closed()
     _buffer_what_is_printed()
     if sys.argv[1:3] == ['complete', '--values']:

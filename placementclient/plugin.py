@@ -8,11 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.client import endpoints, errors, microversion
 from placementclient.client.wording import without_credentials
-from placementclient.loading import coexistence, deferral
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -21,6 +21,8 @@ T = TypeVar('T')
 D = TypeVar('D')
 
 API_NAME = 'placement'
+#: The package whose place this one takes.
+PEER = 'osc-placement'
 API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 LIMIT_OPTION = 'os_placement_answer_limit'
@@ -49,9 +51,18 @@ _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the options that all commands of the plugin share, as OpenStackClient asks for it."""
-    deferral.defer()
-    return add_options(parser)
+    """Add the options that all commands of the plugin share, as OpenStackClient asks for it.
+
+    :raises SystemExit: if osc-placement is installed too
+    """
+    try:
+        metadata.distribution(PEER)
+    except metadata.PackageNotFoundError:
+        return add_options(parser)
+    raise SystemExit(
+        f'{PEER} is installed beside python-placementclient, which replaces it: both have the same '
+        f'commands. Remove it: pip uninstall {PEER}'
+    )
 
 
 def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -68,9 +79,6 @@ def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     _add_options_of_requests(parser)
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_without_secrets)
-    if coexistence.is_needed():
-        coexistence.notify()
-        return parser
     parser.add_argument(
         '--os-placement-api-version',
         metavar='<placement-api-version>',
@@ -178,7 +186,6 @@ def make_client(instance: Any) -> Client:
 
     if not hasattr(instance, 'session'):
         # OpenStackClient has not authenticated, as the command can do without.
-        instance._auth_required = True
         instance.setup_auth()
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
@@ -187,7 +194,7 @@ def make_client(instance: Any) -> Client:
     limit = endpoints.ANSWER_LIMIT >> 20
     return Client(
         session,
-        microversion.requested(instance._api_version[API_NAME]),
+        microversion.requested(str(settings.get('placement_api_version', DEFAULT_API_VERSION))),
         endpoint_override=settings.get('placement_endpoint_override'),
         max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
         timeout=_setting(settings, 'placement_seconds', seconds, None),

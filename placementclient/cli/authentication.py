@@ -7,11 +7,9 @@ service, or where the command line has an option of authentication.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from placementclient import plugin
@@ -44,8 +42,7 @@ class TypedOptions:
     """
 
     def __init__(self, argv: list[str]) -> None:
-        with _without('netaddr'):
-            from keystoneauth1 import exceptions, loading
+        from keystoneauth1 import exceptions, loading
 
         self._argv, self.parser = argv, _parser()
         self.selection: dict[str, Any] = {}
@@ -192,23 +189,6 @@ def _add_default_domain(given: argparse.Namespace) -> None:
         names = (f'os_{owner}_domain_id', f'os_{owner}_domain_name')
         if not any(getattr(given, name, None) for name in names):
             setattr(given, names[0], given.default_domain)
-
-
-@contextlib.contextmanager
-def _without(package: str) -> Iterator[None]:
-    """Have a package that others can do without count as not installed while they are loaded.
-
-    keystoneauth logs addresses of netaddr where there are some, which there never are; the package
-    takes as long to load as all of ours.
-    """
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[package]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.printable import printable
+from placementclient.loading import command_help
 
 
 class CommandOutput(NamedTuple):
@@ -154,7 +155,8 @@ def _status_of(run: Callable[[], int]) -> int:
 
 def _options(parser: argparse.ArgumentParser) -> set[str]:
     """The options of a parser, as they are typed."""
-    return {_option(text) for action in parser._actions for text in action.option_strings}
+    actions = command_help.actions(parser)
+    return {_option(text) for action in actions for text in action.option_strings}
 
 
 def _option(word: str) -> str:

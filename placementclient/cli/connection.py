@@ -42,7 +42,7 @@ class Connection:
     ) -> None:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
-        self._api_version = {plugin.API_NAME: options.os_placement_api_version}
+        self._version: str = options.os_placement_api_version
         self._is_timed: bool = options.timing
         self._timings: list[tuple[str, str, float]] = []
         self._retries = getattr(options, plugin.RETRIES_OPTION)
@@ -73,6 +73,7 @@ class Connection:
         """The settings that the client of the service is made of, by OpenStackClient's names."""
         return {
             **self.settings,
+            'placement_api_version': self._version,
             'placement_retries': self._retries,
             'placement_seconds': self._timeout,
             'placement_answer_limit': self._answer_limit,
@@ -81,10 +82,9 @@ class Connection:
     @property
     def placement(self) -> http.Client:
         """The client of the Placement service, for the microversion in use."""
-        version = self._api_version[plugin.API_NAME]
-        if version not in self._clients:
-            self._clients[version] = plugin.make_client(self)
-        return self._clients[version]
+        if self._version not in self._clients:
+            self._clients[self._version] = plugin.make_client(self)
+        return self._clients[self._version]
 
     def use(self, version: str, *, timed: bool = False) -> None:
         """Begin another command at a microversion, knowing what is known of the service.
@@ -94,7 +94,7 @@ class Connection:
         self._is_timed = timed
         if self._session is not None:
             self._collect()
-        self._api_version = {plugin.API_NAME: version}
+        self._version = version
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
 
@@ -209,7 +209,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
+def _add_options_that_select(group: Any) -> None:
     group.add_argument(
         '--os-cloud',
         metavar='<cloud>',

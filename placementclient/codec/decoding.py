@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,22 +15,6 @@ T = TypeVar('T')
 
 #: How msgspec names the place of a fault in a text that is no JSON.
 _BYTE = re.compile(r'\(byte (\d+)\)')
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """No search for garbage: all that is read stays, and going through it again takes longest.
-
-    Nor does a later search go through it, until the command ends.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
 
 
 class Envelope(msgspec.Struct):

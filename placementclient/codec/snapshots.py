@@ -7,7 +7,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.codec.decoding import FileSource, uncollected
+from placementclient.codec.decoding import FileSource
 from placementclient.codec.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
@@ -93,7 +93,6 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
     yield b'}}\n'
 
 
-@uncollected()
 def decode(content: bytes, path: str) -> Snapshot:
     """Decode the output of :func:`encode`, or any other JSON of the same content.
 

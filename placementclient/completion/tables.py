@@ -47,7 +47,7 @@ class Syntax:
 def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     """The syntax that a parser accepts."""
     options, arguments, endless = {}, [], False
-    for action in parser._actions:
+    for action in command_help.actions(parser):
         if action.help == argparse.SUPPRESS:
             continue
         kind = _kind(action, command)

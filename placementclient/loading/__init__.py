@@ -1,1 +1,1 @@
-"""Discovery of the commands by both programs; each is loaded only when it runs."""
+"""Discovery of the commands by the program ``placement``, which loads only the one that runs."""

@@ -1,14 +1,11 @@
-"""The commands by subject, and those that an unknown one may have meant."""
+"""The commands by subject, their arguments, and those that an unknown one may have meant."""
 
 from __future__ import annotations
 
-import dis
+import argparse
 import functools
-import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import util
-from importlib.metadata import EntryPoint
-from types import CodeType
+import pkgutil
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 #: How many words of a command's name make its subject.
@@ -22,10 +19,10 @@ def subject(command: str) -> str:
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
 
-def lines(commands: Mapping[str, Any], beginning: str = '') -> Iterator[str]:
+def lines(commands: Iterable[str], beginning: str = '') -> Iterator[str]:
     """Return the lines of ``--help`` about the commands, by subject.
 
-    :param commands: their entry points by their names
+    :param commands: their names
     :param beginning: only those whose names begin so
     """
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
@@ -35,40 +32,32 @@ def lines(commands: Mapping[str, Any], beginning: str = '') -> Iterator[str]:
         if subject(name) != heading:
             heading = subject(name)
             yield f'\n{heading}:'
-        yield f'  {name:<{width}}  {_summary(commands[name])}'
-
-
-def _summary(point: EntryPoint) -> str:
-    """The first line of a command's help."""
-    try:
-        documentation = _docstring(point) or inspect.getdoc(point.load()) or ''
-    except ImportError as missing:
-        return f'cannot be loaded: {missing}'
-    return documentation.partition('\n')[0].rstrip('.')
-
-
-def _docstring(point: EntryPoint) -> str:
-    """The docstring of a command's class, empty if there is none in its module.
-
-    It is taken from the compiled module, which is not run: that would load all that it stands on,
-    for every command there is.
-    """
-    body = _bodies(point.module).get(point.attr)
-    text = None
-    for instruction in dis.get_instructions(body) if body else ():
-        if instruction.opname == 'STORE_NAME' and instruction.argval == '__doc__':
-            return str(text)
-        text = instruction.argval
-    return ''
+        yield f'  {name:<{width}}  {summaries()[name]}'
 
 
 @functools.cache
-def _bodies(module: str) -> dict[str, CodeType]:
-    """Return the compiled classes and functions of a module, by their names."""
-    spec = util.find_spec(module)
-    code = spec.loader.get_code(module) if spec and spec.loader else None  # type: ignore[attr-defined]
-    constants = code.co_consts if code else ()
-    return {each.co_name: each for each in constants if isinstance(each, CodeType)}
+def summaries() -> dict[str, str]:
+    """Return the first line of the help of each command, by its name.
+
+    They stand in a file, as to load all commands would take twice as long as ``--help``.
+    """
+    content = pkgutil.get_data(__package__, 'summaries.txt') or b''
+    rows = (line.partition(': ') for line in content.decode().splitlines())
+    return {name: summary for name, _, summary in rows}
+
+
+def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
+    """Return the options and arguments of a parser, in the order in which they were added."""
+    collected: list[argparse.Action] = []
+
+    class Collector(argparse.HelpFormatter):
+        def add_usage(self, usage: Any, actions: Any, *_: Any) -> None:
+            collected.extend(actions)
+
+    formatter, parser.formatter_class = parser.formatter_class, Collector
+    parser.format_usage()
+    parser.formatter_class = formatter
+    return collected
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:

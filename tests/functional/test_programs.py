@@ -12,26 +12,6 @@ from pathlib import Path
 import pytest
 
 BIN = Path(sys.executable).parent
-#: A plugin that stands for osc-placement: of its name, with its option, without its commands.
-PEER = """
-API_NAME = 'placement'
-API_VERSION_OPTION = 'os_placement_api_version'
-API_VERSIONS = ('1',)
-DEFAULT_API_VERSION = '1'
-
-def make_client(instance):
-    raise AssertionError('the client of osc-placement is used')
-
-def build_option_parser(parser):
-    parser.add_argument('--os-placement-api-version', default='1')
-    return parser
-"""
-PEER_POINTS = """
-[openstack.cli.extension]
-placement = osc_placement.plugin
-[openstack.placement.v1]
-resource_provider_list = osc_placement.plugin:NoSuchCommand
-"""
 
 
 def run(program: str, *argv: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -142,21 +122,13 @@ def test_what_works_on_files_works_on_the_cloud_too(
     assert provider.encode() in listed.stdout
 
 
-def test_osc_placement_beside_it_breaks_nothing(
-    cloud: dict[str, str], provider: str, tmp_path: Path
-) -> None:
-    package = tmp_path / 'peer' / 'osc_placement'
-    package.mkdir(parents=True)
-    (package / '__init__.py').touch()
-    (package / 'plugin.py').write_text(PEER)
+def test_osc_placement_beside_it_is_refused_in_one_line(tmp_path: Path) -> None:
     metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
-    metadata.mkdir()
+    metadata.mkdir(parents=True)
     (metadata / 'METADATA').write_text(
         'Metadata-Version: 2.1\nName: osc-placement\nVersion: 4.9.1\n'
     )
-    (metadata / 'entry_points.txt').write_text(PEER_POINTS)
-    argv = ('resource', 'provider', 'list', '--name', provider, '-c', 'name', '-f', 'value')
-    ended = run('openstack', *argv, **cloud, PYTHONPATH=str(tmp_path / 'peer'))
-    assert (ended.returncode, ended.stdout) == (0, provider.encode() + b'\n')
+    ended = run('openstack', 'resource', 'provider', 'list', PYTHONPATH=str(tmp_path / 'peer'))
+    assert (ended.returncode, ended.stdout) == (1, b'')
     assert ended.stderr.count(b'\n') == 1
     assert b'pip uninstall osc-placement' in ended.stderr

@@ -29,10 +29,12 @@ def parsed(*argv: str) -> str:
 def manager(version: str, session: Session | None = None) -> SimpleNamespace:
     return SimpleNamespace(
         session=session,
-        _api_version={'placement': version},
         interface='internal',
         region_name='north',
-        get_configuration=lambda: {'placement_endpoint_override': 'http://other.test'},
+        get_configuration=lambda: {
+            'placement_api_version': version,
+            'placement_endpoint_override': 'http://other.test',
+        },
     )
 
 

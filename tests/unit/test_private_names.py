@@ -30,8 +30,6 @@ class Private(NamedTuple):
 
 
 PRIVATE = (
-    Private('osc-lib', 'osc_lib.clientmanager', ('_auth_required', '_api_version'), 'plugin.py'),
-    Private('stevedore', 'stevedore.extension', ('ENTRY_POINT_CACHE',), 'loading/deferral.py'),
     Private('alembic', 'alembic.script.base', ('_upgrade_revs',), 'direct/service.py'),
     Private(
         'openstack-placement',

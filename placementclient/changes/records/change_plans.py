@@ -10,7 +10,7 @@ import msgspec
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.codec import sealing
-from placementclient.codec.decoding import FileSource, uncollected
+from placementclient.codec.decoding import FileSource
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.codec.snapshots import (
     ConsumerRecord,
@@ -75,7 +75,6 @@ def encode(plan: ChangePlan) -> Iterator[bytes]:
     return sealing.sealed(_lines(plan))
 
 
-@uncollected()
 def decode(content: bytes, path: str) -> ChangePlan:
     """Return the plan that :func:`encode` wrote, or any other JSON of the same content.
 

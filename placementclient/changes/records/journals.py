@@ -15,7 +15,6 @@ import msgspec
 
 from placementclient.client import errors
 from placementclient.client.strict_json import located
-from placementclient.codec.decoding import uncollected
 from placementclient.codec.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'
@@ -74,7 +73,6 @@ def encode(entry: JournalEntry[Any]) -> bytes:
     return b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
 
 
-@uncollected()
 def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> JournalContent:
     """Decode the lines of :func:`encode`.
 

@@ -65,7 +65,7 @@ class Option:
         self.instead, self._missable = instead, missable
         self.help = f'{help}{_default(settings)}{self._versions()}.'
 
-    def add_to(self, parser: argparse._ActionsContainer) -> None:
+    def add_to(self, parser: Any) -> None:
         """Make a parser accept it."""
         help = argparse.SUPPRESS if self.instead else self.help
         action = parser.add_argument(*self.flags, help=help, **self.settings)

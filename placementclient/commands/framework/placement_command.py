@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import contextlib
 import functools
-import gc
 import logging
 import re
 import signal
@@ -16,14 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from osc_lib.command import command
 
-from placementclient import in_one_chunk, plugin
 from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
-from placementclient.loading import coexistence
+from placementclient.loading import command_help
 from placementclient.render import failures
 
 if TYPE_CHECKING:
@@ -78,9 +75,6 @@ class PlacementCommand(command.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.log.addFilter(_make_printable)
-        # Here, as a command that only prints its help does not run.
-        if not self._is_lean:
-            _leave_garbage()
 
     @property
     def _is_lean(self) -> bool:
@@ -129,7 +123,6 @@ class PlacementCommand(command.Command):
             option.add_to(parser)
         return parser
 
-    @in_one_chunk
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
         self._check_values(parsed_args)
@@ -139,9 +132,6 @@ class PlacementCommand(command.Command):
             except KeyboardInterrupt:
                 self.log_interruption()
                 return errors.ExitStatus.INTERRUPTED
-            finally:
-                # What files were read leaves with the command: see codec.decoding.uncollected.
-                gc.unfreeze()
 
     def _run(self, parsed_args: argparse.Namespace) -> int:
         try:
@@ -293,15 +283,8 @@ class PlacementCommand(command.Command):
     @functools.cached_property
     def client(self) -> Client:
         """The client of this run of the program."""
-        manager = self.app.client_manager
-        if self._is_lean or not coexistence.is_needed():
-            client: Client = manager.placement
-            return client
-        # There it may be the client of osc-placement.
-        if not hasattr(manager, '_placementclient'):
-            manager._placementclient = plugin.make_client(manager)
-        ours: Client = manager._placementclient
-        return ours
+        client: Client = self.app.client_manager.placement
+        return client
 
     @property
     def version(self) -> Microversion:
@@ -365,7 +348,7 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit for wrong usage: the message first, then one line of usage."""
     arguments = ' '.join(
         action.metavar or action.dest
-        for action in parser._actions
+        for action in command_help.actions(parser)
         if not action.option_strings and isinstance(action.metavar, str | None)
     )
     usage = ' '.join(f'{parser.prog} [options] {arguments}'.split())
@@ -401,15 +384,6 @@ def _interruptible() -> Iterator[None]:
     finally:
         for each in ours:
             signal.signal(each, usual[each])
-
-
-def _leave_garbage() -> None:
-    """Have the process end without a last look for garbage, as ``placement`` does.
-
-    In all that OpenStackClient has loaded that takes a quarter of the time of a short command.
-    """
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
 
 
 def _make_printable(record: logging.LogRecord) -> bool:

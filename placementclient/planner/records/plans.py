@@ -10,7 +10,7 @@ import msgspec
 
 from placementclient.changes.records import operations
 from placementclient.codec import sealing
-from placementclient.codec.decoding import FileSource, uncollected
+from placementclient.codec.decoding import FileSource
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.model.origin import Origin
 from placementclient.planner.plan.plan import LeftOut, Plan
@@ -60,7 +60,6 @@ def encode(plan: Plan) -> Iterator[bytes]:
     return sealing.sealed(_lines(plan))
 
 
-@uncollected()
 def decode(content: bytes, path: str) -> Plan:
     """Decode the output of :func:`encode`, or any other JSON of the same content.
 
