@@ -12,7 +12,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import requests
 import urllib3
@@ -23,6 +23,7 @@ from placementclient.client import errors
 from placementclient.client.wording import installing
 
 if TYPE_CHECKING:
+    from placementclient.direct.child import ChildService
     from placementclient.direct.service import Service
     from placementclient.model.snapshots import Snapshot, SnapshotReader
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 ROLES = 'admin,service'
 #: What noauth2 takes for the token, the user and the project.
 CALLER = 'admin'
+#: Held while a service starts in this process.
+_STARTING = threading.Lock()
 
 
 class DirectLoader(loading.BaseLoader['Direct']):
@@ -189,19 +192,28 @@ class Direct(plugin.FixedEndpointPlugin):
 class _Transport(HTTPAdapter):
     """Carries requests to the service, which it starts for the first one."""
 
-    def __init__(self, start: Callable[[], Service]) -> None:
+    def __init__(self, start: Callable[[], Service | ChildService]) -> None:
         super().__init__()
         self._start = start
         self._starting = threading.Lock()
-        self._service: Service | None = None
+        self._service: Service | ChildService | None = None
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
-        answer = self.started().answer(request)
+        body = request.body or b''
+        if isinstance(body, str):
+            body = body.encode()
+        headers = {
+            name: value.decode('latin-1') if isinstance(value, bytes) else value
+            for name, value in request.headers.items()
+            if name.lower() not in ('content-length', 'transfer-encoding')
+        }
+        body = body if isinstance(body, bytes) else b''.join(body)
+        answer = self.started().answer(request.method, request.url, headers, body)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
-            headers=answer.headerlist,
-            status=answer.status_int,
+            headers=urllib3.HTTPHeaderDict(answer.headers),
+            status=int(answer.status.partition(' ')[0]),
             reason=answer.status.partition(' ')[2],
             preload_content=False,
         )
@@ -209,17 +221,19 @@ class _Transport(HTTPAdapter):
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """See :class:`placementclient.model.snapshots.SnapshotReader`."""
-        return self.started().snapshot(roots, types=types)
+        return self.started().snapshot(roots, types)
 
     @property
     def database(self) -> str:
         """The URL of the database, without a password."""
         return self.started().database
 
-    def started(self) -> Service:
+    def started(self) -> Service | ChildService:
         """The service, which is started on first use."""
         with self._starting:
-            self._service = self._service or self._start()
+            if self._service is None:
+                self._service = self._start()
+                self._closing = weakref.finalize(self, self._service.close)
             return self._service
 
     def close(self) -> None:
@@ -230,7 +244,7 @@ class _Transport(HTTPAdapter):
         with self._starting:
             service, self._service, self._start = self._service, None, _refuse
         if service:
-            service.close()
+            self._closing()
 
 
 class _ScratchTransport(_Transport):
@@ -246,17 +260,27 @@ class _ScratchTransport(_Transport):
         self._remove()
 
 
-def _start(how: str, *args: Any) -> Service:
-    """Call a function of the module that needs the server's libraries, which load slowly."""
+def _start(how: str, *args: Any) -> Service | ChildService:
+    """Start a service in this process; in a child, if this process has one already.
+
+    The module of the service needs the server's libraries, which load slowly.
+
+    :param how: the function of the module
+    """
     try:
         from placementclient.direct import service
     except ImportError as error:
         raise errors.DirectError(
             f'The embedded Placement is not installed ({error}): {installing("direct")}'
         ) from error
-    start: Callable[..., Service] = getattr(service, how)
-    return start(*args)
+    with _STARTING:
+        if not service.is_taken():
+            start: Callable[..., Service] = getattr(service, how)
+            return start(*args)
+    from placementclient.direct.child import ChildService
+
+    return ChildService(how, *args)
 
 
-def _refuse() -> Service:
+def _refuse() -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')

@@ -10,28 +10,27 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from importlib import util
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import webob
 from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 from oslo_concurrency import lockutils
 from oslo_config import cfg
 from oslo_context import context
+from oslo_db.sqlalchemy import enginefacade
+from placement import conf as options
+from placement import db_api, deploy, policy
+from placement.db.sqlalchemy import migration, models
+from placement.objects import resource_class, trait
 from sqlalchemy import URL, event
 
 from placementclient.client import errors
 from placementclient.direct import database_url
-from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
 from placementclient.direct.transactions import Transactions, translated
 from placementclient.model.snapshots import Snapshot
-
-if util.find_spec('placement') is None:
-    raise ModuleNotFoundError("No module named 'placement'", name='placement')
 
 LOG = logging.getLogger(__name__)
 
@@ -39,7 +38,23 @@ LOG = logging.getLogger(__name__)
 LOCK_TIMEOUT = 300
 
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
-_MIGRATING = threading.Lock()
+
+
+class Answer(NamedTuple):
+    """The server's answer to a request.
+
+    :param status: ``'404 Not Found'``
+    """
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+def is_taken() -> bool:
+    """Return whether a server uses the state of its modules, of which a process has one."""
+    is_started: bool = db_api.placement_context_manager.is_started
+    return is_started
 
 
 def start(database: str | None, conf_file: str | None) -> Service:
@@ -53,8 +68,9 @@ def start(database: str | None, conf_file: str | None) -> Service:
     where = database_url.shown(database) if database else str(conf_file)
     with _explained(where, database or _configured_url(str(conf_file))):
         service = Service(database, conf_file)
-        service.check()
-        service.load()
+        with service.closed_on_failure():
+            service.check()
+            service.load()
         return service
 
 
@@ -62,9 +78,11 @@ def start_scratch(folder: Path) -> Service:
     """The service on an empty database in a folder."""
     with _explained(str(folder)):
         path = folder / 'placement.sqlite'
-        path.write_bytes(_template())
+        if not path.exists():
+            path.write_bytes(template())
         service = Service(_sqlite(path), durable=False)
-        service.load()
+        with service.closed_on_failure():
+            service.load()
         return service
 
 
@@ -80,16 +98,16 @@ def _start_own() -> Service:
 def _start_migrated(path: Path, durable: bool = True) -> Service:
     """The service on a SQLite file that is created, or brought up to date, where needed."""
     service = Service(_sqlite(path), durable=durable)
-    # One process, because SQLite's locks do not span a migration; and one thread, because Alembic
-    # keeps the migration that runs in a global.
-    with _MIGRATING, lockutils.external_lock('migration.lock', lock_path=str(path.parent)):
+    # One process at a time, because SQLite's locks do not span a migration.
+    lock = lockutils.external_lock('migration.lock', lock_path=str(path.parent))
+    with service.closed_on_failure(), lock:
         service.migrate()
         service.load()
     return service
 
 
 @functools.cache
-def _template() -> bytes:
+def template() -> bytes:
     """A current SQLite database without providers, made once for each process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
@@ -158,7 +176,7 @@ def _keep_quiet(log: logging.Logger) -> None:
 
 
 class Service:
-    """The server's modules, engine and application for one database.
+    """The server on one database, in this process, until it is closed.
 
     :param database: wins over the connection in the file
     :param conf_file: a ``placement.conf``
@@ -173,16 +191,18 @@ class Service:
         # What it says of an engine has the URL.
         logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
         self._turn = _Turn()
-        self._modules = PrivateModules('placement')
         self._conf = self._configure(database, conf_file, durable)
-        self._migration = self._modules.load('placement.db.sqlalchemy.migration')
-        db_api = self._modules.load('placement.db_api')
+        settings = dict(self._conf.placement_database.items())
+        del settings['sync_on_startup']
+        manager = enginefacade.transaction_context()
         # The pauses at each use of a connection are meant for eventlet.
-        db_api.placement_context_manager.configure(thread_checkin=False)
-        db_api.configure(self._conf)
-        db_api.placement_context_manager.append_on_engine_create(self._order_writers)
-        self._engine = db_api.get_placement_engine()
-        models = self._modules.load('placement.db.sqlalchemy.models')
+        manager.configure(**settings, thread_checkin=False)
+        manager.append_on_engine_create(self._order_writers)
+        self._engine = manager.writer.get_engine()
+        self._release = db_api.placement_context_manager.patch_factory(manager)
+        # Other databases may lack what the server has added to one.
+        trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
+        policy.reset()
         self._tables = Tables(models, self._engine)
         self._application: Any = None
 
@@ -199,8 +219,8 @@ class Service:
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
                 raise errors.DirectError(f'There is no database {path}: {sync}')
-        _, scripts = self._migrations()
-        revision, head = self._revision(), scripts.get_current_head()
+        scripts = self._scripts()
+        revision, head = migration.version(), scripts.get_current_head()
         if revision == head:
             return
         if revision is None:
@@ -213,44 +233,31 @@ class Service:
 
     def migrate(self) -> None:
         """Create the schema, or bring it up to date."""
-        config, scripts = self._migrations()
-        if self._revision() == scripts.get_current_head():
-            return
-
-        def steps(revision: Any, _context: Any) -> Any:
-            return scripts._upgrade_revs('head', revision)
-
-        self._turn.writes = True
-        # What the server's own env.py does; but that would import another server's engine.
-        with (
-            self._engine.connect() as connection,
-            EnvironmentContext(config, scripts, fn=steps) as environment,
-        ):
-            environment.configure(connection=connection)
-            with environment.begin_transaction():
-                environment.run_migrations()
+        if migration.version() != self._scripts().get_current_head():
+            self._turn.writes = True
+            migration.upgrade('head')
 
     def load(self) -> None:
         """Start the server, which adds the standard traits and classes that are missing."""
         self._turn.writes = True
-        self._application = self._modules.load('placement.deploy').loadapp(self._conf)
-        self._modules.reuse_constants()
-        self._transactions = Transactions(self._modules, self._conf)
+        self._application = deploy.loadapp(self._conf)
+        self._transactions = Transactions(self._conf)
 
-    def answer(self, request: Any) -> webob.Response:
-        """Return the server's answer to a prepared request."""
+    def answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Return the server's answer to a request."""
         caller = context.get_current()
+        request = webob.Request.blank(url, method=method, headers=headers, body=body)
         try:
-            answer = self._carry_out(_wsgi_request(request))
-            answer.body  # noqa: B018 - it is made now, so that it fails now
+            response = self._carry_out(request)
+            return Answer(response.status, response.headerlist, response.body)
         except Exception as error:
             LOG.exception('The embedded Placement failed')
             fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
-            return webob.Response(status=500, json_body={'errors': [fault]})
+            response = webob.Response(status=500, json_body={'errors': [fault]})
+            return Answer(response.status, response.headerlist, response.body)
         finally:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's
-        return answer
 
     def _carry_out(self, request: webob.Request) -> webob.Response:
         if self._transactions.is_open:
@@ -268,7 +275,7 @@ class Service:
         with self._transactions.begin(headers):
             yield
 
-    def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
+    def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`.
 
         :raises placementclient.client.errors.ServerError: if the database refuses
@@ -278,14 +285,27 @@ class Service:
             return self._tables.snapshot(roots, types=types)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database and of the server's modules."""
         self._engine.dispose()
+        self._conf.reset()
+        self._release()
+
+    @contextlib.contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close the service if it cannot be made ready."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
         """The server's configuration: reads no file but the named one, sets up no logging."""
         conf = cfg.ConfigOpts()
         with _no_handler_added():
-            self._modules.load('placement.conf').register_opts(conf)
+            options.register_opts(conf)
+        # The groups of options are the modules' own, with what was set in them before.
+        conf.reset()
         # As it is, the server tries for 100 seconds to reach a database that does not answer.
         settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
         if database:
@@ -313,13 +333,9 @@ class Service:
         )
         return conf
 
-    def _migrations(self) -> tuple[Config, ScriptDirectory]:
-        config = Config(str(Path(str(self._migration.__file__)).with_name('alembic.ini')))
-        return config, ScriptDirectory.from_config(config)
-
-    def _revision(self) -> str | None:
-        revision: str | None = self._migration.version(engine=self._engine)
-        return revision
+    def _scripts(self) -> ScriptDirectory:
+        config = Config(str(Path(str(migration.__file__)).with_name('alembic.ini')))
+        return ScriptDirectory.from_config(config)
 
     def _order_writers(self, engine: Any) -> None:
         """Make those who write to the same SQLite file wait for each other.
@@ -351,17 +367,3 @@ class Service:
         def end(connection: Any) -> None:
             if turn.writer is connection:
                 turn.writer = None
-
-
-def _wsgi_request(request: Any) -> webob.Request:
-    body = request.body or b''
-    if isinstance(body, str):
-        body = body.encode()
-    elif not isinstance(body, bytes):
-        body = b''.join(body)
-    headers = {
-        name: value.decode('latin-1') if isinstance(value, bytes) else value
-        for name, value in request.headers.items()
-        if name.lower() not in ('content-length', 'transfer-encoding')
-    }
-    return webob.Request.blank(request.url, method=request.method, headers=headers, body=body)

@@ -15,31 +15,27 @@ from typing import Any
 import webob
 from microversion_parse.middleware import MicroversionMiddleware
 from oslo_db.exception import DBError
+from placement import context, db_api, fault_wrap, handler, microversion, util
 from sqlalchemy.exc import SQLAlchemyError
 
 from placementclient.client import errors
-from placementclient.direct.modules import PrivateModules
 
 
 class Transactions:
     """Of the threads that use one service.
 
-    :param modules: the server's
     :param conf: the server's configuration
     """
 
-    def __init__(self, modules: PrivateModules, conf: Any) -> None:
-        microversion = modules.load('placement.microversion')
+    def __init__(self, conf: Any) -> None:
         # What ``placement.deploy`` puts around it too; what is left out makes a context.
-        handler = MicroversionMiddleware(
-            modules.load('placement.handler').PlacementHandler(config=conf),
+        application = MicroversionMiddleware(
+            handler.PlacementHandler(config=conf),
             microversion.SERVICE_TYPE,
             microversion.VERSIONS,
-            json_error_formatter=modules.load('placement.util').json_error_formatter,
+            json_error_formatter=util.json_error_formatter,
         )
-        self._application = modules.load('placement.fault_wrap').FaultWrapper(handler)
-        self._context = modules.load('placement.context').RequestContext
-        self._manager = modules.load('placement.db_api').placement_context_manager
+        self._application = fault_wrap.FaultWrapper(application)
         self._open = _ThreadTransaction()
 
     @property
@@ -55,9 +51,9 @@ class Transactions:
         :raises errors.ServerError: if the database refuses; nothing is done then
         """
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
-        context = self._context.from_environ(environ, overwrite=False)
-        with translated(), self._manager.writer.using(context):
-            self._open.context, self._open.refusal = context, None
+        request_context = context.RequestContext.from_environ(environ, overwrite=False)
+        with translated(), db_api.placement_context_manager.writer.using(request_context):
+            self._open.context, self._open.refusal = request_context, None
             try:
                 yield
             finally:
@@ -68,15 +64,15 @@ class Transactions:
 
     def answer(self, request: webob.Request) -> webob.Response:
         """Return the server's answer to a request that is part of the transaction."""
-        context = self._open.context
-        request.environ['placement.context'] = context
+        request_context = self._open.context
+        request.environ['placement.context'] = request_context
         answer = request.get_response(self._application)
         if answer.status_int >= 400:
             self._open.refusal = f'{request.method} {request.path}: {answer.status}'
         else:
             # The next request has to see what this one has done, as if it were on its own.
-            context.session.flush()
-            context.session.expire_all()
+            request_context.session.flush()
+            request_context.session.expire_all()
         return answer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +31,21 @@ pytest.importorskip('placement')
 SYNC = 'placement-manage db sync'
 #: An early revision of the server's schema.
 OLD = '611cd6dffd7b'
+#: References to those that a test has used.
+OPEN: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Let go of the server's modules after each test: else the next one has a child process."""
+    yield
+    while OPEN:
+        if isinstance(auth := OPEN.pop()(), direct.Direct):
+            auth.close()
 
 
 def connect(auth: Any, **options: Any) -> adapter.Adapter:
+    OPEN.append(weakref.ref(auth))
     return adapter.Adapter(
         session.Session(auth=auth),
         service_type='placement',
@@ -367,28 +382,98 @@ def test_a_session_that_speaks_http_goes_on_doing_so():
         assert answer.text == 'over HTTP'
 
 
-def test_a_program_that_uses_the_server_itself_is_left_alone():
+def test_a_program_that_runs_the_server_itself_is_left_alone(database):
     program = textwrap.dedent("""
         import sys
         from oslo_config import cfg
         from oslo_context import context
-        import placement.db_api, placement.policy, placement.objects.trait
+        from placement import conf, db_api, deploy, policy
         from keystoneauth1 import session
         from placementclient import direct
-        FILTER = {'service_type': 'placement'}
-        modules = {name for name in sys.modules if name.startswith('placement.')}
-        factory = placement.db_api.placement_context_manager._factory
+        config = cfg.ConfigOpts()
+        conf.register_opts(config)
+        config.set_override('connection', f'sqlite:///{sys.argv[1]}', 'placement_database')
+        config([], default_config_files=[])
+        db_api.configure(config)
+        deploy.loadapp(config)
+        enforcer, engine = policy._ENFORCER, db_api.get_placement_engine()
         mine = context.RequestContext()
         api = session.Session(auth=direct.Direct.scratch())
-        assert api.get('/resource_providers', endpoint_filter=FILTER).status_code == 200
+        answer = api.get('/resource_providers', endpoint_filter={'service_type': 'placement'})
+        assert answer.status_code == 200
         assert context.get_current() is mine
-        assert placement.db_api.placement_context_manager._factory is factory
-        assert not factory.is_started
-        assert placement.policy._ENFORCER is None
-        assert not placement.objects.trait._TRAITS_SYNCED
-        assert modules == {name for name in sys.modules if name.startswith('placement.')}
+        assert (policy._ENFORCER, db_api.get_placement_engine()) == (enforcer, engine)
     """)
-    subprocess.run([sys.executable, '-c', program], check=True, timeout=60)
+    subprocess.run([sys.executable, '-c', program, str(database)], check=True, timeout=60)
+
+
+def test_a_database_beside_another_that_cannot_be_used_is_one_line(scratch, tmp_path):
+    names(scratch)
+    with pytest.raises(errors.DirectError, match=f'There is no database .*{SYNC}'):
+        connect(direct.Direct(f'sqlite:///{tmp_path}/missing.sqlite')).get('/')
+
+
+def test_a_transaction_of_a_child(scratch):
+    names(scratch)
+    with direct.Direct.scratch() as auth:
+        beside = connect(auth)
+        with auth.transaction():
+            create(beside, 'done')
+        with pytest.raises(ZeroDivisionError), auth.transaction():  # noqa: PT012
+            create(beside, 'taken back')
+            1 / 0  # noqa: B018
+        with pytest.raises(errors.ServerError, match='Taken back'), auth.transaction():  # noqa: PT012
+            create(beside, 'taken back')
+            beside.delete('/traits/HW_CPU_X86_AVX')
+        assert names(beside) == {'done'}
+        snapshot = auth.snapshot_reader.snapshot()
+        assert [state.name for state in snapshot.providers.values()] == ['done']
+    assert names(scratch) == set()
+
+
+def test_a_child_that_is_killed_is_one_line(scratch):
+    names(scratch)
+    with direct.Direct.scratch() as auth:
+        beside = connect(auth)
+        names(beside)
+        auth._transport._service._process.kill()
+        with pytest.raises(errors.DirectError, match='has ended'):
+            beside.get('/')
+
+
+#: A program with a child, which prints its number and its folder, and waits.
+PARENT = """
+    import time
+    from pathlib import Path
+    from keystoneauth1 import session
+    from placementclient import direct
+    api = [session.Session(auth=direct.Direct.scratch()) for _ in range(2)]
+    for each in api:
+        each.get('/', endpoint_filter={'service_type': 'placement'})
+    service = api[1].auth._transport._service
+    print(service._process.pid, service.database.removeprefix('sqlite:///'), flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_child_ends_with_its_parent(number):
+    parent = subprocess.Popen(
+        [sys.executable, '-c', textwrap.dedent(PARENT)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    child, database = parent.stdout.readline().split()
+    assert Path(database).exists()
+    parent.send_signal(number)
+    parent.wait(60)
+    for _ in range(100):
+        if not (Path('/proc', child).exists() or Path(database).parent.exists()):
+            break
+        time.sleep(0.1)
+    assert not Path('/proc', child).exists()
+    assert not Path(database).parent.exists()
 
 
 def test_loading_the_plugin_loads_nothing_of_the_server():
@@ -488,7 +573,7 @@ def test_a_scratch_database_goes_with_close():
     auth = direct.Direct.scratch()
     service = connect(auth)
     create(service, 'node')
-    folder = Path(auth._transport._service._engine.url.database).parent
+    folder = Path(auth.database.removeprefix('sqlite:///')).parent
     assert folder.exists()
     auth.close()
     auth.close()
@@ -501,7 +586,7 @@ def test_a_scratch_database_goes_with_the_last_reference():
     auth = direct.Direct.scratch()
     service = connect(auth)
     service.get('/')
-    folder = Path(auth._transport._service._engine.url.database).parent
+    folder = Path(auth.database.removeprefix('sqlite:///')).parent
     del auth, service
     gc.collect()
     assert not folder.exists()
@@ -509,9 +594,11 @@ def test_a_scratch_database_goes_with_the_last_reference():
 
 def test_scratch_databases_are_made_fast(scratch):
     names(scratch)
+    scratch.session.auth.close()
     begun = time.monotonic()
     for _ in range(5):
-        assert names(connect(direct.Direct.scratch())) == set()
+        with direct.Direct.scratch() as auth:
+            assert names(connect(auth)) == set()
     assert time.monotonic() - begun < 5
 
 
@@ -569,7 +656,7 @@ def test_bodies(scratch, body):
 
 def test_what_fails_inside_is_answered(scratch):
     names(scratch)
-    database = scratch.session.auth._transport._service._engine.url.database
+    database = scratch.session.auth.database.removeprefix('sqlite:///')
     execute(Path(database), 'DROP TABLE resource_providers')
     answer = scratch.get('/resource_providers')
     assert answer.status_code == 500

@@ -11,14 +11,9 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from jsonschema import Draft202012Validator
 from keystoneauth1.session import Session
 
 from placementclient.api import (
-    aggregate,
-    allocation,
-    allocation_candidate,
-    inventory,
     resource_provider,
     trait,
 )
@@ -27,9 +22,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.direct import Direct
-from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
-from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.reshape import engines, storage
 from placementclient.snapshot import capture
 from tests.functional import clouds
@@ -140,33 +133,6 @@ def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path)
 
 def _conflict() -> None:
     raise errors.ConcurrentUpdate(409, 'somebody was first')
-
-
-def requests_of_all_kinds(client: Client, name: str) -> None:
-    host = resource_provider.create(client, name)
-    inventory.set_all(client, host.uuid, {'VCPU': {'total': 8}}, 0)
-    trait.set_on_provider(client, host.uuid, ['HW_CPU_X86_AVX2'], 1)
-    aggregate.set(client, host.uuid, [uuid_of('aggregate')], 2)
-    allocated = Consumer(
-        uuid_of(f'server of {name}'), {host.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE'
-    )
-    allocation.set(client, allocated)
-    request = CandidateRequest(
-        Filter({'VCPU': 1}, required=('HW_CPU_X86_AVX2',), member_of=(uuid_of('aggregate'),))
-    )
-    assert allocation_candidate.list(client, request)
-    assert [each.name for each in resource_provider.list(client, name=name)] == [name]
-
-
-def test_the_server_makes_once_what_does_not_change(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    requests_of_all_kinds(client, 'host')
-    made: list[object] = []
-    for of, name in ((Draft202012Validator, 'check_schema'), (sqlalchemy, 'alias')):
-        monkeypatch.setattr(of, name, lambda *args, **_: made.append(args))
-    requests_of_all_kinds(client, 'another')
-    assert made == []
 
 
 KILLED = """

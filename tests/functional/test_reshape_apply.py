@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
+from placement import microversion
 
 from placementclient.api import inventory
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.direct.modules import PrivateModules
 from placementclient.model.outcomes import State, Status
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import engines
@@ -150,15 +150,8 @@ def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path
 
 def of_release(session: Session, monkeypatch: pytest.MonkeyPatch, highest: str) -> Client:
     """A client of a service that knows no later microversions; nothing was asked of it before."""
-    execute = PrivateModules._execute
-
-    def cut(modules: PrivateModules, name: str) -> None:
-        execute(modules, name)
-        if name == 'placement.microversion':
-            known = modules.load(name).VERSIONS
-            del known[known.index(highest) + 1 :]
-
-    monkeypatch.setattr(PrivateModules, '_execute', cut)
+    versions = microversion.VERSIONS
+    monkeypatch.setattr(microversion, 'VERSIONS', versions[: versions.index(highest) + 1])
     return Client(session)
 
 

@@ -30,11 +30,17 @@ class Private(NamedTuple):
 
 
 PRIVATE = (
-    Private('alembic', 'alembic.script.base', ('_upgrade_revs',), 'direct/service.py'),
     Private(
         'openstack-placement',
         'placement.db_api',
-        ('placement_context_manager', 'get_placement_engine'),
+        ('placement_context_manager',),
+        'direct',
+    ),
+    Private('openstack-placement', 'placement.objects.trait', ('_TRAITS_SYNCED',), 'direct'),
+    Private(
+        'openstack-placement',
+        'placement.objects.resource_class',
+        ('_RESOURCE_CLASSES_SYNCED',),
         'direct',
     ),
     Private('openstack-placement', 'placement.deploy', ('loadapp',), 'direct'),
