@@ -78,6 +78,10 @@ class ServiceRefusal(NoCompute):
     """The service answers, but not this request."""
 
 
+class ServiceSilence(NoCompute):
+    """The service of the catalog does not answer."""
+
+
 class _Unknown(ServiceRefusal):
     """The service does not know what it was asked for."""
 
@@ -225,6 +229,8 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
             )
     except errors.NoEndpoint:
         raise NoCompute(f'The service catalog has no {service.name} that answers') from None
+    except errors.NoAnswer as failure:
+        raise ServiceSilence(f'{service.name} cannot be asked: {failure}') from None
     except errors.PlacementError as failure:
         raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:

@@ -9,12 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from keystoneauth1.session import Session
 
 from placementclient import files
-from placementclient.api import allocation, allocation_candidate, inventory, trait
+from placementclient.api import (
+    allocation,
+    allocation_candidate,
+    inventory,
+    resource_provider,
+    trait,
+)
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
 from placementclient.direct import Direct
@@ -22,7 +29,9 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
+from placementclient.model.consumers import Consumer
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.nova import service
 from placementclient.snapshot import capture
 from tests.functional import planted_services
 from tests.functional.bulk import Database
@@ -398,3 +407,46 @@ def test_nothing_is_deleted_where_two_may_be_alive(large: Site, placement: Place
     assert rows['doubled-host']['command'] == ''
     for command in ('openstack compute service list', 'openstack hypervisor list'):
         assert command in rows['doubled-host']['reason']
+
+
+def claim(client: Client, host: str) -> str:
+    """Let a new server hold something; return its UUID."""
+    uuid = str(uuid4())
+    held = {host: {'VCPU': 1}}
+    allocation.set(client, Consumer(uuid, held, uuid_of('p'), uuid_of('u'), None, 'INSTANCE'))
+    return uuid
+
+
+class Nova:
+    """A compute service: with each list of servers that it gives, one is deleted and one made."""
+
+    def __init__(self, client: Client, host: str) -> None:
+        self._client, self._host = client, host
+        self.alive = [claim(client, host) for _ in range(8)]
+
+    def servers(self, client: Client) -> list[dict[str, str]]:
+        deleted = self.alive.pop(0)
+        listed = [{'ID': uuid, 'Name': uuid, 'Host': 'busy'} for uuid in self.alive]
+        # Nova deletes the record of a server first, and then what it holds.
+        allocation.delete(self._client, deleted)
+        self.alive.append(claim(self._client, self._host))
+        return listed
+
+
+def test_servers_that_come_and_go_are_no_findings(
+    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = resource_provider.create(client, 'busy').uuid
+    inventory.set_all(client, host, {'VCPU': {'total': 64}}, 0)
+    nova = Nova(client, host)
+    monkeypatch.setattr(service, 'servers', nova.servers)
+    monkeypatch.setattr(service, 'migrations', lambda client: [])
+    command = 'resource provider audit -f json --id orphan --id doubled'
+
+    clean = placement(command)
+    leaked = claim(client, host)
+    found = placement(command)
+
+    assert (clean.status, clean.stdout, clean.stderr) == (0, '[]\n', '')
+    assert [row['subject'] for row in json.loads(found.stdout)] == [leaked]
+    assert (found.status, 'does not look complete' in found.stderr) == (3, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -22,6 +22,7 @@ from placementclient.commands.inspection import lists
 
 if TYPE_CHECKING:
     from placementclient.changes.results import Carried
+    from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server
@@ -146,13 +147,21 @@ class AuditProvider(watching.Watching, Changing):
             self._check_ids([parsed_args.explain], ids)
             return audit_checks.rows([checks.CHECKS[ids.index(parsed_args.explain)]])
         ignored = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
-        cloud, failures = read(self, parsed_args, set(ids) - ignored)
-        trees = selectors.trees(self, parsed_args, cloud.snapshot)
-        roots = set(cloud.snapshot.root_uuids(trees))
-        audit = checks.audit(cloud, roots, ignored, parsed_args.subject)
-        made = len(ids) - len(ignored) - len(audit.left_out)
-        self.nothing = tables.nothing(made, cloud, roots)
-        self.warn((*tables.left_out(audit, failures), *tables.remarks(audit)))
+
+        def roots(cloud: Cloud) -> set[str]:
+            trees = selectors.trees(self, parsed_args, cloud.snapshot)
+            return set(cloud.snapshot.root_uuids(trees))
+
+        def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
+            return checks.audit(cloud, earlier, roots(cloud), ignored, parsed_args.subject)
+
+        cloud, audit, known = examine(self, parsed_args, judged, set(ids) - ignored)
+        chosen = len(ids) - len(ignored)
+        self.nothing = tables.nothing(chosen - len(audit.left_out), cloud, roots(cloud))
+        refused = [id for id, names in audit.left_out.items() if known.refused & set(names)]
+        self.warn((*tables.left_out(audit, known.failures), *tables.remarks(audit)))
+        if refused:
+            self.warn([f'Not clean: {len(refused)} of {chosen} checks not made'])
         if impossible := [id for id in parsed_args.id if id in audit.left_out]:
             raise errors.PlacementError(
                 f'--id: {", ".join(impossible)} cannot be checked without the lists named above'
@@ -167,9 +176,11 @@ class AuditProvider(watching.Watching, Changing):
                 return self.change(parsed_args, repairing.plan, repairing.notes)
             done = self._fix(repairing, parsed_args)
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
-        left = (each for place, each in enumerate(findings) if place not in fixed)
-        if not parsed_args.plan and any(each.is_wrong for each in left):
-            self.exit_status = self.exit_status or errors.ExitStatus.DIFFERS
+        left = (finding for place, finding in enumerate(findings) if place not in fixed)
+        is_wrong = any(finding.is_wrong for finding in left)
+        if not parsed_args.plan and (is_wrong or refused):
+            status = errors.ExitStatus.DIFFERS if is_wrong else errors.ExitStatus.ERROR
+            self.exit_status = self.exit_status or status
         return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
 
     def produce_output(
@@ -249,35 +260,60 @@ class AuditProvider(watching.Watching, Changing):
         return repairing.ends(results)
 
 
-def read(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace, ids: Collection[str] = ()
-) -> tuple[Cloud, Mapping[str, str]]:
-    """Read what is to be audited: the snapshot, and what the other services say.
+def examine(
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    judged: Callable[[Cloud, Cloud | None], Audit],
+    ids: Collection[str] = (),
+) -> tuple[Cloud, Audit, lists.Lists]:
+    """Read what is to be audited, and read it again if a comparison of live services suspects some.
 
+    :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
-    :return: and why lists could not be had, by the option for each
+    """
+    cloud, known = _read(command, parsed_args, ids)
+    audit = judged(cloud, None)
+    if audit.has_suspects and known.is_live and not parsed_args.snapshot:
+        earlier = cloud
+        cloud, known = _read(command, parsed_args, ids, is_reversed=True)
+        audit = judged(cloud, earlier)
+    return cloud, audit, known
+
+
+def _read(
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    ids: Collection[str],
+    *,
+    is_reversed: bool = False,
+) -> tuple[Cloud, lists.Lists]:
+    """Read the snapshot and then the lists: a server that is new in the one is in the others.
+
+    :param is_reversed: read the lists first
     """
     from placementclient.insight.audit.checks import CHECKS
     from placementclient.insight.audit.cloud import Answers, Cloud
     from placementclient.model.servers import Server
 
-    assumption = reading.cloud(command, parsed_args)
-    snapshot = assumption.snapshot
-    # After the snapshot, so that a server that is new in it is in the list.
     made = [check for check in CHECKS if not ids or check.id in ids]
     wanted = {name for check in made for name in (*check.needs, *check.also)}
     if parsed_args.assume:
         # The other services know the hosts as they are, not as they are assumed to be.
         wanted &= {'flavors', 'limits'}
-    known, failures = lists.read(command, parsed_args, wanted)
+    if is_reversed:
+        found = lists.read(command, parsed_args, wanted)
+    assumption = reading.cloud(command, parsed_args)
+    if not is_reversed:
+        found = lists.read(command, parsed_args, wanted)
+    known = found.known
     servers, migrations = known.get('servers'), known.get('migrations')
     answers = Answers(**{name: known.get(name) for name in Answers._fields})
-    unsettled = _unsettled(snapshot, servers)
+    unsettled = _unsettled(assumption.snapshot, servers)
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
         servers = {**servers, **{uuid: Server(uuid) for uuid in assumed_servers}}
-    return Cloud(snapshot, servers, migrations, unsettled, answers), failures
+    return Cloud(assumption.snapshot, servers, migrations, unsettled, answers), found
 
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:

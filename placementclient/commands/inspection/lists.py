@@ -44,10 +44,14 @@ class Lists(NamedTuple):
 
     :param known: by the name of the option
     :param failures: why a service that no option names has not answered, by the name of the option
+    :param refused: the names of those that a service of the catalog refused or did not answer
+    :param is_live: True if a service was asked for one
     """
 
     known: Mapping[str, Any]
     failures: Mapping[str, str]
+    refused: frozenset[str]
+    is_live: bool
 
 
 def read(
@@ -64,7 +68,9 @@ def read(
     is_told = any(given.values()) or parsed_args.snapshot
     known: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    silent: dict[str, str] = {}
+    silent: dict[str, errors.PlacementError] = {}
+    refused: set[str] = set()
+    is_live = False
     sources = compute.sources()
     for name in _NAMES:
         source = sources[name]
@@ -72,17 +78,20 @@ def read(
         where = given[name] or (source.service if is_asked else None)
         if where is None:
             continue
-        if not given[name] and source.service in silent:
-            failures[name] = silent[source.service]
-            continue
-        try:
-            known[name] = source.read(command, where)
-        except (service.NoCompute, errors.BadFile) as reason:
-            if given[name]:
-                raise
-            is_general = isinstance(reason, service.NoCatalog)
-            failures[name] = _NO_CATALOG if is_general else str(reason)
-            if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
-                # It would be waited for again for each of its lists.
-                silent[source.service] = failures[name]
-    return Lists(known, failures)
+        is_live = is_live or where == source.service
+        reason = silent.get(source.service)
+        if reason is None:
+            try:
+                known[name] = source.read(command, where)
+                continue
+            except (service.NoCompute, errors.BadFile) as failure:
+                if given[name]:
+                    raise
+                reason = failure
+        failures[name] = _NO_CATALOG if isinstance(reason, service.NoCatalog) else str(reason)
+        if isinstance(reason, service.ServiceRefusal | service.ServiceSilence):
+            refused.add(name)
+        if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
+            # It would be waited for again for each of its lists.
+            silent[source.service] = reason
+    return Lists(known, failures, frozenset(refused), is_live)

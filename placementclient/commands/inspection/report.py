@@ -72,15 +72,14 @@ class ReportProvider(base.Command):
         template = page.template()
         given = storage.read_plan(parsed_args.plan) if parsed_args.plan else None
         plan = as_reshape(given) if isinstance(given, ChangePlan) else given
-        cloud, failures = audit.read(self, parsed_args)
+        cloud, found, known = audit.examine(self, parsed_args, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = parsed_args.drain and panel(
             files.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
         )
-        found = checks.audit(cloud)
         # The page has the checks that were left out.
-        left_out = findings.left_out(found, failures) if failures else ()
+        left_out = findings.left_out(found, known.failures) if known.failures else ()
         self.warn((*left_out, *findings.remarks(found)))
         report = Report(
             cloud,

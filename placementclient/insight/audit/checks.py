@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -93,20 +93,32 @@ class Audit(NamedTuple):
     shortfall: MissingRecords | None
     left_out: Mapping[str, tuple[str, ...]]
 
+    @property
+    def has_suspects(self) -> bool:
+        """Return True if a comparison of two services found something, in this reading of both."""
+        return self.shortfall is not None or any(
+            finding.check.is_of_services for finding in self.findings
+        )
+
 
 def audit(
     cloud: Cloud,
+    earlier: Cloud | None = None,
     roots: Collection[str] = (),
     ignored: Collection[str] = (),
     subjects: Collection[str] = (),
 ) -> Audit:
     """Return everything that is wrong.
 
+    Two services are never read at the same moment: a server that is deleted in between seems to be
+    leaked. With an earlier reading, a comparison of services reports what it finds in both.
+
+    :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all
     :param ignored: the ids of checks to leave out
     :param subjects: only what is found of these, as of :class:`Fault`; none: all
     """
-    shortfall = completeness.shortfall(cloud)
+    shortfall = completeness.shortfall(cloud, earlier)
     findings, passed_over, left_out = [], {}, {}
     for check in CHECKS:
         if check.id in ignored:
@@ -114,7 +126,7 @@ def audit(
         if lacking := _lacking(cloud, check):
             left_out[check.id] = lacking
             continue
-        for fault in check.find(cloud):
+        for fault in _confirmed(check, cloud, earlier):
             is_chosen = not roots or set(fault.roots) & set(roots)
             if not is_chosen or (subjects and fault.subject not in subjects):
                 continue
@@ -123,6 +135,15 @@ def audit(
             else:
                 findings.append(Finding(check, _judged(fault, shortfall)))
     return Audit(findings, Counter(passed_over.values()), shortfall, left_out)
+
+
+def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> Iterable[Fault]:
+    """Return the faults that a check finds in each reading; of one service, in the last one."""
+    faults = check.find(cloud)
+    if earlier is None or not check.is_of_services:
+        return faults
+    suspects = {fault.subject for fault in check.find(earlier)}
+    return (fault for fault in faults if fault.subject in suspects)
 
 
 def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:

@@ -33,15 +33,18 @@ class MissingRecords(NamedTuple):
         return bool(self.hosts) or self.orphans * _LACKING > self.consumers
 
 
-def shortfall(cloud: Cloud) -> MissingRecords | None:
+def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | None:
     """Return what the lists lack; ``None`` if they look complete, or there are none.
 
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
+
+    :param earlier: another reading; what is in its lists does not lack
     """
     listed = cloud.snapshot.consumers.keys() & (cloud.servers or {}).keys()
-    found = (case.consumer for case in cloud.cases['orphan'])
-    orphans = {consumer.uuid for consumer in found if consumer.type != MIGRATION}
+    readings = [cloud, *filter(None, [earlier])]
+    orphans = set.intersection(*map(_orphans, readings))
+    resized = set.intersection(*map(_resized, readings))
     hosts = []
     for root, states in cloud.topology.trees.items():
         users = {
@@ -52,15 +55,21 @@ def shortfall(cloud: Cloud) -> MissingRecords | None:
         }
         if users & orphans and users.isdisjoint(listed):
             hosts.append(cloud.name(root))
-    lacking = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
+    lacking = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), len(resized))
     return lacking if lacking.is_of_servers or lacking.resized else None
 
 
-def _resized(cloud: Cloud) -> int:
-    """The number of resized servers of which no migration waits."""
+def _orphans(cloud: Cloud) -> set[str]:
+    consumers = (case.consumer for case in cloud.cases['orphan'])
+    return {consumer.uuid for consumer in consumers if consumer.type != MIGRATION}
+
+
+def _resized(cloud: Cloud) -> set[str]:
+    """Return the UUIDs of the resized servers of which no migration waits."""
     if cloud.migrations is None:
-        return 0
-    return sum(
-        server.is_resized and server.uuid not in cloud.migrating
+        return set()
+    return {
+        server.uuid
         for server in (cloud.servers or {}).values()
-    )
+        if server.is_resized and server.uuid not in cloud.migrating
+    }

@@ -80,6 +80,11 @@ class Check:
     gap: Callable[[Cloud], str] | None = None
 
     @property
+    def is_of_services(self) -> bool:
+        """Return True if the check compares Placement with another service."""
+        return bool(self.needs or self.also)
+
+    @property
     def text(self) -> CheckText:
         """Return the text about the check for an operator."""
         return explanation(self.find)

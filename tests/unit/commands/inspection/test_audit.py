@@ -330,10 +330,11 @@ def test_a_service_that_is_away_is_asked_once(
         monkeypatch.setattr(compute, what, fail(what, failure))
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(
-        0,
+        1,
         '[]\n',
         'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
-        '--limits, --ports\nForbidden (HTTP 403). A file does instead: --nodes\n' + ALL_LEFT_OUT,
+        '--limits, --ports\nForbidden (HTTP 403). A file does instead: --nodes\n'
+        f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
     )
     assert asked == ['servers', 'registered_limits', 'nodes', 'ports']
 
@@ -350,12 +351,36 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(
     # Neutron without the extension says nothing of what ports ask for.
     monkeypatch.setattr(compute, 'ports', lambda client: [{'id': 'p', 'device_id': ''}])
     service.always({'resource_providers': []})
-    found = placement('resource provider audit -f json').stderr.splitlines()
+    result = placement('resource provider audit -f json')
+    found = result.stderr.splitlines()
     assert found[0] == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
     assert found[1].startswith('the network service: ports: has no resource_request')
     assert found[2:] == [
-        'Left out: port-resources (--ports); twin, renamed, inventory-drift (--hypervisors)'
+        'Left out: port-resources (--ports); twin, renamed, inventory-drift (--hypervisors)',
+        f'Not clean: 3 of {len(CHECKS)} checks not made',
     ]
+    assert result.status == 1
+    alone = placement('resource provider audit -f json --ignore twin --ignore renamed')
+    assert f'Not clean: 1 of {len(CHECKS) - 2} checks not made' in alone.stderr
+    assert placement('resource provider audit --id orphan').status == 0
+
+
+def test_a_service_without_an_answer_leaves_an_audit_unclean(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silence(client: Client) -> list[object]:
+        raise compute.ServiceSilence('No answer in time')
+
+    for what in ASKED:
+        monkeypatch.setattr(compute, what, lambda client: [])
+    monkeypatch.setattr(compute, 'servers', silence)
+    service.always({'resource_providers': []})
+    result = placement('resource provider audit -f json --id over-capacity --id orphan')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.endswith('orphan cannot be checked without the lists named above\n')
+    result = placement('resource provider audit -f json --ignore port-resources')
+    assert (result.status, result.stdout) == (1, '[]\n')
+    assert result.stderr.endswith(f'Not clean: 15 of {len(CHECKS) - 1} checks not made\n')
 
 
 @pytest.mark.parametrize(

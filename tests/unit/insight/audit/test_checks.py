@@ -263,6 +263,6 @@ def test_what_is_not_novas_needs_no_mark_of_its() -> None:
 def test_a_tree_and_a_check_can_be_chosen() -> None:
     states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
     seen = Cloud(cloud(states))
-    assert [f.fault.subject for f in audit(seen, ['b']).findings] == ['b']
+    assert [f.fault.subject for f in audit(seen, roots=['b']).findings] == ['b']
     assert [f.fault.subject for f in audit(seen, subjects=['a']).findings] == ['a']
     assert audit(seen, ignored=['ratio-without-room']).findings == []
