@@ -22,7 +22,7 @@ def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
     return conflict
 
 
-class Search(Generic[T]):
+class ConflictSearch(Generic[T]):
     """A search for the minimal sets to give up, which finds the minimal conflicts on its way.
 
     A set to give up has a part of each conflict. The search tries the smallest sets that have a

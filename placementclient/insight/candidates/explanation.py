@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
 
-from placementclient.insight.candidates.conflicts import Search, minimized
+from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.insight.candidates.requirements import (
@@ -139,12 +139,12 @@ class _RequestDiagnosis:
         is_known = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
         found = [] if is_known else [minimized(self._wanted, self._granted)]
-        search = Search(self._wanted, self._matcher.possible, found)
+        search = ConflictSearch(self._wanted, self._matcher.possible, found)
         corrections = list(search.corrections())
         sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
         read_trees = self._matcher.index.read_trees
         seen = dict(read_trees(list(self._nearest(hosts))))
-        # Nobody has to give up two things who can do with one.
+        # Of two things to give up nothing is said where one is enough.
         by_size = (list(islice(self._relaxations(sets, seen), MAX_SETS)) for sets in sizes)
         relaxations = next(filter(None, by_size), [])
         # Of those that lack as much, the ones of which it is said what would be enough.
@@ -224,7 +224,7 @@ class _RequestDiagnosis:
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
         rest = [each for each in reversed(self._wanted) if each not in short]
-        search = Search(rest, partial(self._matcher.allows, root))
+        search = ConflictSearch(rest, partial(self._matcher.allows, root))
         return short | next(search.corrections(), frozenset(rest))
 
     def _host(

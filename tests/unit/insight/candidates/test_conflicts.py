@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from placementclient.insight.candidates import conflicts
-from placementclient.insight.candidates.conflicts import Search, minimized
+from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
 
 ALL = 'ABCDEF'
 
@@ -35,7 +35,7 @@ def possible_but_for(sets: Iterable[frozenset[str]]) -> conflicts.Possible[str]:
 @pytest.mark.parametrize('seed', range(100))
 def test_all_minimal_sets_of_both_kinds_are_found(seed: int) -> None:
     possible = possible_but_for(planted(seed))
-    search = Search(ALL, possible)
+    search = ConflictSearch(ALL, possible)
 
     corrections = list(search.corrections())
 
@@ -57,7 +57,7 @@ def test_a_minimized_set_is_one_of_the_minimal(seed: int) -> None:
 def test_known_conflicts_change_nothing(seed: int) -> None:
     possible, known = possible_but_for(planted(seed)), sorted(minimal(planted(seed)), key=sorted)
 
-    given_some, given_none = Search(ALL, possible, known), Search(ALL, possible)
+    given_some, given_none = ConflictSearch(ALL, possible, known), ConflictSearch(ALL, possible)
 
     assert list(given_some.corrections()) == list(given_none.corrections())
     assert given_some.conflicts == given_none.conflicts
@@ -65,14 +65,14 @@ def test_known_conflicts_change_nothing(seed: int) -> None:
 
 def test_a_search_ends_and_says_that_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conflicts, 'MAX_STEPS', 5)
-    search = Search(ALL, possible_but_for(frozenset(pair) for pair in ('AB', 'CD', 'EF')))
+    search = ConflictSearch(ALL, possible_but_for(frozenset(pair) for pair in ('AB', 'CD', 'EF')))
     assert 0 < len(list(search.corrections())) < 8
     assert search.is_cut
 
 
 def test_there_is_an_end_to_the_sets_that_are_kept() -> None:
     pairs = [frozenset((number, number + 1)) for number in range(0, 40, 2)]
-    search = Search(range(40), possible_but_for(pairs))  # type: ignore[arg-type]
+    search = ConflictSearch(range(40), possible_but_for(pairs))  # type: ignore[arg-type]
     assert all(len(one) == 20 for one in search.corrections())
     assert search.is_cut
     assert search.conflicts == pairs
