@@ -41,27 +41,20 @@ class _Held(Facts):
         return amounts(together(self._value.values()))
 
 
-def rows(snapshot: Snapshot, moves: Iterable[ServerMove], stopped: Collection[str] = ()) -> Output:
-    """Return a row for each move.
-
-    :param stopped: the UUIDs of servers that do not run, so that they move cold
-    """
+def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
+    """Return a row for each move."""
+    snapshot = cloud.snapshot
     return MOVES, [
         (
             move.wave,
             move.server,
-            snapshot.providers[move.source].name,
-            target := snapshot.providers[move.target].name,
+            _name(snapshot, move.source),
+            target := _name(snapshot, move.target) if move.target else '',
             _Held(move.after),
-            command(move.server, target, is_live=move.server not in stopped),
+            cloud.knowledge.departure(move.server).command.format(server=move.server, host=target),
         )
         for move in moves
     ]
-
-
-def command(server: str, host: str, *, is_live: bool = True) -> str:
-    live = '--live-migration ' if is_live else ''
-    return f'openstack server migrate {live}--host {host} {server}'
 
 
 def losses(snapshot: Snapshot, losing: Losing) -> Output:
@@ -119,7 +112,9 @@ def summary(decision: DrainDecision) -> str:
         )
     if decision.moves or decision.strict.packing.is_complete:
         waves = max((move.wave for move in decision.moves), default=0)
-        return f'{servers} to move: all have a place, in {counted(waves, "wave")}'
+        offloaded = sum(move.target is None for move in decision.moves)
+        more = f', and {offloaded} to offload' if offloaded else ''
+        return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}'
     if decision.verdict is DrainVerdict.NO:
         many = f'{least}' if least == most else f'at most {most}'
         certain = '' if least == most else f', {least} for certain'
@@ -154,6 +149,8 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     providers = cloud.snapshot.providers
     new, servers = set[str](), 0
     for move in moves:
+        if move.target is None:
+            continue
         before, after = providers[move.source], providers[move.target]
         found = (after.traits | after.aggregates) - before.traits - before.aggregates
         if found and move.server not in cloud.knowledge.requests:
@@ -166,11 +163,15 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
 
 
 def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:
-    for each in found[:_NAMED]:
-        yield f'{each.host}: {each.consumer} {each.reason}'
+    """Return what no plan can move."""
+    for unmoved in found[:_NAMED]:
+        first = f': first {unmoved.command}' if unmoved.command else ''
+        yield f'{unmoved.host}: {unmoved.consumer} {unmoved.reason}{first}'
     if len(found) > _NAMED:
         yield f'… and {len(found) - _NAMED} more that no plan can move'
-    if found:
+    if any(unmoved.command for unmoved in found):
+        yield 'Nova does not move servers in these states: run the commands, then plan again'
+    if not all(unmoved.command for unmoved in found):
         yield 'A host is empty only without these: resource provider audit says what to do'
 
 
@@ -282,14 +283,13 @@ def document(
     emptied: Sequence[str],
     *,
     facts: Mapping[str, Any],
-    stopped: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return an answer as data.
 
     :param emptied: the UUIDs of the roots of the hosts
     :param facts: what else there is to know
     """
-    names, found = rows(cloud.snapshot, moves, stopped)
+    names, found = rows(cloud, moves)
     return {
         'format': FORMAT,
         'version': 1,

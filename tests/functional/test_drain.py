@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient.api import allocation, allocation_candidate
+from placementclient.api import allocation, allocation_candidate, inventory, resource_provider
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
 from placementclient.direct import Direct
@@ -25,6 +27,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture
 from tests.functional.bulk import Database
+from tests.functional.conftest import Placement
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
@@ -257,3 +260,54 @@ def _frozen(allocations: object) -> frozenset[tuple[str, frozenset[tuple[str, in
 def _hosts(snapshot: Snapshot, frozen: frozenset[tuple[str, object]]) -> frozenset[str]:
     roots = {snapshot.providers[uuid].provider.root_uuid for uuid, _ in frozen}
     return frozenset(root for root in roots if 'COMPUTE_NODE' in snapshot.providers[root].traits)
+
+
+#: The way of a server off its host, by its state in Nova.
+MOVED, OFFLOADED, STUCK = 'migrate', 'shelve --offload', ''
+WAYS = {
+    'active': MOVED, 'paused': MOVED, 'stopped': MOVED, 'shelved': OFFLOADED,
+    **dict.fromkeys(('suspended', 'rescued', 'resized', 'error', 'building'), STUCK),
+}  # fmt: skip
+
+
+def test_servers_in_every_state_leave_as_nova_lets_them(
+    session: Session, placement: Placement, tmp_path: Path
+) -> None:
+    client = http.Client(session, microversion.HIGHEST)
+    uuids = {state: str(uuid.uuid5(_NAMESPACE, state)) for state in WAYS}
+    rooms = {'old': 16, 'new': len(WAYS) - 1}
+    hosts = {name: resource_provider.create(client, f'states-{name}').uuid for name in rooms}
+    for name, room in rooms.items():
+        inventory.set_all(client, hosts[name], {'VCPU': {'total': room}}, 0)
+    for server in uuids.values():
+        held = {hosts['old']: {'VCPU': 1}}
+        allocation.set(client, Consumer(server, held, 'p', 'u', None, 'INSTANCE'))
+    flavor = {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}}
+    servers = [
+        {
+            'id': server, 'flavor': flavor, 'tenant_id': 'p', 'user_id': 'u', 'image': '',
+            'OS-EXT-SRV-ATTR:hypervisor_hostname': 'states-old',
+            'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': state,
+        }
+        for state, server in uuids.items()
+    ]  # fmt: skip
+    path = tmp_path / 'nova.json'
+    path.write_text(json.dumps({'servers': servers}))
+
+    result = placement(f'resource provider drain plan states-old -f json --requests {path}')
+
+    assert result.status == 5, result.stderr
+    rows = {row['server']: row for row in json.loads(result.stdout)}
+    for state, way in WAYS.items():
+        row = rows[uuids[state]]
+        is_named = f'{uuids[state]} ' in result.stderr
+        assert is_named == (way == STUCK), state
+        assert (' migrate ' in row['command']) == (way == MOVED), state
+        if way == OFFLOADED:
+            assert (row['to'], row['command']) == ('', f'openstack server {way} {uuids[state]}')
+            allocation.delete(client, uuids[state])
+        else:
+            # All that are left fit, as the shelved one needs no place.
+            held = allocation.show(client, uuids[state]).value
+            allocation.set(client, replace(held, allocations=row['allocations']))
+    assert not allocation.list_of_provider(client, hosts['old']).value

@@ -159,7 +159,6 @@ class PlanDrain(base.Lister):
             return self._lose(cloud, hosts, parsed_args)
         answer = (self._roll if parsed_args.rolling else self._drain)(cloud, hosts, parsed_args)
         self.exit_status = _ENDS[answer.verdict]
-        stopped = cloud.knowledge.stopped
         if parsed_args.output:
             document = drains.document(
                 cloud,
@@ -167,11 +166,10 @@ class PlanDrain(base.Lister):
                 answer.moves,
                 hosts,
                 facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
-                stopped=stopped,
             )
             files.write_text(parsed_args.output, Json(document).text)
         self.warn(answer.said)
-        return drains.rows(snapshot, answer.moves, stopped)
+        return drains.rows(cloud, answer.moves)
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.rolling and parsed_args.lose:

@@ -10,6 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from placementclient.insight.drain import requests
+from placementclient.insight.drain.departures import GONE, Departure, departure
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import HostProvider, Pool, Shape, Units
@@ -34,11 +35,13 @@ class Unsettled(NamedTuple):
     """A consumer on a host that is to be emptied, of which no plan can move what it holds.
 
     :param consumer: its UUID, or the name of the provider if the consumer is not known
+    :param command: the command after which a plan can move it; empty if there is none
     """
 
     consumer: str
     host: str
     reason: str
+    command: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Knowledge:
     :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
         known
     :param least: the same without what they may not ask for, if that differs
-    :param stopped: the UUIDs of servers that do not run
+    :param states: the states of servers, in small letters, by their UUIDs
     :param consumers: the UUIDs of all servers; ``None`` if they are not known
     :param zones: the availability zones by the name of the host
     :param limits: how many servers of a server group one host may have, by its name
@@ -57,11 +60,15 @@ class Knowledge:
 
     requests: Mapping[str, Request] = field(default_factory=dict)
     least: Mapping[str, Request] = field(default_factory=dict)
-    stopped: Collection[str] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
     consumers: Collection[str] | None = None
     zones: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def departure(self, server_uuid: str) -> Departure:
+        """Return the way of a server off its host."""
+        return departure(self.states.get(server_uuid))
 
 
 def zone(name: str) -> str:
@@ -103,7 +110,8 @@ class DrainCloud:
     @cached_property
     def vacated(self) -> DrainCloud:
         """The same without any server."""
-        servers = {server.uuid: server.allocations for server in self.servers(self.hosts)[0]}
+        leaving = (*self.servers(self.hosts)[0], *self.shelved(self.hosts))
+        servers = {server.uuid: server.allocations for server in leaving}
         gains = gained((held, {}) for held in servers.values())
         states = (
             replace(state, usages=Counter(state.usages) + gains[state.uuid])
@@ -131,7 +139,9 @@ class DrainCloud:
                     yield consumer
 
     def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Unsettled]]:
-        """Return the servers on some hosts, and what is on them that is no server there.
+        """Return the servers on some hosts that need another place, and what no plan can move.
+
+        A server that Nova does not move yet is among both.
 
         :param hosts: the UUIDs of their roots
         """
@@ -139,12 +149,15 @@ class DrainCloud:
         for uuid in hosts:
             name = self.snapshot.providers[uuid].name
             for consumer in self.consumers(uuid):
-                reason = self._reason(consumer, uuid)
-                if reason is None:
+                reason, command = self._reason(consumer, uuid), ''
+                way = self.knowledge.departure(consumer.uuid)
+                if reason is None and way.needs_place:
                     servers[consumer.uuid] = MovingServer(consumer.uuid, uuid, consumer.allocations)
-                else:
+                    reason = way.obstacle
+                    command = way.command.format(server=consumer.uuid, host='')
+                if reason:
                     key = consumer.uuid, uuid
-                    unsettled[key] = Unsettled(consumer.uuid, name, reason)
+                    unsettled[key] = Unsettled(consumer.uuid, name, reason, command)
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
                     held = ', '.join(f'{each}={n}' for each, n in unlisted.items())
@@ -152,6 +165,16 @@ class DrainCloud:
                         state.name, name, f'{held} of it is used by consumers without a record'
                     )
         return list(servers.values()), list(unsettled.values())
+
+    def shelved(self, hosts: Iterable[str]) -> list[MovingServer]:
+        """Return the servers on some hosts that free all that they hold, and need no place."""
+        return [
+            MovingServer(consumer.uuid, uuid, consumer.allocations)
+            for uuid in hosts
+            for consumer in self.consumers(uuid)
+            if not self.knowledge.departure(consumer.uuid).needs_place
+            and self._reason(consumer, uuid) is None
+        ]
 
     def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
         """Return why a consumer is no server on a host; ``None``: it is one."""
@@ -171,6 +194,8 @@ class DrainCloud:
         known = self.knowledge.consumers
         if known is not None and consumer.uuid not in known:
             return 'is no server that Nova knows: a migration, or a leaked allocation'
+        if self.knowledge.states.get(consumer.uuid) in GONE:
+            return 'is on no host: a leaked allocation'
         return None
 
     def strict(self, server: MovingServer) -> Request:

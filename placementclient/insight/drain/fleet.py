@@ -112,6 +112,10 @@ class Fleet:
         :param is_taken: whether the room of their new places is taken already
         """
         for move in moves:
+            if move.target is None:
+                self._enter(move.source, Request(()), move.before, -1)
+                self._add(self._shared(move.before), 1)
+                continue
             request = self._requests[move.server]
             before, after = self._shared(move.before), self._shared(move.after)
             self._enter(move.source, request, move.before, -1)

@@ -26,8 +26,6 @@ _ASKING = (
     *('hw_cpu_policy', 'hw_mem_encryption', 'hw_tpm_version', 'hw_maxphysaddr_mode'),
     *('hw_pci_numa_affinity_policy', 'os_secure_boot'),
 )
-#: The states of a server that does not run, and so cannot move live.
-_STOPPED = frozenset({'stopped', 'shutoff', 'suspended', 'shelved', 'rescued', 'error'})
 #: No host satisfies this.
 _NOWHERE = (frozenset[str](),)
 
@@ -62,7 +60,7 @@ def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
         Knowledge(
             learning.requests,
             learning.least,
-            {uuid for uuid, server in states.items() if server.status in _STOPPED},
+            {uuid: server.status for uuid, server in states.items() if server.status},
             {server.uuid for server in servers},
             learning.zones,
             {group.uuid: group.most for group in groups if group.policy == _APART},

@@ -21,7 +21,7 @@ class ServerMove(NamedTuple):
     """A move of a server from one host to another.
 
     :param source: the UUID of the root of the old host
-    :param target: the UUID of the root of the new host
+    :param target: the UUID of the root of the new host; ``None`` if the server leaves for none
     :param before: what the server holds before the move
     :param after: what it holds after the move
     :param wave: from 1; the moves of a wave may be under way at the same time
@@ -29,7 +29,7 @@ class ServerMove(NamedTuple):
 
     server: str
     source: str
-    target: str
+    target: str | None
     before: Allocations
     after: Allocations
     wave: int = 0
@@ -122,9 +122,10 @@ def _wave(
         for move in pending[source]:
             if leaving == per_host or not left:
                 break
-            if coming[move.target] < per_host and ledger.refusal(move.after) is None:
+            to = move.target or ''
+            if coming[to] < per_host and ledger.refusal(move.after) is None:
                 ledger.add(move.after)
-                coming[move.target] += 1
+                coming[to] += bool(to)
                 leaving, left = leaving + 1, left - 1
                 yield move
 

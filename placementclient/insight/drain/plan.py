@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.client import errors
@@ -47,6 +47,14 @@ def moved(server: MovingServer, request: Request, host: TargetHost, way: Way) ->
     """Return the move of a server to a host that serves its request in a way."""
     after = held(request, host, way)
     return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+
+
+def offloaded(cloud: DrainCloud, hosts: Iterable[str]) -> list[ServerMove]:
+    """Return the moves of the servers on some hosts that leave them for no other host."""
+    return [
+        ServerMove(server.uuid, server.host, None, server.allocations, {})
+        for server in cloud.shelved(hosts)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +157,7 @@ def decide(
     strict = packed(cloud, servers, emptied, effort)
     lax: Packed | None = None
     if strict.packing.is_complete:
-        moves = _scheduled(cloud, strict.moves(), pace)
+        moves = _scheduled(cloud, [*offloaded(cloud, emptied), *strict.moves()], pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS
@@ -170,7 +178,7 @@ def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
 
 
 def _scheduled(
-    cloud: DrainCloud, moves: Iterator[ServerMove], pace: Pace
+    cloud: DrainCloud, moves: Iterable[ServerMove], pace: Pace
 ) -> list[ServerMove] | None:
     """Return moves in waves, each of which Placement grants; ``None``: that was not found.
 

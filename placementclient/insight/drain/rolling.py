@@ -11,7 +11,7 @@ from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsett
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
-from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace
+from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace, offloaded
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.topology import is_sharing
 from placementclient.model.inventories import Inventory
@@ -131,8 +131,9 @@ def _empty(
             packed = fleet.pack(servers, batch, effort)
             moves = list(packed.moves()) if packed.packing.is_complete else ()
     first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-    ordered = waves(moves, ledger, pace.per_host, pace.parallel, first)
-    if ordered is not None and len(ordered) == len(servers):
+    leaving = [*offloaded(fleet.cloud, batch), *moves]
+    ordered = waves(leaving, ledger, pace.per_host, pace.parallel, first)
+    if ordered is not None and len(moves) == len(servers):
         fleet.commit(ordered, is_taken=is_taken)
         rolling.moves.extend(ordered)
         rolling.order.append(batch)

@@ -56,7 +56,7 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
             path, f'not a plan of a drain: {located(str(reason), "plan")}'
         ) from None
     names = {*found.hosts, *(move.source for move in found.moves)}
-    names |= {move.target for move in found.moves}
+    names |= {move.target for move in found.moves if move.target}
     if missing := sorted(name for name in names if snapshot.named(name) is None):
         raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
     hosts = sorted(names, key=lambda name: (name not in found.hosts, name))
@@ -77,7 +77,7 @@ def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
         by_number.setdefault(move.wave, []).append(move)
     for number, found in sorted(by_number.items()):
         sources = sorted({move.source for move in found})
-        targets = sorted({move.target for move in found})
+        targets = sorted({move.target for move in found if move.target})
         yield WaveLine(number, len(found), listed(sources, _NAMED), listed(targets, _NAMED))
 
 

@@ -278,6 +278,72 @@ def test_requests(
     assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')
 
 
+LIVE = 'openstack server migrate --live-migration --host compute2 s2'
+#: The status of a plan, the new host and the command, by ``vm_state``; every one of Nova 34.
+STATES = {
+    'active': (0, 'compute2', LIVE),
+    'paused': (0, 'compute2', LIVE),
+    'stopped': (0, 'compute2', 'openstack server migrate --host compute2 s2'),
+    'shelved': (0, '', 'openstack server shelve --offload s2'),
+    'suspended': (5, 'compute2', 'openstack server resume s2'),
+    'rescued': (5, 'compute2', 'openstack server unrescue s2'),
+    'resized': (5, 'compute2', 'openstack server resize confirm s2'),
+    'error': (5, 'compute2', 'openstack server set --state active s2'),
+    'building': (5, 'compute2', 'openstack server show s2'),
+    'soft-delete': (5, 'compute2', 'openstack server restore s2'),
+    'crashed': (5, 'compute2', 'openstack server show s2'),
+}
+
+
+@pytest.mark.parametrize('state', STATES)
+@pytest.mark.parametrize('mode', ['', '--rolling'])
+def test_the_command_is_one_that_nova_accepts(
+    placement: Placement, file: str, tmp_path: Path, state: str, mode: str
+) -> None:
+    servers = [detailed('s1', 4), detailed('s2', 2, **{'OS-EXT-STS:vm_state': state})]
+    path = save(tmp_path, 'nova.json', servers)
+    command = f'{PLAN.format(file=file)} compute1 {mode} -f json --requests {path}'
+    written = tmp_path / 'drain.json'
+
+    result = placement(f'{command} -o {written}')
+
+    [row] = [row for row in json.loads(result.stdout) if row['server'] == 's2']
+    assert (result.status, row['to'], row['command']) == STATES[state]
+    assert bool(row['allocations']) == bool(row['to'])
+    named = f': first {row["command"]}\nNova does not move servers in these states' in result.stderr
+    assert named == (result.status == 5), result.stderr
+    assert 'resource provider audit' not in result.stderr
+    report = f'resource provider report --snapshot {file} --drain {written}'
+    assert placement(report).status == 0
+
+
+@pytest.mark.parametrize('mode', ['', '--rolling'])
+def test_a_shelved_server_needs_no_place(placement: Placement, tmp_path: Path, mode: str) -> None:
+    full = cloud(
+        [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
+        [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})],
+    )
+    file, shelved = save(tmp_path, 'full.json', full), {'OS-EXT-STS:vm_state': 'shelved'}
+    path = save(tmp_path, 'nova.json', [detailed('s1', 2), detailed('s2', 6, **shelved)])
+    plan = f'{PLAN.format(file=file)} compute1 {mode} -f value -c server -c to'
+
+    assert placement(plan).status == 4
+    result = placement(f'{plan} --requests {path}')
+
+    assert (result.status, sorted(result.stdout.split())) == (0, ['compute2', 's1', 's2'])
+
+
+def test_a_server_that_is_on_no_host_holds_a_leaked_allocation(
+    placement: Placement, file: str, tmp_path: Path
+) -> None:
+    gone = {'OS-EXT-STS:vm_state': 'shelved_offloaded'}
+    path = save(tmp_path, 'nova.json', [detailed('s1', 4), detailed('s2', 2, **gone)])
+    result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
+    assert (result.status, result.stdout) == (5, 's1\n')
+    assert 'compute1: s2 is on no host: a leaked allocation\n' in result.stderr
+    assert 'resource provider audit says what to do' in result.stderr
+
+
 def test_under_assumptions(placement: Placement, file: str, tmp_path: Path) -> None:
     path = tmp_path / 'more.yaml'
     path.write_text('- {add: 1, like: compute3, name: new1}\n')

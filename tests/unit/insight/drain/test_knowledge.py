@@ -175,9 +175,9 @@ def test_a_group_of_one_server_binds_nothing() -> None:
     assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
 
 
-def test_a_server_that_does_not_run() -> None:
+def test_the_state_of_a_server() -> None:
     record = listed('s0') | {'OS-EXT-STS:vm_state': 'stopped'}
-    assert learn(two_hosts(), [record], 'x.json').knowledge.stopped == {'s0'}
+    assert learn(two_hosts(), [record], 'x.json').knowledge.states == {'s0': 'stopped'}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""The ways of servers off a host, by their states in Nova."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Departure(NamedTuple):
+    """The way of a server in some state off its host.
+
+    :param command: the command to run now, with the places ``{server}`` and ``{host}``
+    :param obstacle: why Nova does not move the server yet; empty: the command moves it
+    :param needs_place: False if the command frees all that the server holds
+    """
+
+    command: str
+    obstacle: str = ''
+    needs_place: bool = True
+
+
+_LIVE = Departure('openstack server migrate --live-migration --host {host} {server}')
+_COLD = Departure('openstack server migrate --host {host} {server}')
+_CONFIRM = Departure('openstack server resize confirm {server}', 'waits for its resize to end')
+_UNRESCUE = Departure('openstack server unrescue {server}', 'is rescued')
+_RESTORE = Departure('openstack server restore {server}', 'is deleted and can be restored')
+_BUILD = Departure('openstack server show {server}', 'is being built')
+#: Every state of ``nova/compute/vm_states.py`` (34), and the status that the API has for it. Nova
+#: migrates servers live that are active or paused, and cold that are active or stopped.
+_DEPARTURES = {
+    'active': _LIVE,
+    'paused': _LIVE,
+    'stopped': _COLD,
+    'shutoff': _COLD,
+    'shelved': Departure('openstack server shelve --offload {server}', needs_place=False),
+    'suspended': Departure('openstack server resume {server}', 'is suspended'),
+    'rescued': _UNRESCUE,
+    'rescue': _UNRESCUE,
+    'resized': _CONFIRM,
+    'verify_resize': _CONFIRM,
+    'error': Departure('openstack server set --state active {server}', 'is in error'),
+    'building': _BUILD,
+    'build': _BUILD,
+    'soft-delete': _RESTORE,
+    'soft_deleted': _RESTORE,
+}
+#: Servers in these states are on no host: what they hold there is left over.
+GONE = frozenset({'deleted', 'shelved_offloaded'})
+
+
+def departure(state: str | None) -> Departure:
+    """Return the way of a server off its host.
+
+    :param state: as Nova has it, in small letters; ``None``: not known
+    """
+    if state is None:
+        return _LIVE
+    return _DEPARTURES.get(state) or Departure('openstack server show {server}', f'is {state}')
