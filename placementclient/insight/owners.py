@@ -1,9 +1,53 @@
-"""Hosts that Nova's scheduler does not choose, as they lack the mark of its own providers."""
+"""The services that providers belong to, and the mark that Nova has for its own."""
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA, OWNER_PREFIX
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+class Owner(NamedTuple):
+    """A service that puts providers below the hosts of Nova.
+
+    :param name: a pattern of the names of its providers
+    :param classes: the beginnings of the resource classes that only this service reports
+    :param traits: the beginnings of the traits that only this service sets, beside ``OWNER_…``
+    """
+
+    service: str
+    name: re.Pattern[str] = re.compile('(?!)')
+    classes: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+
+
+#: Ironic has none: nova-compute reports its nodes, as roots.
+OTHERS = (
+    Owner('Blazar', re.compile('blazar_.+'), ('CUSTOM_RESERVATION_',)),
+    Owner('Cyborg', classes=('FPGA',), traits=('CUSTOM_FPGA_',)),
+    Owner('Neutron', re.compile('[^:]+:.* agent(:.*)?'), ('NET_',)),
+)
+
+
+def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
+    """Return True if a child in a tree of Nova is of another service, or below such a provider.
+
+    A provider whose children all are of another service is of that one too.
+    """
+    above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
+    if above is not None and above.provider.parent_provider_uuid and is_foreign(snapshot, above):
+        return True
+    if any(trait.startswith(OWNER_PREFIX) and trait != OWNER_NOVA for trait in state.traits):
+        return True
+    classes = {name for below in snapshot.tree(state.uuid) for name in below.inventories}
+    return any(
+        owner.name.fullmatch(state.name)
+        or any(trait.startswith(owner.traits) for trait in state.traits)
+        or (classes and all(name.startswith(owner.classes) for name in classes))
+        for owner in OTHERS
+    )
 
 
 def is_owner_required(snapshot: Snapshot) -> bool:

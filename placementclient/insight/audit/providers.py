@@ -9,8 +9,9 @@ from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault, of_provider
+from placementclient.insight.owners import is_foreign
 from placementclient.insight.topology import is_sharing
-from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA, OWNER_PREFIX
+from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, LeaveAggregate, Rename
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
@@ -26,8 +27,10 @@ _RENAMED = (
     'whoever reports the child makes another one where it does not find the name that it gives. If '
     'the host has been renamed'
 )
-#: The classes that Neutron reports below the providers of Nova.
-_NETWORK = 'NET_'
+_UNKNOWN = (
+    'it may be of another service: the names of children of Nova begin with that of the host. If '
+    'nova-compute reports it'
+)
 
 
 def doubled_host(cloud: Cloud) -> Iterator[Fault]:
@@ -136,7 +139,11 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
     Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
     """
     for parent in cloud.states():
-        children = cloud.snapshot.children(parent.uuid)
+        children = [
+            child
+            for child in cloud.snapshot.children(parent.uuid)
+            if not is_foreign(cloud.snapshot, child)
+        ]
         root_name = cloud.name(cloud.root_of(parent))
         alike = [child for child in children if child.name.startswith(root_name)]
         for child in children if alike else ():
@@ -195,12 +202,14 @@ def owner_missing(cloud: Cloud) -> Iterator[Fault]:
     """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it.
 
     nova-compute of release 34 and later sets the trait. During an upgrade the hosts that still run
-    an older release lack it, as they should.
+    an older release lack it, as they should. Children of Blazar (``blazar_HOST``), Cyborg and
+    Neutron are left alone.
 
     Why it matters: as soon as every nova-compute is of 34, the scheduler requires the trait on the
     root of each host (``owner_nova_filter``). A host without it gets no servers.
 
-    Safe to fix: yes. ``--fix`` adds the trait beside those that are there.
+    Safe to fix: yes. ``--fix`` adds the trait beside those that are there. A child whose name does
+    not begin with the host's may be of another service: ``--fix`` leaves it to you.
 
     Look yourself: ``openstack resource provider trait list HOST``
 
@@ -210,18 +219,11 @@ def owner_missing(cloud: Cloud) -> Iterator[Fault]:
     for root in cloud.snapshot.roots():
         for state in cloud.topology.trees[root.uuid]:
             is_childs = OWNER_NOVA in root.traits and OWNER_NOVA not in state.traits
-            if state.uuid in hosts or (is_childs and not _is_others(cloud, state)):
+            if state.uuid in hosts or (is_childs and not is_foreign(cloud.snapshot, state)):
                 evidence = {'root': root.name, 'missing': OWNER_NOVA}
                 remedy = AddTrait(state.uuid, state.reference, OWNER_NOVA)
-                yield of_provider(cloud, state, evidence, remedy)
-
-
-def _is_others(cloud: Cloud, state: ProviderState) -> bool:
-    """Return whether a provider in a tree of Nova's belongs to another service."""
-    if any(trait.startswith(OWNER_PREFIX) for trait in state.traits):
-        return True
-    classes = {name for below in cloud.snapshot.tree(state.uuid) for name in below.inventories}
-    return bool(classes) and all(name.startswith(_NETWORK) for name in classes)
+                reason = '' if state.name.startswith(root.name) else _UNKNOWN
+                yield of_provider(cloud, state, evidence, remedy, reason)
 
 
 def _is_alone(cloud: Cloud, state: ProviderState) -> bool:

@@ -255,9 +255,22 @@ def test_what_is_not_novas_needs_no_mark_of_its() -> None:
         provider('host_fpga', 'host', traits=['OWNER_CYBORG'], FPGA=1),
         provider('host:agent', 'host'),
         provider('host:agent:br', 'host:agent', 'host', NET_BW_EGR_KILOBIT_PER_SEC=9),
+        provider('host:Open vSwitch agent', 'host'),
+        provider('host_0000:5e:00.0', 'host', FPGA=1),
+        provider('host_0000:5f:00.0', 'host', traits=['CUSTOM_FPGA_INTEL'], CUSTOM_ACCELERATOR=1),
+        provider('blazar_host', 'host'),
+        provider('blazar_host_below', 'blazar_host', 'host'),
+        provider('reserved', 'host', CUSTOM_RESERVATION_0C42A5B0=1),
     ]
     assert findings(states) == []
     assert findings([provider('other'), provider('other_gpu', 'other', VGPU=1)]) == []
+
+
+def test_a_child_that_may_not_be_novas_is_left_to_you() -> None:
+    states = [provider('host', traits=['OWNER_NOVA']), provider('strange', 'host', VGPU=1)]
+    [found] = findings(states)
+    assert (found.id, found.fault.subject, found.fault.repair) == ('owner-missing', 'strange', None)
+    assert found.fault.reason.startswith('it may be of another service')
 
 
 def test_a_tree_and_a_check_can_be_chosen() -> None:
