@@ -1,27 +1,44 @@
-"""The hosts whose nova-compute is up, as the compute service knows them."""
+"""The hosts that Nova has, asked in a maintenance window, in which Nova may be down."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
 
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.services import ComputeService
+from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.nova import host_records, service
 
-#: How long the answer is waited for, in seconds: in a maintenance window Nova may be down.
+T = TypeVar('T')
+
+#: How long an answer is waited for, in seconds.
 TIMEOUT = 10.0
 
 
 def computes(client: Client) -> list[ComputeService]:
-    """All nova-compute, up or down.
+    """Return all nova-compute, up or down.
 
     :raises service.NoCompute: if the session has no catalog
     """
+    return _asked(client, service.compute_services, host_records.compute_services)
+
+
+def compute_nodes(client: Client) -> list[Hypervisor]:
+    """Return all compute nodes of Nova's database.
+
+    :raises service.NoCompute: if the session has no catalog
+    """
+    return _asked(client, service.hypervisors, host_records.hypervisors)
+
+
+def _asked(
+    client: Client, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], list[T]]
+) -> list[T]:
     asking = client.renewed()
     asking.max_retries, asking.timeout = 0, client.timeout or TIMEOUT
     try:
-        return host_records.compute_services(service.compute_services(asking), 'Nova')
+        return parse(ask(asking), 'Nova')
     except errors.BadFile as reason:
         raise service.NoCompute(str(reason)) from None
 

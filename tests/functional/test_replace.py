@@ -15,6 +15,7 @@ from placementclient.client.http import Client
 from placementclient.model.aside import aside
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova import service
 from placementclient.snapshot import capture, restore
 from tests.deadline import ends_within
 from tests.functional import clouds, replacing
@@ -237,6 +238,60 @@ def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placemen
         result = placement(f'resource provider replace nobody {options} --yes')
         said = "No resource provider has the name or UUID 'nobody'\n"
         assert (result.status, result.stderr) == (1, said)
+
+
+def hypervisor(uuid: str) -> dict[str, str]:
+    return {'id': uuid, 'hypervisor_hostname': 'compute0'}
+
+
+@pytest.mark.parametrize('source', ['nova', 'file'])
+def test_a_compute_node_of_nova_keeps_its_uuid(
+    client: Client,
+    placement: Placement,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+) -> None:
+    build(client, SERVER)
+    path, old = tmp_path / 'hypervisors.json', uuid_of('compute0')
+    command = f'{REPLACE} --uuid {NEW} --yes'
+
+    def list_(*uuids: str) -> str:
+        records = list(map(hypervisor, uuids))
+        path.write_text(json.dumps({'hypervisors': records}))
+        if source == 'file':
+            return f'{command} --hypervisors {path}'
+        monkeypatch.setattr(service, 'hypervisors', lambda client: records)
+        return command
+
+    before = content(capture.capture(client))
+    refused = placement(list_(old))
+
+    assert (refused.status, refused.stdout) == (1, '')
+    assert refused.stderr.startswith(f'Nova has the compute node compute0 with the UUID {old}: ')
+    assert f'Write {old} into its file compute_id' in refused.stderr
+    assert content(capture.capture(client)) == before
+    for uuids in ([old, NEW], [NEW], []):
+        assert placement(f'{list_(*uuids)} --dry-run').status == 3
+    assert placement(f'{list_(old)} --compute-node-exists').status == 0
+    assert placement(list_(old)).status == 0
+
+
+def test_a_nova_that_refuses_its_compute_nodes_is_named(
+    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(client: Client) -> list[object]:
+        raise service.ServiceRefusal('Forbidden (HTTP 403)')
+
+    build(client, SERVER)
+    monkeypatch.setattr(service, 'hypervisors', refuse)
+
+    result = placement(f'{REPLACE} --uuid {NEW} --dry-run')
+
+    said = 'Not compared with the compute nodes of Nova: Forbidden (HTTP 403)\n'
+    assert (result.status, result.stderr.startswith(said)) == (3, True)
+    named = placement(f'{REPLACE} --uuid {NEW} --dry-run --hypervisors nova')
+    assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
 
 @pytest.mark.parametrize('kill_at', range(0, 8, 2))

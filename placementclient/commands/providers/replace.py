@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, changing
+from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
+
+if TYPE_CHECKING:
+    from placementclient.workflows.replace import Replacing
 
 
 def _uuid(text: str) -> str:
@@ -34,7 +39,9 @@ class ReplaceProvider(Changing):
 
       * a provider above or below the old one,
       * a consumer with the same class on both,
-      * a provider with the name of another host and consumers of its own, unless you give --merge.
+      * a provider with the name of another host and consumers of its own, unless you give --merge,
+      * another UUID for a host while Nova has its compute node under the old one: nova-compute
+        would not start. It asks Nova, or reads --hypervisors. --compute-node-exists goes on.
 
     One POST /reshaper moves inventories and allocations together: you need the role service. After
     a kill, run the same command again. --plan writes the changes as a plan with a rollback.
@@ -58,6 +65,16 @@ class ReplaceProvider(Changing):
             '--merge',
             help='Merge the two also if the new provider has another name and consumers of its own',
         ),
+        Option(
+            '--hypervisors',
+            metavar=f'<file>|{NOVA}',
+            help='The compute nodes of Nova: a list as JSON, or nova. Default: ask the service of '
+            'the catalog, if there is one',
+        ),
+        Flag(
+            '--compute-node-exists',
+            help='Go on although Nova may have a compute node with the old UUID; Nova is not asked',
+        ),
         *changing.OPTIONS,
     )
 
@@ -74,5 +91,37 @@ class ReplaceProvider(Changing):
             parsed_args.merge,
         )
         replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
+        if not parsed_args.compute_node_exists:
+            self._check_compute_node(replacing, parsed_args.hypervisors)
         self.nothing = replacing.finished or self.nothing
         return self.change(parsed_args, replacing.plan)
+
+    def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
+        """Refuse a new UUID while Nova has the compute node with the old one.
+
+        :param source: of the list of compute nodes; ``None``: Nova, if it answers
+        :raises errors.BadArgument: with the two ways out
+        """
+        from placementclient.nova import running, service
+
+        try:
+            nodes = (
+                compute.records(self, 'hypervisors', source)
+                if source
+                else running.compute_nodes(self.client)
+            )
+        except service.NoCompute as reason:
+            if source:
+                raise
+            if not isinstance(reason, service.NoCatalog):
+                self.log.warning(f'Not compared with the compute nodes of Nova: {reason}')
+            return
+        names = {node.uuid: node.node for node in nodes}
+        old, new = replacing.old_uuid, replacing.new_uuid
+        if old in names and new not in names:
+            raise errors.BadArgument(
+                f'Nova has the compute node {names[old]} with the UUID {old}: nova-compute does '
+                f'not start with another one ("Duplicate compute node record"). Write {old} into '
+                'its file compute_id, and replace nothing. Or delete the compute node first: '
+                'openstack compute service delete. --compute-node-exists goes on all the same'
+            )
