@@ -1,0 +1,76 @@
+"""The commands of a drain, typed at Nova for servers in each state."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from tests.cloud import hosts, layout
+from tests.cloud.compute import Compute, until
+from tests.cloud.conftest import Placement, Result, program, variables
+
+FIRST, SECOND = layout.HOSTS[:2]
+#: The action that brings a server into a state, and the status that the API then has.
+ACTIONS = {
+    'active': None,
+    'paused': ('pause', None, 'PAUSED'),
+    'stopped': ('os-stop', None, 'SHUTOFF'),
+    'shelved': ('shelve', None, 'SHELVED'),
+    'suspended': ('suspend', None, 'SUSPENDED'),
+    'rescued': ('rescue', {}, 'RESCUE'),
+    'error': ('os-resetState', {'state': 'error'}, 'ERROR'),
+    'resized': ('migrate', {'host': FIRST}, 'VERIFY_RESIZE'),
+}
+#: The states in which Nova moves no server, so that the plan has another command.
+STUCK = {'suspended', 'rescued', 'error', 'resized'}
+OPENSTACK = variables(OS_COMPUTE_API_VERSION='2.56')
+
+
+def _plan(placement: Placement, *statuses: int) -> dict[str, str]:
+    """Return the command for each server."""
+    result = placement(f'resource provider drain plan {FIRST} --requests nova -f json')
+    return {row['server']: row['command'] for row in result.json(*statuses)}
+
+
+def _typed(command: str) -> Result:
+    name, *arguments = shlex.split(command)
+    return program(name, *arguments, environment=OPENSTACK)
+
+
+@pytest.fixture
+def servers(compute: Compute) -> dict[str, str]:
+    """The UUID of a server of each state on the first host, by the state."""
+    hosts.settle(compute)
+    uuids = {
+        state: compute.boot(state, host=SECOND if state == 'resized' else FIRST)
+        for state in ACTIONS
+    }
+    for state, action in ACTIONS.items():
+        if action is not None:
+            compute.act(uuids[state], *action)
+    return uuids
+
+
+def test_nova_accepts_the_command_for_each_state(
+    compute: Compute, placement: Placement, servers: dict[str, str]
+) -> None:
+    commands = _plan(placement, 5)
+
+    for state, uuid in servers.items():
+        assert (' migrate ' in commands[uuid]) == (state not in STUCK | {'shelved'}), state
+        live = f'openstack server migrate --live-migration --host {SECOND} {uuid}'
+        if state in STUCK:
+            assert _typed(live).status != 0, state
+        done = _typed(commands[uuid])
+        assert done.status == 0, (state, done.stderr)
+    for state in STUCK:
+        compute.wait(servers[state], 'ACTIVE')
+    compute.wait(servers['shelved'], 'SHELVED_OFFLOADED')
+    compute.wait(servers['stopped'], 'VERIFY_RESIZE')
+    compute.act(servers['stopped'], 'confirmResize', None, 'SHUTOFF')
+    for state in ('active', 'paused'):
+        until(lambda state=state: compute.host(servers[state]) != FIRST, f'{state} stays')
+        compute.wait(servers[state], state.upper())
+    assert compute.allocations(servers['shelved']) == {}
+    assert _plan(placement, 0).keys() == {servers[state] for state in STUCK}
