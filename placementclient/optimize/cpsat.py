@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from typing import Any, NamedTuple
 
 from placementclient.client import errors
@@ -42,12 +43,39 @@ def load(reason: str = 'This') -> Any:
         ) from None
 
 
-def solve(model: Any, effort: float | None = None) -> Solved:
+class Budget:
+    """The time that a search may take, from now on.
+
+    :param seconds: of the clock. It ends too after as many units of deterministic work, which
+        take about a second each: what is found or proved before is the same on every machine.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._effort = seconds
+        self._end = time.monotonic() + seconds
+
+    def solve(self, model: Any, effort: float | None = None) -> Solved:
+        """Search, as :func:`solve` does, with what is left.
+
+        :param effort: the most work; ``None``: all that is left
+        """
+        limit = self._effort if effort is None else min(effort, self._effort)
+        seconds = self._end - time.monotonic()
+        if limit <= 0 or seconds <= 0:
+            return Solved('UNKNOWN', None, 0.0)
+        solved = solve(model, limit, seconds)
+        self._effort -= solved.effort
+        return solved
+
+
+def solve(model: Any, effort: float | None = None, seconds: float | None = None) -> Solved:
     """Search for a solution, the best if the model says what that is.
 
-    The same model and effort give the same answer, whatever the machine and the moment.
+    The same model and effort give the same answer, whatever the machine and the moment, unless
+    the clock ends the search.
 
     :param effort: the most work, in the deterministic unit; ``None``: as much as it takes
+    :param seconds: the most time of the clock; ``None``: as long as it takes
     :raises KeyboardInterrupt: on Ctrl-C, at once
     """
     solver = load().CpSolver()
@@ -57,6 +85,8 @@ def solve(model: Any, effort: float | None = None) -> Solved:
     solver.parameters.catch_sigint_signal = False
     if effort is not None:
         solver.parameters.max_deterministic_time = effort
+    if seconds is not None:
+        solver.parameters.max_time_in_seconds = seconds
     status = _interruptible(solver, model)
     name = solver.status_name(status)
     if name == 'MODEL_INVALID':

@@ -37,7 +37,7 @@ def assign(
     """Find a place for all that the consumers of a tree hold on its sources.
 
     :param known: what is known to go where
-    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
     problem, items = prepared(overlay, target_state, spec, known)

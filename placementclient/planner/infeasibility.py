@@ -200,8 +200,7 @@ STILL_IN_USE = CauseKind(
 )
 
 # The end of a search.
-#: ``seconds``: in the solver's deterministic unit, about a second; ``unproved``: of how many rows
-#: of an assignment it is not known whether they could go elsewhere
+#: ``unproved``: of how many rows of an assignment it is not known whether they could go elsewhere
 UNDETERMINED = CauseKind('undetermined', 'seconds unproved', _undetermined, unproved=0)
 #: ``reason``: a sentence without its full stop
 UNDECIDABLE = CauseKind(

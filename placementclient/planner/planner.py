@@ -54,8 +54,8 @@ def make(
     :param listed: all providers of the service, if the snapshot has only some of its trees
     :param allow_inferred: whether rows with a choice get one of their places
     :param skip_infeasible: whether trees that cannot be planned are left out
-    :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
-        by what it does, not by the clock
+    :param solver_timeout: how long to search for each tree, in seconds; a plan is the same on
+        every machine, unless this ends the search
     :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
     :param progress: called with the name of the root of each tree that is planned next
     :param expect: called with the number of trees

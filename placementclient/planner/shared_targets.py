@@ -190,7 +190,7 @@ def decide_together(
     """Find a place for all that the consumers of some trees hold on their sources.
 
     :param roots: the roots of the trees
-    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :param timeout: how long to search, in seconds
     :param order_matters: whether what is forced may not be so in another order
     :return: of each tree
     :raises Refused: in the name of the last tree, if there is no such assignment, or none is found

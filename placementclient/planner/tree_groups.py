@@ -61,7 +61,7 @@ class TreePlanner:
     """Plans a tree on top of those before it.
 
     :param overlay: what there is, with what the trees that are planned make of it
-    :param solver_timeout: how long to search, in the solver's deterministic unit
+    :param solver_timeout: how long to search, in seconds
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """
 

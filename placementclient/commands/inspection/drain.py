@@ -119,8 +119,8 @@ class PlanDrain(base.Lister):
         Option(
             '--solver-timeout <seconds>',
             default=60,
-            help='Search for so many seconds. They are counted in steps of the search: the same '
-            'files give the same answer',
+            help='Let each search take at most so many seconds. The same files give the same '
+            'answer, unless this ends the search',
         ),
         Option(
             '-o',

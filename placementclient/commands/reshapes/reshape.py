@@ -100,8 +100,8 @@ class PlanReshape(base.ShowOne):
         Option(
             '--solver-timeout <seconds>',
             default=60,
-            help='Search for the assignments of a tree for so many seconds. They are counted in '
-            'steps of the search: the same files give the same plan',
+            help='Search for the assignments of a tree for at most so many seconds. The same files '
+            'give the same plan, unless this ends the search',
         ),
         Option(
             '--write-assignments <file>',

@@ -18,7 +18,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 MOST_HOSTS = 64
 #: The classes whose ratio operators change, and the largest ratio that is tried, in tenths.
 RATIOS = {'VCPU': 320, 'MEMORY_MB': 30, 'DISK_GB': 50}
-#: How long to search for each change, in the solver's deterministic unit, and up to how many hosts
+#: How long to search for each change, in seconds, and up to how many hosts
 #: to search beyond the packing by best fit.
 EFFORT, MOST_SEARCHED = 3.0, 1_000
 #: How many hosts are tried one by one.

@@ -18,7 +18,7 @@ from placementclient.insight.drain.packing import Filler, PackingProblem, Placed
 from placementclient.insight.drain.shapes import Pool, Shape
 from placementclient.optimize import cpsat
 
-#: How long to search, in the solver's deterministic unit (about a second).
+#: How long to search, in seconds.
 EFFORT = 60.0
 #: The largest model, in variables.
 LARGEST = 200_000
@@ -59,7 +59,7 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
     :param problem: is left as it is
-    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param effort: how long to search, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()
@@ -131,7 +131,8 @@ class _GroupSearch:
     """Packs groups until what is found can be dealt out to the hosts."""
 
     def __init__(self, problem: PackingProblem, alike: Sequence[Group], effort: float) -> None:
-        self._problem, self._groups, self._left = problem, alike, effort
+        self._problem, self._groups = problem, alike
+        self._budget = cpsat.Budget(effort)
         #: The patterns of groups that the cuts are too loose for, by the number of the group.
         self._patterns: dict[int, list[Counter[Item]]] = {}
         self._stuck: set[int] = set()
@@ -143,10 +144,9 @@ class _GroupSearch:
         """
         if sum(len(group.ways) for group in self._groups) > LARGEST:
             return best
-        while self._left > 0:
+        while True:
             model = _GroupModel(self._problem, self._groups, self._patterns)
-            solved = cpsat.solve(model.model, self._left)
-            self._left -= max(solved.effort, 0.01)
+            solved = self._budget.solve(model.model)
             if not solved.found:
                 return best
             least = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
@@ -163,7 +163,6 @@ class _GroupSearch:
                     self._stuck.add(number)
                 else:
                     self._patterns[number] = found
-        return best
 
     def _deal(self, shares: Sequence[_GroupShare], least: int) -> tuple[Packing, set[int]]:
         """Deal out what each group gets to its hosts.

@@ -98,7 +98,7 @@ class Fleet:
         """Place servers as well as can be proved. No room is taken.
 
         :param emptied: the UUIDs of the roots of the hosts that receive nothing
-        :param effort: how long to search, in the solver's deterministic unit
+        :param effort: how long to search, in seconds
         """
         now, out = self.problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]

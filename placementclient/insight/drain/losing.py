@@ -70,7 +70,7 @@ def lose(cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = E
     :param hosts: the UUIDs of the roots of those that may be lost
     :param number: how many are lost together
     :param effort: how long to search for what the packing by best fit does not find, for all
-        losses, in the solver's deterministic unit
+        losses, in seconds
     """
     fleet = Fleet(cloud, hosts)
     free = Counter[str]()

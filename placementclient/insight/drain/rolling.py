@@ -83,8 +83,7 @@ def roll(
 
     A batch that is blocked comes again when another one is empty and back.
 
-    :param effort: how long to search for what the packing by best fit does not find, in the
-        solver's deterministic unit
+    :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if the plan is one that Placement would refuse
     """
     waiting = list(found)
@@ -148,7 +147,7 @@ def _empty(
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
     """Return whether it is proved that hosts cannot be empty, wherever all servers are.
 
-    :param effort: how long to search, in the solver's deterministic unit
+    :param effort: how long to search, in seconds
     """
     servers, out = cloud.servers(cloud.hosts)[0], set(emptied)
     leaving = (cloud.lax(server) for server in servers if server.host in out)

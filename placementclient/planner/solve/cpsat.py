@@ -22,30 +22,6 @@ class OutOfBudget(Exception):
     """The search ended before it knew."""
 
 
-class Budget:
-    """The work that may still be done, in the solver's deterministic unit (about a second)."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-
-    def solve(self, model: Any, effort: float | None = None) -> cpsat.Solved:
-        """Search, as :func:`cpsat.solve` does, with what is left.
-
-        :param effort: what finding the best is worth; then no answer is one too
-        :raises OutOfBudget: if nothing is known when all is used up
-        """
-        limit = self._left if effort is None else min(effort, self._left)
-        if limit <= 0 and effort is None:
-            raise OutOfBudget
-        if limit <= 0:
-            return cpsat.Solved('UNKNOWN', None, 0.0)
-        solved = cpsat.solve(model, limit)
-        self._left -= solved.effort
-        if effort is None and not solved.found and solved.status != 'INFEASIBLE':
-            raise OutOfBudget
-        return solved
-
-
 class _Share(NamedTuple):
     """The part of a divisible item that goes to an option: variables for its amount."""
 
@@ -53,7 +29,7 @@ class _Share(NamedTuple):
     used: Any
 
 
-def place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
+def place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions, then the earlier options; ``None``: there is none.
 
     :raises OutOfBudget: if neither is known in time
@@ -61,7 +37,7 @@ def place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
     return _Model(problem, budget).best()
 
 
-def complete(problem: Problem, decision: Decision, budget: Budget) -> None:
+def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
     """Find every option that is possible, and prove that the others are not.
 
     :param decision: a solution and what is known to be possible; both facts are extended
@@ -72,7 +48,7 @@ def complete(problem: Problem, decision: Decision, budget: Budget) -> None:
         decision.note(found)
 
 
-def core(problem: Problem, budget: Budget) -> tuple[Problem, bool]:
+def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
     """A part of an infeasible problem that is infeasible.
 
     :return: the same groups, some of them with fewer items or none; and whether no item can be
@@ -104,7 +80,7 @@ class _Model:
     divided has variables of its own.
     """
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    def __init__(self, problem: Problem, budget: cpsat.Budget) -> None:
         self._cp = cpsat.load('This assignment')
         self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()
@@ -240,8 +216,13 @@ class _Model:
                     self._model.add_hint(share.used, int(option in amounts))
 
     def _solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
-        """A solution; ``None``: there is none, or none was found with so much effort."""
+        """A solution; ``None``: there is none, or none was found with so much effort.
+
+        :raises OutOfBudget: if nothing is known when all is used up
+        """
         solved = self._budget.solve(self._model, effort)
+        if effort is None and solved.status == 'UNKNOWN':
+            raise OutOfBudget
         return self._read(solved.solver) if solved.found else None
 
     def _read(self, solver: Any) -> list[list[ItemPlacement]]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placementclient.model.connected import connected
+from placementclient.optimize.cpsat import Budget
 from placementclient.planner.solve import cpsat, heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -26,11 +27,11 @@ from placementclient.planner.solve.problem import (
     Problem,
 )
 
-#: How long a search may take, in the solver's deterministic unit (about a second).
+#: How long a search may take, in seconds.
 TIMEOUT = 60.0
-#: What part of that finding out what else is possible may take, once there is a solution.
+#: What part of that is left to find out what else is possible, once there is a solution.
 PROOF = 1 / 12
-#: How long finding the smallest reason may take: it is to cost no more than the answer.
+#: How long finding the smallest reason may take beside, in seconds.
 CORE_TIMEOUT = 5.0
 
 
@@ -94,10 +95,10 @@ def search(
 ) -> list[ItemDecision] | Impossible | None:
     """Place all items.
 
-    Deterministic: the same input gives the same answer. Prefers the fewest divisions, and then
-    fills the bins in the order of the options, the largest items first.
+    The same input gives the same answer, unless the clock ends the search. Prefers the fewest
+    divisions, and then fills the bins in the order of the options, the largest items first.
 
-    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :param timeout: how long to search, in seconds
     :return: what is known of each item, or why there is no solution; ``None``: it was not found
         out in time whether there is one
     """
@@ -245,27 +246,26 @@ def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand
 def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
     """Solve one problem. Trees that are alike cost it once.
 
-    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :param timeout: how long to search, in seconds
     """
     if heuristics.overfull(problem):
         return SearchVerdict.IMPOSSIBLE
-    budget = cpsat.Budget(timeout)
     try:
-        placements = _place(problem, budget)
+        placements = _place(problem, Budget(timeout * (1 - PROOF)))
     except cpsat.OutOfBudget:
         return SearchVerdict.UNDETERMINED
     if placements is None:
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decision.note(placements)
-    _complete(problem, decision, cpsat.Budget(timeout * PROOF))
+    _complete(problem, decision, Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
     return decision
 
 
-def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
+def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: there is none."""
     placements = heuristics.place(problem)
     if placements is not None:
@@ -276,7 +276,7 @@ def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] 
     return placements
 
 
-def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
+def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
     """Find all that is possible, the cheapest first; what is proved to be all, if time allows."""
     if decision.is_open(problem):
         heuristics.explore(problem, decision)
@@ -292,7 +292,7 @@ def _core(problem: Problem) -> tuple[Problem, bool]:
     """A part of an infeasible problem that is infeasible, and whether none of it can be spared."""
     if (overfull := heuristics.overfull(problem)) is not None:
         return overfull, True
-    return cpsat.core(problem, cpsat.Budget(CORE_TIMEOUT))
+    return cpsat.core(problem, Budget(CORE_TIMEOUT))
 
 
 def _whole(problem: Problem) -> Problem:

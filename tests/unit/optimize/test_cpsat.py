@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -51,6 +52,28 @@ def test_it_ends_after_the_same_work() -> None:
     first, second = cpsat.solve(packing(), 0.2), cpsat.solve(packing(), 0.2)
     assert first.status == second.status == 'UNKNOWN'
     assert first.effort == second.effort
+
+
+def test_it_ends_by_the_clock() -> None:
+    start = time.monotonic()
+    assert cpsat.solve(packing(), seconds=0.2).status == 'UNKNOWN'
+    assert time.monotonic() - start < 30
+
+
+def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, calls = [100.0], list[tuple[float, float]]()
+
+    def solve(model: Any, effort: float, seconds: float) -> cpsat.Solved:
+        calls.append((effort, seconds))
+        now[0] += 2.0
+        return cpsat.Solved('FEASIBLE', None, 1.0)
+
+    monkeypatch.setattr(cpsat, 'solve', solve)
+    monkeypatch.setattr(cpsat.time, 'monotonic', lambda: now[0])
+    budget = cpsat.Budget(5.0)
+    found = [budget.solve(None, 3.0).found, *(budget.solve(None).found for _ in range(3))]
+    assert found == [True, True, True, False]
+    assert calls == [(3.0, 5.0), (4.0, 3.0), (3.0, 1.0)]
 
 
 def test_a_model_that_is_none() -> None:

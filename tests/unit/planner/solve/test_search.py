@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import Bin, Demand, Item, ItemPlacement
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
 
@@ -207,3 +208,19 @@ def test_nothing_is_divided_where_all_have_room_undivided() -> None:
     found = search(bins, items, 20)
     assert isinstance(found, list)
     assert all(len(decision.placement) == 1 for decision in found)
+
+
+def test_seconds_are_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def solve(model: object, effort: float, seconds: float) -> cpsat.Solved:
+        limits.append(seconds)
+        return cpsat.Solved('UNKNOWN', None, 0.1)
+
+    monkeypatch.setattr(cpsat, 'solve', solve)
+    sizes = [1000 + (7919 * number * number) % 99991 for number in range(40)]
+    bins = [Bin(sum(sizes) // 4 + 1, 1, 10**9, 1) for _ in range(4)]
+    items = [Item(tuple((Demand(where, size),) for where in range(4))) for size in sizes]
+    assert search(bins, items, 6.0) is None
+    assert limits
+    assert max(limits) <= 6.0
