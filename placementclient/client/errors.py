@@ -159,10 +159,12 @@ class Infeasible(PlacementError):
     """
 
     exit_status = ExitStatus.INFEASIBLE
+    #: the beginning of each message, by which a reason in a journal is known
+    TITLE = 'Infeasible'
 
     def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
         self.causes, self.slack = tuple(causes), tuple(slack)
-        super().__init__(f'Infeasible: {first(self.causes)}')
+        super().__init__(f'{self.TITLE}: {first(self.causes)}')
 
 
 class Undecided(PlacementError):

@@ -7,11 +7,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
+from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeResult, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
 
+_IMPOSSIBLE = (
+    'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
+    'name, or give another specification as --spec. Then plan them again'
+)
 _TREES = ('tree', 'state', 'reason')
 
 
@@ -29,27 +34,36 @@ def ending(run: Outcome) -> str:
 
 
 def planning_anew(
-    plan: Plan | ChangePlan, path: str, trees: Iterable[str], new_path: str, program: str
-) -> str:
-    """Return the command that plans the trees again that were left alone.
+    plan: Plan | ChangePlan,
+    path: str,
+    trees: Iterable[TreeResult | TreeStatus],
+    new_path: str,
+    program: str,
+) -> Iterator[str]:
+    """Return the commands that plan the trees again that were left alone.
 
     :param path: the file of the plan
-    :param trees: the names of their roots
     :param new_path: a file that is not there
     :param program: the name of the one that is running
     """
     if isinstance(plan, ChangePlan):
-        return (
+        yield (
             'Others have changed trees that were left alone: review them, and plan again with '
             f'{program} {plan.command} … --plan {shlex.quote(new_path)}'
         )
-    options = ['--allow-inferred'] if plan.allow_inferred else []
-    options += [f'--tree {shlex.quote(name)}' for name in trees]
-    return (
-        'Plan again for the trees that were left alone: '
-        f'{program} resource provider reshape plan --spec {shlex.quote(path)} {" ".join(options)} '
-        f'-o {shlex.quote(new_path)}'
-    )
+        return
+    by_advice: dict[str, list[str]] = {}
+    for tree in trees:
+        is_impossible = f'{errors.Infeasible.TITLE}: ' in tree.reason
+        advice = _IMPOSSIBLE if is_impossible else 'Plan again for the trees that were left alone'
+        by_advice.setdefault(advice, []).append(tree.root_provider_name)
+    for advice, names in by_advice.items():
+        options = ['--allow-inferred'] if plan.allow_inferred else []
+        options += [f'--tree {shlex.quote(name)}' for name in names]
+        yield (
+            f'{advice}: {program} resource provider reshape plan --spec {shlex.quote(path)} '
+            f'{" ".join(options)} -o {shlex.quote(new_path)}'
+        )
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:

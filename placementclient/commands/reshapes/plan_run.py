@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from placementclient.client import errors
@@ -15,7 +15,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import journal_of
 
 if TYPE_CHECKING:
-    from placementclient.model.outcomes import Outcome, TreeResult
+    from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
     from placementclient.reshape.engines import AnyPlan
 
 
@@ -60,22 +60,24 @@ class PlanCommand(base.Lister):
         parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         return plan
 
-    def advise(self, plan: AnyPlan, path: str, left_alone: Iterable[str]) -> None:
+    def advise(
+        self, plan: AnyPlan, path: str, left_alone: Sequence[TreeResult | TreeStatus]
+    ) -> None:
         """Say how to plan again for trees that were left alone.
 
         :param path: the file of the plan
-        :param left_alone: the names of their roots
         """
         from placementclient.planner.plan.plan import Plan
         from placementclient.render import failures, runs
 
-        names = list(left_alone)
+        names = [tree.root_provider_name for tree in left_alone]
         if not names:
             return
         if len(names) > failures.FIRST:
             count = counted(len(names), 'tree')
             self.log.warning(f'Left alone: {count}: {listed(names, failures.FIRST)}')
-        self.log.warning(runs.planning_anew(plan, path, names, _beside(path), self.program))
+        for advice in runs.planning_anew(plan, path, left_alone, _beside(path), self.program):
+            self.log.warning(advice)
         if isinstance(plan, Plan):
             self.log.warning(f'If rows are undecided then, {failures.DECIDE}')
 

@@ -82,11 +82,7 @@ class ApplyReshape(PlanRunCommand):
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
         outcome = self.carry_out('apply', plan, count, parsed_args)
-        self.advise(
-            plan,
-            parsed_args.plan,
-            (tree.root_provider_name for tree in outcome.of(State.LEFT_ALONE)),
-        )
+        self.advise(plan, parsed_args.plan, outcome.of(State.LEFT_ALONE))
         return self.output(outcome)
 
     def _check_computes(self, trees: Sequence[TreePlan], parsed_args: argparse.Namespace) -> None:
@@ -157,11 +153,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         )
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.advise(
-            plan,
-            parsed_args.plan,
-            (tree.root_provider_name for tree in found if tree.is_left_alone),
-        )
+        self.advise(plan, parsed_args.plan, [tree for tree in found if tree.is_left_alone])
         return runs.statuses(found)
 
 
