@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,11 +15,14 @@ from typing import IO, Any, cast
 
 from placementclient.client import errors
 from placementclient.client.printable import printable
+from placementclient.client.wording import listed
 from placementclient.codec import cursors, snapshots
 from placementclient.codec.decoding import kind_of
 from placementclient.codec.documents import Json, Yaml
 from placementclient.files import system
 from placementclient.model.snapshots import Snapshot
+
+LOG = logging.getLogger(__name__)
 
 #: Stands for standard input or standard output.
 STANDARD = '-'
@@ -125,11 +129,17 @@ def read_document(path: str) -> Any:
 
 
 def read_snapshot(path: str) -> Snapshot:
-    """A snapshot.
+    """A snapshot; logs a warning if its usages are missing.
 
     :raises errors.BadFile: if it is none
     """
-    return snapshots.decode(read_bytes(path, WRITTEN), path)
+    snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
+    if names := [state.name for state in snapshot.without_usages()]:
+        LOG.warning(
+            f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so that '
+            'they seem to be free. Take the snapshot again with "resource provider snapshot save"'
+        )
+    return snapshot
 
 
 def write_snapshot(path: str, snapshot: Snapshot) -> None:

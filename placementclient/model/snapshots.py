@@ -191,6 +191,11 @@ class Snapshot:
         """The consumers that hold something on a provider, by UUID."""
         return self._consumers_on.get(provider_uuid, [])
 
+    def without_usages(self) -> list[ProviderState]:
+        """The providers that have no usages, although consumers hold something on them."""
+        held = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
+        return [each for each in self.providers.values() if each.uuid in held and not each.usages]
+
     def unlisted(self, provider_uuid: str) -> Resources:
         """Return the usage of a provider beyond the holdings of its consumers."""
         left = dict(self.providers[provider_uuid].usages)

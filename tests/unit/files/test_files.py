@@ -379,3 +379,22 @@ def test_what_says_something_else_is_not_written(
     assert path.read_text() == 'before'
     files.write_compared(str(path), ' a', ' a', lambda text, path: text)
     assert path.read_text() == ' a'
+
+
+@pytest.mark.parametrize(
+    'example', ['cloud.json', 'compute.json', 'hosts/before.json'], ids=lambda name: name
+)
+def test_a_snapshot_without_usages_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, example: str
+) -> None:
+    path = Path(__file__).parents[3] / 'doc/source/examples' / example
+    assert files.read_snapshot(str(path)).consumers
+    assert caplog.messages == []
+    document = json.loads(path.read_text())
+    for provider in document['providers']:
+        provider['usages'] = {}
+    without = tmp_path / 'without.json'
+    without.write_text(json.dumps(document))
+    files.read_snapshot(str(without))
+    (message,) = caplog.messages
+    assert message.startswith(f'{without}: no usages of compute')
