@@ -136,8 +136,8 @@ def read_snapshot(path: str) -> Snapshot:
     snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
     if names := [state.name for state in snapshot.without_usages()]:
         LOG.warning(
-            f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so that '
-            'they seem to be free. Take the snapshot again with "resource provider snapshot save"'
+            f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '
+            'that they seem to be free. Save another one with "resource provider snapshot save"'
         )
     return snapshot
 

@@ -186,7 +186,7 @@ def _open_row(
     held = item.holdings[position]
     row = open_row_of(
         target_state,
-        Holding(item.consumer.uuid, held.source.name, held.resource_class),
+        HoldingName(item.consumer.uuid, held.source.name, held.resource_class),
         held.amount,
         [place.provider for place in places],
         [place.resource_class for place in places],
@@ -194,7 +194,7 @@ def _open_row(
     return row, decision.proved or len(parts) > len(decision.placement)
 
 
-class Holding(NamedTuple):
+class HoldingName(NamedTuple):
     """Names what a consumer holds of a class on a provider, as rows do."""
 
     consumer_uuid: str
@@ -202,14 +202,14 @@ class Holding(NamedTuple):
     resource_class: str
 
 
-def holding_of(row: PlannedRow | OpenRow) -> Holding:
+def holding_of(row: PlannedRow | OpenRow) -> HoldingName:
     """Return the holding that a row is about."""
-    return Holding(row.consumer_uuid, row.from_provider or '', row.resource_class)
+    return HoldingName(row.consumer_uuid, row.from_provider or '', row.resource_class)
 
 
 def open_row_of(
     target_state: TargetState,
-    holding: Holding,
+    holding: HoldingName,
     amount: int,
     providers: Iterable[str],
     classes: Iterable[str],

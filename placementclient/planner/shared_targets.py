@@ -16,7 +16,7 @@ from typing import NamedTuple
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.assign import (
-    Holding,
+    HoldingName,
     assignment_of,
     holding_of,
     open_row_of,
@@ -75,7 +75,7 @@ class TreeAssignment(NamedTuple):
 def in_any_order(
     decided: Sequence[TreeAssignment], others: Sequence[Sequence[TreeAssignment]]
 ) -> list[TreeAssignment]:
-    """What one order of trees decides; what other orders decide otherwise becomes a choice."""
+    """The assignments of one order of trees; a place that other orders change is a choice."""
     by_root: dict[str, list[Assignment]] = {}
     for each in chain(decided, *others):
         by_root.setdefault(each.root.uuid, []).append(each.assignment)
@@ -87,11 +87,11 @@ def in_any_order(
 
 def _labelled(own: TreeAssignment, orders: Sequence[Assignment]) -> Assignment:
     """The assignment of a tree, labelled by what all orders of the trees allow."""
-    ways: dict[Holding, dict[frozenset[tuple[str, str, int]], None]] = {}
-    undecided: dict[Holding, list[OpenRow]] = {}
-    unproved: dict[Holding, OpenRow] = {}
+    ways: dict[HoldingName, dict[frozenset[tuple[str, str, int]], None]] = {}
+    undecided: dict[HoldingName, list[OpenRow]] = {}
+    unproved: dict[HoldingName, OpenRow] = {}
     for assignment in orders:
-        placed: dict[Holding, set[tuple[str, str, int]]] = {}
+        placed: dict[HoldingName, set[tuple[str, str, int]]] = {}
         for row in assignment.rows:
             target = row.to_provider or '', row.to_resource_class, row.amount
             placed.setdefault(holding_of(row), set()).add(target)

@@ -397,4 +397,4 @@ def test_a_snapshot_without_usages_is_told(
     without.write_text(json.dumps(document))
     files.read_snapshot(str(without))
     (message,) = caplog.messages
-    assert message.startswith(f'{without}: no usages of compute')
+    assert message.startswith(f'{without}: no usages of ')
