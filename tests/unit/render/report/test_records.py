@@ -52,7 +52,7 @@ def test_findings_the_worst_first() -> None:
         cloud(
             [
                 provider('host', traits=['OWNER_NOVA'], aggregates=['zone'], VCPU=1),
-                provider('child', 'host', VGPU=1),
+                provider('host_gpu', 'host', VGPU=1),
             ],
             [consumer('s', host={'VCPU': 2})],
         )
@@ -66,8 +66,8 @@ def test_findings_the_worst_first() -> None:
             '--amend --resource VCPU:allocation_ratio=2.0',
         ),
         (
-            'warning', 'owner-missing', 'child', 'root host, missing OWNER_NOVA',
-            'openstack resource provider trait add child OWNER_NOVA', '',
+            'warning', 'owner-missing', 'host_gpu', 'root host, missing OWNER_NOVA',
+            'openstack resource provider trait add host_gpu OWNER_NOVA', '',
         ),
         (
             'info', 'aggregate-of-one', 'zone', 'provider host', '',
