@@ -20,7 +20,7 @@ from typing import Any
 
 from placementclient.client import errors
 from placementclient.direct import service
-from placementclient.direct.service import Answer
+from placementclient.direct.service import ServiceAnswer
 from placementclient.model.snapshots import Snapshot
 
 
@@ -42,9 +42,9 @@ class ChildService:
         )
         self.database: str = self._call(start, *args)
 
-    def answer(self, *request: Any) -> Answer:
+    def answer(self, *request: Any) -> ServiceAnswer:
         """See :meth:`placementclient.direct.service.Service.answer`."""
-        answer: Answer = self._call('answer', *request)
+        answer: ServiceAnswer = self._call('answer', *request)
         return answer
 
     def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:
@@ -112,8 +112,8 @@ class _Calls:
         self._service = service.start_scratch(folder)
         return str(self._service.database)
 
-    def answer(self, *request: Any) -> Answer:
-        answer: Answer = self._service.answer(*request)
+    def answer(self, *request: Any) -> ServiceAnswer:
+        answer: ServiceAnswer = self._service.answer(*request)
         return answer
 
     def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:

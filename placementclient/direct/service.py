@@ -40,7 +40,7 @@ LOCK_TIMEOUT = 300
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """The server's answer to a request.
 
     :param status: ``'404 Not Found'``
@@ -243,18 +243,20 @@ class Service:
         self._application = deploy.loadapp(self._conf)
         self._transactions = Transactions(self._conf)
 
-    def answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def answer(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> ServiceAnswer:
         """Return the server's answer to a request."""
         caller = context.get_current()
         request = webob.Request.blank(url, method=method, headers=headers, body=body)
         try:
             response = self._carry_out(request)
-            return Answer(response.status, response.headerlist, response.body)
+            return ServiceAnswer(response.status, response.headerlist, response.body)
         except Exception as error:
             LOG.exception('The embedded Placement failed')
             fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
             response = webob.Response(status=500, json_body={'errors': [fault]})
-            return Answer(response.status, response.headerlist, response.body)
+            return ServiceAnswer(response.status, response.headerlist, response.body)
         finally:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's

@@ -50,11 +50,11 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     """Return the options and arguments of a parser, in the order in which they were added."""
     collected: list[argparse.Action] = []
 
-    class Collector(argparse.HelpFormatter):
+    class CollectingFormatter(argparse.HelpFormatter):
         def add_usage(self, usage: Any, actions: Any, *_: Any) -> None:
             collected.extend(actions)
 
-    formatter, parser.formatter_class = parser.formatter_class, Collector
+    formatter, parser.formatter_class = parser.formatter_class, CollectingFormatter
     parser.format_usage()
     parser.formatter_class = formatter
     return collected

@@ -108,7 +108,7 @@ def _entry(
 
 
 def _fault(path: str, number: int, reason: str) -> errors.BadFile:
-    """Return the error for a line; the first one tells a journal from other files."""
+    """Return the error for a line; for the first one, that the file is no journal."""
     if number == 1:
         return errors.BadFile(path, 'not a journal')
     return errors.BadFile(path, f'damaged journal: {reason}', number)
