@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,57 +40,27 @@ class FreeAllocations:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveTrait:
-    """Take a trait from a provider."""
+class Advice:
+    """A command that the operator may run.
 
-    provider_name: str
-    trait: str
-
-
-@dataclass(frozen=True, slots=True)
-class AmendInventory:
-    """Change some fields of the inventory of a class."""
-
-    provider_name: str
-    resource_class: str
-    fields: Mapping[str, int | float]
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveAggregate:
-    """Take a provider out of an aggregate."""
-
-    provider_name: str
-    aggregate: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rename:
-    """Give a provider another name."""
-
-    provider_name: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Replace:
-    """Put another provider in the place of one, under a name; ``None``: under the same.
-
-    :param uuid: of one that is made; ``None`` if there is one
-    :param twin: of the one that is there
+    :param words: of the command line, not quoted
+    :param program: the first word; ``None``: the program that is running
     """
 
-    provider_name: str
-    name: str | None
-    uuid: str | None = None
-    twin: str | None = None
+    words: tuple[str, ...]
+    program: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Purge:
-    """Delete a provider and all below it, without allocations."""
+def advice(*words: str) -> Advice:
+    """Return a command of this program, without the first words of all its commands."""
+    return Advice(('resource', 'provider', *words))
 
-    provider_name: str
+
+def amending(provider: str, resource_class: str, fields: Mapping[str, int | float]) -> Advice:
+    """Return the command that changes some fields of an inventory."""
+    options = (f'{resource_class}:{name}={value}' for name, value in fields.items())
+    resources = (word for option in options for word in ('--resource', option))
+    return advice('inventory', 'set', provider, '--amend', *resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +70,8 @@ class HealServer:
     server_uuid: str
 
 
-class Administration(enum.Enum):
-    """A repair for the administrator of the service."""
-
-    #: Give consumers from before there were any their records.
-    RECORD_CONSUMERS = enum.auto()
-
-
+#: Give consumers from before there were any their records; for the administrator of the service.
+RECORD_CONSUMERS = Advice(('db', 'online_data_migrations'), 'placement-manage')
 #: What can be carried out at once: no consumer loses what it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations
-#: What is left to the operator.
-Advice = (
-    AmendInventory
-    | RemoveTrait
-    | LeaveAggregate
-    | Rename
-    | Replace
-    | Purge
-    | HealServer
-    | Administration
-)
-Remedy = Repair | Advice
+Remedy = Repair | Advice | HealServer

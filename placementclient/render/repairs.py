@@ -8,23 +8,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from placementclient.insight.audit.findings import Finding
-from placementclient.model.repairs import (
-    AddTrait,
-    Administration,
-    AmendInventory,
-    HealServer,
-    LeaveAggregate,
-    Purge,
-    Remedy,
-    RemoveTrait,
-    Rename,
-    Replace,
-)
+from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
 
 #: The place of the command in a reason; without it, the command stands at the end.
 _COMMAND = '{command}'
-#: What only the operator can decide; the command for it stands in the reason.
-_DECISIONS = (AddTrait, AmendInventory, LeaveAggregate, RemoveTrait, Rename, Replace)
 
 _ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
 _UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
@@ -70,7 +57,7 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
         return NextStep(_again(finding, invocation.program, invocation.sources))
     if not fault.reason:
         return NextStep(_line(fault.remedy, invocation))
-    if isinstance(fault.remedy, _DECISIONS):
+    if isinstance(fault.remedy, AddTrait | Advice):
         line = _line(fault.remedy, invocation)
         if _COMMAND in fault.reason:
             return NextStep('', fault.reason.replace(_COMMAND, line))
@@ -92,36 +79,15 @@ def _options(values: Mapping[str, str]) -> str:
 
 
 def _line(remedy: Remedy | None, invocation: Invocation) -> str:
-    prefix = f'{invocation.program} resource provider'
+    options = ''
     match remedy:
-        case Administration.RECORD_CONSUMERS:
-            return 'placement-manage db online_data_migrations'
-        case HealServer(server):
-            return f'{prefix} allocation heal --server {server}{_options(invocation.heal)}'
+        case Advice():
+            command = remedy
         case AddTrait(_, provider, trait):
-            return f'{prefix} trait add {shlex.quote(provider)} {trait}'
-        case RemoveTrait(provider, trait):
-            return f'{prefix} trait remove {shlex.quote(provider)} {trait}'
-        case AmendInventory(provider, resource_class, fields):
-            resources = ''.join(
-                f' --resource {resource_class}:{name}={n}' for name, n in fields.items()
-            )
-            return f'{prefix} inventory set {shlex.quote(provider)} --amend{resources}'
-        case LeaveAggregate(provider, aggregate):
-            return f'{prefix} aggregate remove {shlex.quote(provider)} {aggregate}'
-        case Rename(provider, name):
-            return f'{prefix} set {shlex.quote(provider)} --name {shlex.quote(name)}'
-        case Replace() | Purge():
-            return f'{prefix} {_of_identity(remedy)}'
+            command = advice('trait', 'add', provider, trait)
+        case HealServer(server):
+            command = advice('allocation', 'heal', '--server', server)
+            options = _options(invocation.heal)
         case _:
             raise AssertionError(remedy)
-
-
-def _of_identity(remedy: Replace | Purge) -> str:
-    """The command that ends that a host is there under two identities."""
-    provider = shlex.quote(remedy.provider_name)
-    if isinstance(remedy, Purge):
-        return f'purge {provider}'
-    new = f'--uuid {remedy.uuid}' if remedy.uuid else f'--with {remedy.twin}'
-    named = f' --name {shlex.quote(remedy.name)}' if remedy.name else ''
-    return f'replace {provider} {new}{named}'
+    return f'{command.program or invocation.program} {shlex.join(command.words)}{options}'

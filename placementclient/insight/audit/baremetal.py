@@ -8,7 +8,7 @@ import os_resource_classes
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.model.repairs import AmendInventory, HealServer, Remedy
+from placementclient.model.repairs import HealServer, Remedy, amending
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
@@ -77,7 +77,7 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
         return
     for name, inventory in sorted(root.inventories.items()):
         if inventory.reserved and not node.is_withheld:
-            remedy = AmendInventory(root.reference, name, {'reserved': 0})
+            remedy = amending(root.reference, name, {'reserved': 0})
             evidence = {'resource_class': name, 'reserved': inventory.reserved}
             yield _fault(node, root, evidence, remedy, f'{_REPORTED}. If the node can be used')
 

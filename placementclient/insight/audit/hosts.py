@@ -8,7 +8,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import DISABLED
-from placementclient.model.repairs import AddTrait, AmendInventory, Remedy, RemoveTrait
+from placementclient.model.repairs import AddTrait, Remedy, advice, amending
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
 
@@ -52,7 +52,7 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
                 continue
             remedy: Remedy = AddTrait(root.uuid, root.reference, DISABLED)
             if has_trait:
-                remedy = RemoveTrait(root.reference, DISABLED)
+                remedy = advice('trait', 'remove', root.reference, DISABLED)
             status = 'enabled' if service.is_enabled else 'disabled'
             evidence = {'host': service.host, 'service': status}
             evidence['trait' if has_trait else 'missing'] = DISABLED
@@ -170,6 +170,6 @@ def _drift(
 ) -> Fault:
     evidence = {'resource_class': name, field: there, 'hypervisor': said}
     if len(having) == 1:
-        remedy = AmendInventory(having[0].reference, name, {field: said})
+        remedy = amending(having[0].reference, name, {field: said})
         return Fault(root.name, (root.uuid,), evidence, remedy, f'{_CAUSE}. {_BY_HAND}')
     return Fault(root.name, (root.uuid,), evidence, None, _CAUSE)

@@ -10,7 +10,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
 from placementclient.model.aside import original
-from placementclient.model.repairs import Purge, Rename, Replace
+from placementclient.model.repairs import advice
 from placementclient.model.servers import Server, same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
@@ -75,9 +75,10 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
             }
             roots = (other.uuid, live.uuid)
             if not consumers(cloud, other):
-                yield Fault(other.name, roots, evidence, Purge(other.reference))
+                yield Fault(other.name, roots, evidence, advice('purge', other.reference))
                 continue
-            remedy = Replace(other.reference, node.node, twin=live.uuid)
+            named = ('--name', node.node)
+            remedy = advice('replace', other.reference, '--with', live.uuid, *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield Fault(other.name, roots, evidence, remedy, reason)
 
@@ -104,12 +105,12 @@ def renamed(cloud: Cloud) -> Iterator[Fault]:
         evidence: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             evidence['provider'] = live.name
-            remedy = Rename(live.reference, node.node)
+            remedy = advice('set', live.reference, '--name', node.node)
             yield Fault(live.name, (live.uuid,), evidence, remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
             evidence |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
-            name = None if original(other.name, other.uuid) == node.node else node.node
-            made = Replace(other.reference, name, uuid=node.uuid)
+            named = () if _name(other) == node.node else ('--name', node.node)
+            made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield Fault(other.name, (other.uuid,), evidence, made, reason)
 

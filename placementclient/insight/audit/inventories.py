@@ -9,7 +9,7 @@ from typing import Any
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import Administration, AmendInventory, LowerReserved, Remedy
+from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, Remedy, amending
 from placementclient.model.snapshots import ProviderState
 
 #: The classes that a ratio can promise more of than there is; all others are devices and the like.
@@ -49,7 +49,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
         if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
             ratio = math.ceil(used / unreserved * 1000) / 1000
             ratios = {'allocation_ratio': ratio}
-            remedy: Remedy | None = AmendInventory(state.reference, resource_class, ratios)
+            remedy: Remedy | None = amending(state.reference, resource_class, ratios)
             reason = _RATIO
             if resource_class not in _SHAREABLE:
                 remedy, reason = None, _UNSHARED.format(resource_class, state.uuid)
@@ -76,7 +76,7 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
     """
     for state, unlisted in cloud.unlisted:
         evidence = {'unlisted': unlisted}
-        yield of_provider(cloud, state, evidence, Administration.RECORD_CONSUMERS)
+        yield of_provider(cloud, state, evidence, RECORD_CONSUMERS)
 
 
 def broken_units(cloud: Cloud) -> Iterator[Fault]:
@@ -110,7 +110,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                             'amount': amount,
                             **{field: getattr(inventory, field) for field in wanted},
                         },
-                        AmendInventory(state.reference, resource_class, wanted),
+                        amending(state.reference, resource_class, wanted),
                         'new servers would be granted such amounts too, and nova-compute may set '
                         'the fields back. If that is no harm',
                     )
@@ -152,7 +152,7 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.allocation_ratio <= 0:
             evidence = {'allocation_ratio': inventory.allocation_ratio, 'total': inventory.total}
-            remedy = AmendInventory(state.reference, resource_class, {'allocation_ratio': 1.0})
+            remedy = amending(state.reference, resource_class, {'allocation_ratio': 1.0})
             reason = 'the ratio may keep servers away on purpose. If not'
             yield _of_class(cloud, state, resource_class, evidence, remedy, reason)
 

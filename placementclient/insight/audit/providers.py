@@ -12,7 +12,7 @@ from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.owners import is_foreign
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
-from placementclient.model.repairs import AddTrait, LeaveAggregate, Rename
+from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova.resource_request import request
@@ -119,7 +119,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
                 aggregate,
                 (cloud.root_of(members[0]),),
                 {'provider': members[0].name},
-                LeaveAggregate(members[0].reference, aggregate),
+                advice('aggregate', 'remove', members[0].reference, aggregate),
                 'an availability zone may have one host. If nothing needs the aggregate',
             )
 
@@ -149,7 +149,7 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
         for child in children if alike else ():
             if child not in alike:
                 evidence = {'root': root_name, 'siblings': [sibling.name for sibling in alike]}
-                remedy = Rename(child.reference, f'{root_name}_{child.name}')
+                remedy = advice('set', child.reference, '--name', f'{root_name}_{child.name}')
                 yield of_provider(cloud, child, evidence, remedy, _RENAMED)
 
 

@@ -10,16 +10,14 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.audit.findings import Fault, Finding
 from placementclient.model.consumers import Consumer
 from placementclient.model.repairs import (
+    RECORD_CONSUMERS,
     AddTrait,
-    Administration,
-    AmendInventory,
     FreeAllocations,
     HealServer,
-    LeaveAggregate,
     LowerReserved,
     Remedy,
-    RemoveTrait,
-    Rename,
+    advice,
+    amending,
 )
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation, NextStep
@@ -62,12 +60,10 @@ def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> 
 @pytest.mark.parametrize(
     ('remedy', 'typed'),
     [
-        (AmendInventory('a b', 'VCPU', {'min_unit': 1}),
+        (amending('a b', 'VCPU', {'min_unit': 1}),
          "inventory set 'a b' --amend --resource VCPU:min_unit=1"),
         (AddTrait('u', 'a b', 'T'), "trait add 'a b' T"),
-        (RemoveTrait('a b', 'T'), "trait remove 'a b' T"),
-        (LeaveAggregate('a b', 'agg'), "aggregate remove 'a b' agg"),
-        (Rename('a b', 'c d'), "set 'a b' --name 'c d'"),
+        (advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),
     ],
 )  # fmt: skip
 def test_a_decision_has_its_command_in_the_reason(remedy: Remedy, typed: str) -> None:
@@ -82,9 +78,8 @@ def test_what_came_through_a_pipe_cannot_be_read_again() -> None:
 
 
 def test_what_is_no_command_of_ours_is_typed_as_it_is() -> None:
-    for remedy in Administration:
-        step = next_step(remedy, invocation=Invocation('placement'))
-        assert 'placement resource' not in step.command
+    step = next_step(RECORD_CONSUMERS, invocation=Invocation('placement'))
+    assert step == ('placement-manage db online_data_migrations', '')
 
 
 def test_a_subject_stays_one_word() -> None:
