@@ -151,8 +151,8 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
 
 def retries(text: str) -> int:
     """Return how often something is repeated, as the type of an option."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number')
+    if not re.fullmatch('[0-9]{1,3}', text):
+        raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number up to 999')
     return int(text)
 
 

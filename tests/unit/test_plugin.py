@@ -97,6 +97,7 @@ def test_retries_and_timeout_come_from_options_and_from_the_environment(
     [
         ['--os-placement-retries', '-1'],
         ['--os-placement-retries', 'x'],
+        ['--os-placement-retries', f'1{"0" * 30}'],
         *(['--os-placement-timeout', text] for text in ('0', '-1', 'nan', 'inf', '1e12', 'x')),
         *(['--os-placement-answer-limit', text] for text in ('0', '-1', '1.5', '10000000', '٣')),
     ],

@@ -110,13 +110,13 @@ def _default(settings: Mapping[str, Any]) -> str:
     return f' (default: {default})' if is_shown and default not in ('', '-') else ''
 
 
-def positive(text: str) -> int:
-    """A whole number from 1 on, as the type of an option.
+def positive(text: str, most: int = 2**31 - 1) -> int:
+    """Return a whole number from 1 on, as the type of an option.
 
-    :raises argparse.ArgumentTypeError: if it is none
+    :raises argparse.ArgumentTypeError: if it is none, or larger than what can be meant
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1 on')
+    if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number from 1 to {most}')
     return int(text)
 
 
@@ -134,6 +134,7 @@ GENERATION = Option(
 )
 #: How much is done at the same time, where the operator does not say.
 WORKERS = 4
+MOST_WORKERS = 1000
 
 
 def workers(what: str) -> Option:
@@ -154,7 +155,7 @@ def _number_of_workers(text: str) -> int:
 
     :raises argparse.ArgumentTypeError: if it is neither a number nor auto
     """
-    return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text)
+    return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text, MOST_WORKERS)
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')

@@ -22,6 +22,7 @@ from placementclient.changes.operations import (
     SetInventories,
     SetTraits,
 )
+from placementclient.client.strict_json import Integer
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -52,7 +53,7 @@ class PlannedRow:
 
     consumer_uuid: str
     resource_class: str
-    amount: int
+    amount: Integer
     from_provider: str | None
     to_provider: str | None
     to_resource_class: str
@@ -68,7 +69,7 @@ class InventoryMove:
     resource_class: str
     to_provider: str
     to_resource_class: str
-    amount: int
+    amount: Integer
 
 
 @dataclass(frozen=True, slots=True)

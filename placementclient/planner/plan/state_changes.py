@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from placementclient.model.consumers import Resources
+from placementclient.client.strict_json import Integer
 from placementclient.model.inventories import Inventory
 
 
@@ -17,7 +17,7 @@ class ProviderContent:
         is still to come: generations are never predicted
     """
 
-    generation: int | None = None
+    generation: Integer | None = None
     inventories: Mapping[str, Inventory] = field(default_factory=dict)
     traits: frozenset[str] = frozenset()
     aggregates: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class ProviderChange:
     root_provider_uuid: str
     before: ProviderContent | None
     after: ProviderContent
-    usages: Resources = field(default_factory=dict)
+    usages: Mapping[str, Integer] = field(default_factory=dict)
 
     @property
     def is_created(self) -> bool:

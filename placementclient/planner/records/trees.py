@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from placementclient.changes.operations import ConsumerChange
+from placementclient.client.strict_json import Integer
 from placementclient.codec.decoding import FileSource
 from placementclient.codec.snapshots import AllocationsRecord
 from placementclient.model.consumers import Resources
@@ -24,7 +25,7 @@ class ConsumerChangeRecord(msgspec.Struct, frozen=True):
 
     project_id: str | None
     user_id: str | None
-    generation: int | None
+    generation: Integer | None
     type: str | None
     before: AllocationsRecord
     after: AllocationsRecord

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.client import errors
+from placementclient.client.strict_json import Integer
 from placementclient.client.wording import counted, lines_of
 from placementclient.codec.cursors import Cursor, Faults, read
 from placementclient.model.inventories import UNLIMITED
@@ -36,11 +37,11 @@ class AssignmentRow:
 
     consumer_uuid: str
     resource_class: str
-    amount: int | None
+    amount: Integer | None
     to_provider: str
     evidence: str | None = None
     path: str = ''
-    line: int | None = None
+    line: Integer | None = None
     to_resource_class: str | None = None
 
     def error(self, reason: str) -> errors.BadFile:

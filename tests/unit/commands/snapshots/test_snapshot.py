@@ -89,10 +89,11 @@ def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Pa
         assert [request.line for request in service.requests] == ['GET /resource_providers']
 
 
-def test_other_workers_are_refused(placement: Placement, tmp_path: Path) -> None:
-    result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers many')
+@pytest.mark.parametrize('workers', ['many', '0', '1001', f'1{"0" * 30}', '9' * 5000])
+def test_other_workers_are_refused(placement: Placement, tmp_path: Path, workers: str) -> None:
+    result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers {workers}')
     assert result.status == 2
-    assert "'many' is not a whole number from 1 on" in result.stderr
+    assert f"'{workers[:40]}' is not a whole number from 1 to 1000" in result.stderr
 
 
 def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Path) -> None:
