@@ -38,10 +38,12 @@ CONNECTIONS = 1000
 def bounded(session: Any, answer_limit: int) -> Any:
     """Return a keystoneauth session like another one whose requests keep the rules.
 
-    Both use the same connections and the same token.
+    Both use the same connections and the same token. One that keeps them is returned as it is.
 
     :param answer_limit: the most bytes of an answer
     """
+    if any(isinstance(adapter, BoundedTransport) for adapter in session.session.adapters.values()):
+        return session
     own = copy.copy(session)
     own.session = copy.copy(session.session)
     own.session.adapters = OrderedDict(
@@ -89,20 +91,19 @@ class BoundedTransport(adapters.BaseAdapter):
         self, request: requests.PreparedRequest, *args: Any, **settings: Any
     ) -> requests.Response:
         self._configure_proxy(request, settings.get('proxies'))
-        response = None
         try:
             response = self._adapter.send(request, *args, **settings)
             response.raw = _BoundedBody(response.raw, self._answer_limit)
-            response.content  # noqa: B018 - it is read now, so that it fails now
+            try:
+                response.content  # noqa: B018 - it is read now, so that it fails now
+            except BaseException as failure:
+                response.close()
+                if isinstance(failure, requests.RequestException):
+                    failure.request, failure.response = request, response
+                raise
             return response
         except _Endless as reason:
             raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
-        except requests.RequestException as failure:
-            failure.request, failure.response = request, response
-            raise
-        finally:
-            if response is not None:
-                response.close()
 
     def _configure_proxy(self, request: requests.PreparedRequest, proxies: Any) -> None:
         """Have the connections to the proxy of a request, if there is one, end too."""

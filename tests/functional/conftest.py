@@ -19,7 +19,8 @@ from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
 from placementclient.cli import shell
-from placementclient.client import http, microversion
+from placementclient.client import endpoints, http, microversion
+from placementclient.client.transport import bounded
 from placementclient.direct import Direct
 from placementclient.testing import EmbeddedPlacement
 from tests.functional import browser, databases
@@ -70,7 +71,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    """A session with a Placement of its own.
+    """A session with a Placement of its own; what is patched of it, is of every client too.
 
     On a SQLite database of its own; on the one of ``PLACEMENT_TEST_DATABASE``, where that is set,
     which is emptied before.
@@ -79,10 +80,10 @@ def session() -> Iterator[Session]:
     if url:
         databases.emptied(url)
         with Direct(placement_database=url) as service:
-            yield Session(auth=service)
+            yield bounded(Session(auth=service), endpoints.ANSWER_LIMIT)
     else:
         with EmbeddedPlacement() as placement:
-            yield placement.session
+            yield bounded(placement.session, endpoints.ANSWER_LIMIT)
 
 
 @pytest.fixture
