@@ -39,7 +39,6 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """The kind of the difference."""
         if self.before is None:
             return 'added'
         return 'removed' if self.after is None else 'changed'
@@ -54,32 +53,28 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
         # With a consumer's record changes how much of a provider's usage has none.
         for uuid in consumers & snapshot.consumers.keys():
             providers |= snapshot.consumers[uuid].allocations.keys()
-    yield from _between(
-        'provider',
-        *(
+    sides = [
+        (
             {
-                uuid: _of_provider(snapshot, snapshot.providers[uuid], names)
-                for uuid in providers & snapshot.providers.keys()
-            }
-            for snapshot in (before, after)
-        ),
-    )
-    yield from _between(
-        'consumer',
-        *(
+                uuid: _of_provider(snapshot, state, names)
+                for uuid, state in snapshot.providers.items()
+                if uuid in providers
+            },
             {
-                uuid: _of_consumer(snapshot.consumers[uuid], names)
-                for uuid in consumers & snapshot.consumers.keys()
-            }
-            for snapshot in (before, after)
-        ),
-    )
+                uuid: _of_consumer(consumer, names)
+                for uuid, consumer in snapshot.consumers.items()
+                if uuid in consumers
+            },
+        )
+        for snapshot in (before, after)
+    ]
+    for kind, old, new in zip(('provider', 'consumer'), *sides, strict=True):
+        yield from _between(kind, old, new)
 
 
 def _changed(
     before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], Any]
 ) -> set[str]:
-    """Return the UUIDs of what is not the same in both."""
     gone = before.keys() - after.keys()
     return gone | {
         uuid

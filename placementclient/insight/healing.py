@@ -17,8 +17,6 @@ from placementclient.nova.resource_request import devices, resources
 
 
 class HealState(enum.StrEnum):
-    """The state of a heal."""
-
     PLANNED = 'would heal'
     LEFT_ALONE = 'left alone'
     UNKNOWN = 'not known'
@@ -64,13 +62,9 @@ def missing(
         held = snapshot.consumers.get(server.uuid)
         if server.node is None or (held is not None and held.allocations):
             continue
-        reason = under_way(server, migrating)
-        if reason:
-            yield Heal(server, HealState.LEFT_ALONE, reason)
-        else:
-            yield _with_ports(
-                snapshot, _judged(snapshot, server, server.node), ports.get(server.uuid, ())
-            )
+        yield _left_alone(server, migrating) or _with_ports(
+            snapshot, _judged(snapshot, server, server.node), ports.get(server.uuid, ())
+        )
 
 
 def short_of_ports(
@@ -88,11 +82,10 @@ def short_of_ports(
         asked = ports.get(server.uuid)
         if not asked or server.node is None or held is None or not held.allocations:
             continue
-        if reason := under_way(server, migrating):
-            yield Heal(server, HealState.LEFT_ALONE, reason)
-            continue
-        own = replace(held, project_id=server.project_id, user_id=server.user_id)
-        heal = _with_ports(snapshot, Heal(server, HealState.PLANNED, consumer=own), asked)
+        own = _owned(held, server)
+        heal = _left_alone(server, migrating) or _with_ports(
+            snapshot, Heal(server, HealState.PLANNED, consumer=own), asked
+        )
         if heal.consumer != own:
             yield heal
 
@@ -147,13 +140,19 @@ def disowned(
         owner = server.project_id, server.user_id
         if held is None or not held.allocations or (held.project_id, held.user_id) == owner:
             continue
-        reason = under_way(server, migrating)
-        if reason:
-            yield Heal(server, HealState.LEFT_ALONE, reason)
-        else:
-            own = replace(held, project_id=server.project_id, user_id=server.user_id)
-            belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
-            yield Heal(server, HealState.PLANNED, belongs, own)
+        belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
+        yield _left_alone(server, migrating) or Heal(
+            server, HealState.PLANNED, belongs, _owned(held, server)
+        )
+
+
+def _owned(held: Consumer, server: ServerDetail) -> Consumer:
+    return replace(held, project_id=server.project_id, user_id=server.user_id)
+
+
+def _left_alone(server: ServerDetail, migrating: Collection[str]) -> Heal | None:
+    reason = under_way(server, migrating)
+    return Heal(server, HealState.LEFT_ALONE, reason) if reason else None
 
 
 def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
@@ -169,29 +168,26 @@ def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
 
 
 def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
+    def unknown(reason: str) -> Heal:
+        return Heal(server, HealState.UNKNOWN, reason)
+
     flavor = server.flavor
     if flavor is None:
-        return Heal(server, HealState.UNKNOWN, 'its flavor with extra specs is not known')
-    chosen = devices(flavor)
-    if chosen:
-        return Heal(server, HealState.UNKNOWN, f'which devices it has: {", ".join(chosen)}')
+        return unknown('its flavor with extra specs is not known')
+    if chosen := devices(flavor):
+        return unknown(f'which devices it has: {", ".join(chosen)}')
     host = snapshot.named(node)
     if host is None:
-        return Heal(server, HealState.UNKNOWN, f'there is no resource provider {node}')
+        return unknown(f'there is no resource provider {node}')
     if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(host.provider.root_uuid)):
         # Allocations from before consumers were recorded, which no request for them shows.
-        return Heal(
-            server,
-            HealState.UNKNOWN,
-            f'{node} has usage that no consumer answers for: it may be its',
-        )
+        return unknown(f'{node} has usage that no consumer answers for: it may be its')
     held = resources(flavor, boots_from_volume=server.boots_from_volume)
     if not held:
-        return Heal(server, HealState.UNKNOWN, 'its flavor asks for nothing')
+        return unknown('its flavor asks for nothing')
     for name in held:
-        reason = _elsewhere(snapshot, host, name)
-        if reason:
-            return Heal(server, HealState.UNKNOWN, reason, resources=held)
+        if reason := _elsewhere(snapshot, host, name):
+            return replace(unknown(reason), resources=held)
     consumer = Consumer(
         server.uuid, {host.uuid: held}, server.project_id, server.user_id, type=INSTANCE
     )

@@ -38,7 +38,6 @@ class ServerShape:
         return ','.join(f'{name}={amount}' for name, amount in self.resources.items())
 
     def request(self, snapshot: Snapshot) -> CandidateRequest:
-        """Return the request for candidates for one of the servers."""
         if self.flavor is None:
             return CandidateRequest(Filter(self.resources, self.required, self.forbidden))
         is_owned = owners.is_owner_required(snapshot)

@@ -33,7 +33,6 @@ class Names(NamedTuple):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Names:
-        """Return those of a snapshot."""
         states = snapshot.providers.values()
         return cls(
             {name for state in states for name in state.inventories},

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.render.facts import AmountFacts, Groups
+from placementclient.render.facts import AmountFacts, Facts, Groups
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -40,7 +40,6 @@ class Column(NamedTuple):
 
     @property
     def of(self) -> Callable[[Any], Any]:
-        """Takes the value out of an item."""
         return self.value or attrgetter(self.name)
 
 
@@ -64,7 +63,6 @@ class Columns:
         return tuple(column.name for column in columns), values
 
     def fields(self, item: Any, version: Microversion = LOWEST) -> Output:
-        """The fields of one item, those that a microversion has."""
         columns = self._known(version)
         return (
             tuple(column.name for column in columns),
@@ -76,12 +74,10 @@ class Columns:
 
 
 def _key(name: str, position: int) -> Column:
-    """A column of items that are tuples."""
     return Column(name, itemgetter(position))
 
 
 def _field(name: str) -> Column:
-    """A column of items that are mappings."""
     return Column(name, lambda item: item.get(name, ''))
 
 
@@ -233,6 +229,12 @@ CANDIDATE_TREE = Columns(
 )
 #: Items have the name of the provider too.
 CLAIMED = _CANDIDATE + Columns(_key('name', 5)) + _OF_PROVIDER + CANDIDATE_TREE
+#: Items are :class:`placementclient.insight.diff.Difference`.
+DIFFERENCE = Columns(
+    *map(Column, ('change', 'kind', 'name', 'uuid', 'field')),
+    Column('before', lambda item: Facts(item.before)),
+    Column('after', lambda item: Facts(item.after)),
+)
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),

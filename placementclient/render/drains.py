@@ -8,7 +8,6 @@ from typing import Any
 
 from placementclient.client.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud, Unsettled, zone
-from placementclient.insight.drain.enough import Remedy
 from placementclient.insight.drain.losing import Losing
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
@@ -42,7 +41,6 @@ class _Held(Facts):
 
 
 def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
-    """Return a row for each move."""
     snapshot = cloud.snapshot
     return MOVES, [
         (
@@ -75,10 +73,11 @@ def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
         )
     elif losing.losses:
         worst = losing.losses[0]
+        many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
         names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
         yield (
             f'{checked}: after {len(losing.losses)} of them not every server certainly has a '
-            f'place. The worst: {names}, with a place for {_range(worst.least, worst.most)} of '
+            f'place. The worst: {names}, with a place for {many} of '
             f'{counted(worst.servers, "server")}'
         )
     if losing.checked < losing.possible:
@@ -198,15 +197,6 @@ def _blocked(snapshot: Snapshot, blocked: Blocked) -> str:
     return f'Blocked ({proof}): {hosts}: no place for {servers}'
 
 
-def order(snapshot: Snapshot, rolling: Rolling) -> list[list[str]]:
-    return [[_name(snapshot, uuid) for uuid in batch] for batch in rolling.order]
-
-
-def enough(found: Sequence[Remedy]) -> Iterator[str]:
-    for remedy in found:
-        yield f'Would be enough: {remedy.sentence}'
-
-
 def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
     left, wanted = Counter[str](), Counter[str]()
@@ -223,13 +213,8 @@ def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
 def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
     said = amounts(request.totals)
-    rare = sorted(
-        name
-        for names in {*request.root_required, *(n for part in request.parts for n in part.required)}
-        if len(names) == 1
-        for name in names
-        if name in cloud.rare
-    )
+    required = {*request.root_required, *(n for part in request.parts for n in part.required)}
+    rare = sorted(name for names in required if len(names) == 1 for name in names & cloud.rare)
     if rare:
         said += f' with {listed(rare, _NAMED)}'
     places = sorted(name for names in request.root_member_of for name in names)
@@ -291,7 +276,7 @@ def document(
     """
     names, found = rows(cloud, moves)
     return {
-        'format': FORMAT,
+        'format': 'placementclient/drain-plan',
         'version': 1,
         'verdict': str(verdict),
         'hosts': [_name(cloud.snapshot, uuid) for uuid in emptied],
@@ -302,14 +287,6 @@ def document(
             for row in found
         ],
     }
-
-
-#: What a file with the answer says that it is.
-FORMAT = 'placementclient/drain-plan'
-
-
-def _range(least: int, most: int) -> str:
-    return str(least) if least == most else f'{least} to {most}'
 
 
 def _name(snapshot: Snapshot, uuid: str) -> str:

@@ -76,7 +76,6 @@ def remarks(audit: Audit) -> Iterator[str]:
 
 
 def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
-    """Return the sentence about missing records of Nova, and the next step."""
     if shortfall.resized:
         yield (
             'The list of migrations does not look complete: it lacks those of '

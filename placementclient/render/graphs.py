@@ -61,7 +61,6 @@ def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Nod
 
 
 def titled(title: str, assuming: Sequence[str]) -> str:
-    """A title, with the files of the assumptions under which a picture holds."""
     return f'{title}, assuming: {", ".join(assuming)}' if assuming else title
 
 

@@ -136,7 +136,6 @@ def _share(card: Card, root: Card, part: float, height: float) -> str:
 
 
 def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
-    """Draw the meaning of frames, lines and colours, below the picture."""
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     marks = [
         ('<rect class="card root" x="24" y="{y}" width="26" height="10" rx="3"/>', 'host'),

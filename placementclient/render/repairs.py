@@ -66,7 +66,6 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
 
 
 def _again(finding: Finding, program: str, sources: Mapping[str, str]) -> str:
-    """The command that carries out one repair: it reads and judges all again before."""
     subject = shlex.quote(finding.fault.subject)
     return (
         f'{program} resource provider audit{_options(sources)} --id {finding.id} '

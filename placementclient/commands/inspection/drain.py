@@ -233,7 +233,8 @@ class PlanDrain(base.Lister):
         remedies = []
         if decision.verdict is plan.DrainVerdict.NO:
             remedies = enough.remedies(cloud, decision.strict.servers, hosts, left)
-        said += drains.enough(remedies)
+        sentences = [remedy.sentence for remedy in remedies]
+        said += [f'Would be enough: {sentence}' for sentence in sentences]
         if decision.moves:
             said += drains.headroom(drains.free(cloud, decision.moves, hosts))
         facts = {
@@ -241,7 +242,7 @@ class PlanDrain(base.Lister):
             'movable': list(decision.bounds),
             'left': [server.uuid for server in left],
             'unsettled': [each._asdict() for each in decision.unsettled],
-            'enough': [remedy.sentence for remedy in remedies],
+            'enough': sentences,
         }
         return _DrainAnswer(decision.verdict, decision.moves, said, facts)
 
@@ -258,12 +259,16 @@ class PlanDrain(base.Lister):
             parsed_args.solver_timeout,
         )
         snapshot = cloud.snapshot
+
+        def names(batch: rolling.Batch) -> list[str]:
+            return [snapshot.providers[uuid].name for uuid in batch]
+
         said = [*drains.rolled(snapshot, found), *drains.unsettled(found.unsettled)]
         facts = {
-            'order': drains.order(snapshot, found),
+            'order': [names(batch) for batch in found.order],
             'blocked': [
                 {
-                    'hosts': [snapshot.providers[uuid].name for uuid in each.batch],
+                    'hosts': names(each.batch),
                     'servers': [server.uuid for server in each.servers],
                     'is_proved': each.is_proved,
                 }

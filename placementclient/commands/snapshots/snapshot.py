@@ -115,7 +115,7 @@ class DiffSnapshot(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
-        from placementclient.render.differences import DIFFERENCE
+        from placementclient.render.columns import DIFFERENCE
 
         before, after = (
             reading.read(self, parsed_args.before),

@@ -67,7 +67,6 @@ class Knowledge:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def departure(self, server_uuid: str) -> Departure:
-        """Return the way of a server off its host."""
         return departure(self.states.get(server_uuid))
 
 
@@ -126,7 +125,6 @@ class DrainCloud:
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
 
     def tree(self, root_uuid: str) -> list[ProviderState]:
-        """Return the providers of a host."""
         return self.topology.trees[root_uuid]
 
     def consumers(self, root_uuid: str) -> Iterator[Consumer]:
@@ -356,7 +354,6 @@ class _HostBuilder:
 
 
 def _named(found: Iterable[Request]) -> Iterator[str]:
-    """Return the traits and aggregates that requests name."""
     yield DISABLED
     for request in found:
         sets = [*request.covering, *request.root_required, *request.root_member_of]

@@ -38,7 +38,6 @@ class Remedy:
 
     @property
     def sentence(self) -> str:
-        """The change in words."""
         name, amount = self.subjects[0]
         if self.kind == 'hosts':
             parts = [f'{number:g} like {each}' for each, number in self.subjects]
@@ -71,8 +70,6 @@ def remedies(
 
 
 class _RemedySearch:
-    """Tries changes."""
-
     def __init__(
         self,
         cloud: DrainCloud,
@@ -93,24 +90,22 @@ class _RemedySearch:
         found: list[tuple[str, float]] = []
         for servers in alike.values():
             root = Counter(server.host for server in servers).most_common(1)[0][0]
-            number = _least(partial(self._holds, servers, root), 1, MOST_HOSTS)
+            number = _least(partial(self._spare, servers, self._cloud.hosts, root), 1, MOST_HOSTS)
             if number is None:
                 return
             if len(alike) == 1:
                 # Beside the others, fewer may do.
-                number = _least(partial(self._helps, root), 1, number) or number
+                helps = partial(self._spare, self._servers, self._emptied, root)
+                number = _least(helps, 1, number) or number
             found.append((self._name(root), number))
         yield Remedy('hosts', tuple(found))
 
-    def _holds(self, servers: Sequence[MovingServer], root: str, number: int) -> bool:
-        """Return whether so many empty hosts have room for some servers without any other host."""
+    def _spare(
+        self, servers: Sequence[MovingServer], emptied: Collection[str], root: str, number: int
+    ) -> bool:
+        """Return whether servers fit with so many empty hosts beside those not to be emptied."""
         asked = map(self._cloud.strict, servers)
-        return _fits(self._cloud.problem(asked, self._cloud.hosts, spare=[root] * number))
-
-    def _helps(self, root: str, number: int) -> bool:
-        """Return whether so many empty hosts are enough beside the others."""
-        asked = map(self._cloud.strict, self._servers)
-        return _fits(self._cloud.problem(asked, self._emptied, spare=[root] * number))
+        return _fits(self._cloud.problem(asked, emptied, spare=[root] * number))
 
     def enabled(self) -> Iterator[Remedy]:
         """Return a disabled host that would be enough."""

@@ -41,7 +41,6 @@ class Packing:
 
     @property
     def count(self) -> int:
-        """Return how many servers have a place."""
         return sum(map(len, self.placed))
 
     @property
@@ -51,7 +50,6 @@ class Packing:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every server has a place."""
         return self.count == sum(self.problem.wanted)
 
 

@@ -52,7 +52,6 @@ class Fleet:
         self._known: dict[Request, Request] = {}
 
     def servers(self, hosts: Iterable[str]) -> list[MovingServer]:
-        """Return the servers that are on some hosts now."""
         return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
 
     def take(self, hosts: Iterable[str]) -> None:
@@ -74,7 +73,8 @@ class Fleet:
         for request, group in kinds:
             placed = self._filler.fill(request, len(group))
             for server, place in zip(group, placed, strict=False):
-                trial.moves.append(self._move(server, request, place))
+                host = self.problem.hosts[place.host]
+                trial.moves.append(moved(server, request, host, place.way))
                 trial.taken.append((request, place))
             trial.left.extend(group[len(placed) :])
         return trial
@@ -112,21 +112,19 @@ class Fleet:
         :param is_taken: whether the room of their new places is taken already
         """
         for move in moves:
-            if move.target is None:
-                self._enter(move.source, Request(()), move.before, -1)
-                self._add(self._shared(move.before), 1)
-                continue
-            request = self._requests[move.server]
+            request = self._requests.get(move.server, Request(()))
             before, after = self._shared(move.before), self._shared(move.after)
             self._enter(move.source, request, move.before, -1)
+            self._add(before - after, 1)
+            if move.target is None:
+                continue
             if not is_taken:
                 self._enter(move.target, request, move.after, 1)
                 self._add(after - before, -1)
-            self._add(before - after, 1)
             if before != after:
                 shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
-                moved = request._replace(shared=shared)
-                self._requests[move.server] = self._known.setdefault(moved, moved)
+                request = request._replace(shared=shared)
+                self._requests[move.server] = self._known.setdefault(request, request)
             del self.on[move.source][move.server]
             there = self.on.setdefault(move.target, {})
             there[move.server] = MovingServer(move.server, move.target, move.after)
@@ -137,9 +135,6 @@ class Fleet:
             request = self._requests[server.uuid]
             groups.setdefault(id(request), (request, []))[1].append(server)
         return list(groups.values())
-
-    def _move(self, server: MovingServer, request: Request, place: Placed) -> ServerMove:
-        return moved(server, request, self.problem.hosts[place.host], place.way)
 
     def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
         return Counter(

@@ -71,8 +71,6 @@ def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
 
 
 class _Learning:
-    """Goes through the servers."""
-
     def __init__(
         self,
         snapshot: Snapshot,

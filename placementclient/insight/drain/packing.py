@@ -184,7 +184,6 @@ class Filler:
         self._out.add(number)
 
     def is_listed(self, number: int) -> bool:
-        """Return whether a host is not left out."""
         return number not in self._out
 
     def give(self, number: int) -> None:

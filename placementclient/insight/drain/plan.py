@@ -16,8 +16,6 @@ from placementclient.insight.drain.shapes import Way
 
 
 class DrainVerdict(enum.StrEnum):
-    """The answer to the question of a drain."""
-
     YES = 'yes'
     #: Proved: the amounts alone do not fit.
     NO = 'no'
@@ -44,7 +42,6 @@ PACE = Pace()
 
 
 def moved(server: MovingServer, request: Request, host: TargetHost, way: Way) -> ServerMove:
-    """Return the move of a server to a host that serves its request in a way."""
     after = held(request, host, way)
     return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
 
@@ -71,26 +68,19 @@ class Packed:
     def moves(self) -> Iterator[ServerMove]:
         """Return the move of each server that has a place."""
         hosts = self.packing.problem.hosts
-        places = self._places()
-        for server, request in zip(self.servers, self.requests, strict=True):
-            if (place := next(places[id(request)], None)) is not None:
+        for server, request, place in self._places():
+            if place is not None:
                 yield moved(server, request, hosts[place.host], place.way)
 
     def left(self) -> list[tuple[MovingServer, Request]]:
         """Return the servers that have no place."""
-        places = self._places()
-        return [
-            (server, request)
-            for server, request in zip(self.servers, self.requests, strict=True)
-            if next(places[id(request)], None) is None
-        ]
+        return [(server, request) for server, request, place in self._places() if place is None]
 
-    def _places(self) -> dict[int, Iterator[Placed]]:
-        problem = self.packing.problem
-        return {
-            id(kind): iter(placed)
-            for kind, placed in zip(problem.kinds, self.packing.placed, strict=True)
-        }
+    def _places(self) -> Iterator[tuple[MovingServer, Request, Placed | None]]:
+        kinds = zip(self.packing.problem.kinds, self.packing.placed, strict=True)
+        places = {id(kind): iter(placed) for kind, placed in kinds}
+        for server, request in zip(self.servers, self.requests, strict=True):
+            yield server, request, next(places[id(request)], None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +101,6 @@ class DrainDecision:
 
     @property
     def total(self) -> int:
-        """Return how many servers are to move."""
         return len(self.strict.servers)
 
     @property

@@ -153,7 +153,6 @@ def _part_like(state: ProviderState, held: Resources, states: list[ProviderState
 
 
 def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
-    """The UUIDs of those above a provider, without the root."""
     found = []
     parent = state.provider.parent_provider_uuid
     while parent is not None and parent != state.provider.root_uuid:

@@ -22,8 +22,6 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """The usage of a class, and its capacity."""
-
     used: int = 0
     capacity: int = 0
 
@@ -161,7 +159,6 @@ def of_state(state: ProviderState) -> dict[str, Amount]:
 
 
 def before(change: ProviderChange) -> dict[str, Amount]:
-    """Return the amounts of a provider before a plan, by class."""
     return {
         name: Amount(change.usages.get(name, 0), inventory.capacity)
         for name, inventory in change.content_before.inventories.items()

@@ -124,7 +124,6 @@ def _literals(text: str) -> Markup:
 
 
 def _moment(written: str) -> str:
-    """A time as ISO 8601 has it, for people."""
     return written.replace('T', ' ').replace('+00:00', ' UTC')
 
 
@@ -150,7 +149,6 @@ def _embedded(document: Any) -> str:
 
 
 def _columns(rooms: Sequence[ClassFill]) -> list[str]:
-    """The classes that most trees have."""
     by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
     return [room.line.resource_class for room in by_trees[:COLUMNS]]
 

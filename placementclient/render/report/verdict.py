@@ -24,8 +24,6 @@ _SCARCE = style.LEVELS[1][0]
 
 
 class Statement(NamedTuple):
-    """A sentence of the verdict, without its full stop, and its mark."""
-
     mark: str
     text: str
 

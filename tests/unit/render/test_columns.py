@@ -76,6 +76,7 @@ NAMES = {
         'parent_provider_uuid',
         'root_provider_uuid',
     ),
+    'DIFFERENCE': ('change', 'kind', 'name', 'uuid', 'field', 'before', 'after'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
 }
 
