@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import itertools
 import lzma
 import os
@@ -14,27 +15,15 @@ import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.hosts import libvirt
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
 
-#: How many bytes a file of an archive may have, and an archive when it is decompressed; and how
-#: many files.
-LARGEST_MEMBER = 16 * 2**20
-LARGEST_ARCHIVE = 512 * 2**20
-MOST_MEMBERS = 20_000
-#: What precedes a member whose name is long or strange; tarfile reads all of it at once.
-_LARGEST_HEADER = 2**20
-_HEADERS = (
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-)
-#: How archives begin whose compression detects that they are cut.
+#: How many bytes all files of a host may have, decompressed.
+LARGEST = 64 * 2**20
+#: How compressed archives begin.
 _COMPRESSED: dict[bytes, Any] = {b'\x1f\x8b': gzip, b'BZ': bz2, b'\xfd7': lzma}
 #: The last file of an archive: how many files the collector has written into each folder.
 _COUNT = 'count'
@@ -89,7 +78,7 @@ def read(path: str) -> HostFacts:
 
     :param path: of a tar archive, compressed or not, or of a folder
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
-        a path that leaves it, a file of more than 16 MiB, a file or a server twice
+        a path that leaves it, more than 64 MiB, a file or a server twice
     """
     hostname = ''
     counted: tuple[int, ...] | None = None
@@ -164,20 +153,19 @@ def _members(path: str) -> Iterator[Member]:
                 raise errors.BadFile(member.path, f'is there twice: {_AGAIN}')
             seen.add(member.name)
             size += len(member.content)
-            if len(seen) > MOST_MEMBERS or size > LARGEST_ARCHIVE:
-                raise _too_much(path)
+            if size > LARGEST:
+                raise _too_large(path)
             yield member
     except (
-        OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, TypeError, ValueError
+        OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError
     ) as reason:  # fmt: skip
-        # The TypeError is of tarfile, where a compressed archive ends within its header; the
-        # ValueError of a name with a NUL byte, which a line of a batch can have.
+        # The ValueError is of a name with a NUL byte, which a line of a batch can have.
         said = getattr(reason, 'strerror', None) or 'not a tar archive, or damaged'
         raise errors.BadFile(path, said) from None
 
 
-def _too_much(path: str) -> errors.BadFile:
-    return errors.BadFile(path, 'has more than a host can have: not read on')
+def _too_large(path: str) -> errors.BadFile:
+    return errors.BadFile(path, f'has more than {LARGEST >> 20} MiB, which no host can have')
 
 
 def _of_folder(path: str) -> Iterator[Member]:
@@ -199,66 +187,29 @@ def _of_folder(path: str) -> Iterator[Member]:
 def _of_tar(path: str) -> Iterator[Member]:
     with open(path, 'rb') as raw:
         start = raw.read(2)
-        if start not in _COMPRESSED:
-            # A copy that was cut off would read as a shorter one; the end has two empty blocks.
-            raw.seek(-min(2 * tarfile.BLOCKSIZE, os.fstat(raw.fileno()).st_size), os.SEEK_END)
-            if any(raw.read()) or raw.tell() < 2 * tarfile.BLOCKSIZE:
-                raise errors.BadFile(path, 'not a tar archive, or not complete')
         raw.seek(0)
-        # Closed, as an error holds it, and it holds what xz needs to decompress: 8 MiB and more.
         with _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw as stream:
-            # As a stream: what comes later is not looked for, nothing is held beside one member.
-            bounded = cast(IO[bytes], _BoundedStream(stream, path))
-            with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_BoundedHeader) as archive:
-                yield from _entries(archive, path)
-
-
-class _BoundedStream:
-    """A stream that ends with an error where an archive has more than a host can have."""
-
-    def __init__(self, stream: IO[bytes], path: str) -> None:
-        self._stream, self._path, self._left = stream, path, LARGEST_ARCHIVE
-
-    def read(self, size: int) -> bytes:
-        content = self._stream.read(size)
-        self._left -= len(content)
-        if self._left < 0:
-            raise _too_much(self._path)
-        return content
-
-
-class _BoundedHeader(tarfile.TarInfo):
-    """A header that is refused where tarfile would read too much for it."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _BoundedHeader:
-        entry = super().frombuf(buf, encoding, errors)
-        if entry.type in _HEADERS and entry.size > _LARGEST_HEADER:
-            raise tarfile.ReadError('a header is too large')
-        return entry
-
-
-def _entries(archive: tarfile.TarFile, path: str) -> Iterator[Member]:
-    for number, entry in enumerate(archive):
-        if number > MOST_MEMBERS:
-            raise _too_much(path)
-        name = posixpath.normpath(entry.name)
-        whole = f'{path}: {entry.name!r}'
-        if entry.name.startswith('/') or '..' in entry.name.split('/') or '\0' in name:
-            raise errors.BadFile(whole, 'leaves the archive')
-        if entry.isdir():
-            continue
-        if not entry.isreg():
-            raise errors.BadFile(whole, 'is a link or a device')
-        if entry.size > LARGEST_MEMBER:
-            raise errors.BadFile(whole, f'has more than {LARGEST_MEMBER >> 20} MiB')
-        stream = archive.extractfile(entry)
-        assert stream is not None
-        yield Member(name, f'{path}: {name}', _content(stream, whole))
+            content = _content(stream, path)
+    # A copy that was cut off would read as a shorter one; the end has two empty blocks.
+    if content[-2 * tarfile.BLOCKSIZE :] != bytes(2 * tarfile.BLOCKSIZE):
+        raise errors.BadFile(path, 'not a tar archive, or not complete')
+    with tarfile.open(fileobj=io.BytesIO(content), mode='r:') as archive:
+        for entry in archive:
+            name = posixpath.normpath(entry.name)
+            whole = f'{path}: {entry.name!r}'
+            if entry.name.startswith('/') or '..' in entry.name.split('/') or '\0' in name:
+                raise errors.BadFile(whole, 'leaves the archive')
+            if entry.isdir():
+                continue
+            if not entry.isreg():
+                raise errors.BadFile(whole, 'is a link or a device')
+            member = archive.extractfile(entry)
+            assert member is not None
+            yield Member(name, f'{path}: {name}', member.read())
 
 
 def _content(stream: IO[bytes], path: str) -> bytes:
-    content = stream.read(LARGEST_MEMBER + 1)
-    if len(content) > LARGEST_MEMBER:
-        raise errors.BadFile(path, f'has more than {LARGEST_MEMBER >> 20} MiB')
+    content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise _too_large(path)
     return content

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import gc
 import gzip
 import io
-import lzma
 import os
 import tarfile
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -69,7 +66,6 @@ def test_a_host(form: str, tmp_path: Path) -> None:
         (entry('hostname', tarfile.SYMTYPE, link='/etc/passwd'), 'is a link or a device'),
         (entry('hostname', tarfile.LNKTYPE, link='x'), 'is a link or a device'),
         (entry('domains/null', tarfile.CHRTYPE), 'is a link or a device'),
-        (entry('domains/x.xml', size=archive.LARGEST_MEMBER + 1), 'has more than 16 MiB'),
     ],
 )
 def test_what_an_archive_must_not_have(bad: tarfile.TarInfo, said: str, tmp_path: Path) -> None:
@@ -113,16 +109,6 @@ def test_a_truncated_archive(tmp_path: Path) -> None:
             archive.read(str(path))
     with pytest.raises(errors.BadFile, match='No such file'):
         archive.read(str(tmp_path / 'gone.tar'))
-
-
-def test_an_error_does_not_hold_a_decompressor(tmp_path: Path) -> None:
-    whole = lzma.compress(Path(tar(tmp_path / 'f.tar', FILES)).read_bytes())
-    (tmp_path / 'f.tar').write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(errors.BadFile) as caught:
-        archive.read(str(tmp_path / 'f.tar'))
-    streams = [each for each in gc.get_objects() if isinstance(each, lzma.LZMAFile)]
-    assert caught.value.__context__
-    assert all(each.closed for each in streams)
 
 
 def without(name: str) -> dict[str, str]:
@@ -192,42 +178,23 @@ def test_a_host_that_is_given_twice(tmp_path: Path) -> None:
     assert [facts.path for facts in archive.read_all([one])] == [one]
 
 
-def bomb(path: Path, kind: bytes, name: str, size: int) -> str:
-    """An archive whose first member has so many zeros, compressed."""
-    with gzip.open(path, 'wb') as stream:
-        stream.write(entry(name, kind, size).tobuf())
-        for _ in range(size >> 20):
-            stream.write(bytes(1 << 20))
-        stream.write(bytes(2 * tarfile.BLOCKSIZE))
-    return str(path)
-
-
 @pytest.mark.parametrize(
     'kind', [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.REGTYPE]
 )
-def test_a_small_archive_of_much_takes_no_memory(kind: bytes, tmp_path: Path) -> None:
-    path = bomb(tmp_path / 'f.tar', kind, 'domains/x.xml', 100 << 20)
-    tracemalloc.start()
-    with pytest.raises(errors.BadFile):
-        archive.read(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 50 << 20
+def test_a_small_archive_of_much_is_not_read_on(kind: bytes, tmp_path: Path) -> None:
+    size = 100 << 20
+    with gzip.open(tmp_path / 'f.tar', 'wb') as stream:
+        stream.write(entry('domains/x.xml', kind, size).tobuf())
+        for _ in range(size >> 20):
+            stream.write(bytes(1 << 20))
+    with pytest.raises(errors.BadFile, match=r'f\.tar: has more than 64 MiB'):
+        archive.read(str(tmp_path / 'f.tar'))
 
 
-@pytest.mark.parametrize('kind', [tarfile.DIRTYPE, tarfile.REGTYPE])
-def test_an_archive_of_much_is_not_read_on(
-    kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    members = [entry(f'x{number}', kind) for number in range(60)]
-    path = tar(tmp_path / 'f.tar', FILES, *members)
-    assert archive.read(path).hostname == 'gpu1'
-    monkeypatch.setattr(archive, 'MOST_MEMBERS', 50)
-    with pytest.raises(errors.BadFile, match='has more than a host can have'):
-        archive.read(path)
-    monkeypatch.undo()
-    monkeypatch.setattr(archive, 'LARGEST_ARCHIVE', 20_000)
-    with pytest.raises(errors.BadFile, match='has more than a host can have'):
+def test_a_folder_of_much_is_not_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder(tmp_path / 'f', FILES)
+    monkeypatch.setattr(archive, 'LARGEST', sum(map(len, FILES.values())) - 1)
+    with pytest.raises(errors.BadFile, match='which no host can have'):
         archive.read(path)
 
 
