@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Any
 
 import pytest
@@ -63,26 +62,6 @@ def test_the_first_that_matches_wins() -> None:
     assert found.tags == {'a': '1'}
 
 
-#: Regular expressions of a hundred bytes or less that take a minute or more, as Nova would match.
-ENDLESS = [
-    '(' * 24 + '.*' + ')*' * 24 + 'x',
-    '(|)' * 30 + 'x',
-    '(0|0)*' * 16 + 'x',
-    '(?:.?){99}' * 9 + 'x',
-    '((0?){9}){9}((0?){9}){9}((0?){9}){9}x',
-    '(?=(0|0)*)' * 9 + 'x',
-    '(.*)(.*)\\1\\2' * 7 + 'x',
-    '.*' * 49 + 'x',
-]
-
-
-@pytest.mark.parametrize('pattern', ENDLESS)
-@pytest.mark.parametrize('part', ['domain', 'bus', 'slot', 'function'])
-def test_a_pattern_that_can_take_too_long_is_refused(part: str, pattern: str) -> None:
-    with pytest.raises(errors.BadFile, match='can take too long: use at most 64 characters'):
-        spec(address={part: pattern})
-
-
 @pytest.mark.parametrize(
     'pattern',
     [
@@ -94,16 +73,6 @@ def test_a_pattern_that_people_write_is_matched_as_nova_does(pattern: str) -> No
     for bus in ('81', '82', '9a', '00', '07', '13'):
         found = spec(address={'bus': pattern}).matches(device(f'0000:{bus}:00.1'), NONE)
         assert found is bool(re.match(pattern, bus))
-
-
-def test_the_slowest_pattern_that_is_allowed_is_fast() -> None:
-    """All the patterns that have the most ways to match, in the space that there is."""
-    slow = ['.*' * 31, '.?' * 31, '(.*|.*)' * 9, '(.?|.?|.?)' * 6, '(^|^|^)' * 9, '(.?.?|.?)' * 7]
-    started = time.process_time()
-    for pattern in slow:
-        tight = spec(address={'domain': pattern[:63] + 'x'})
-        assert not tight.matches(device('0000:81:00.1'), NONE)
-    assert time.process_time() - started < 5
 
 
 NOVA = """[DEFAULT]
