@@ -11,7 +11,6 @@ from placementclient.model.servers import ServerMigration
 from placementclient.planner import warnings
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -33,13 +32,10 @@ def compose(
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
-    providers = tuple(provider.change() for provider in target_state.providers.values())
     tree = TreePlan(
         target_state.root.uuid,
         target_state.root.name,
-        gained_classes(providers),
-        gained_traits(providers),
-        providers,
+        tuple(provider.change() for provider in target_state.providers.values()),
         consumer_changes(overlay, target_state, assignment.rows),
         tuple(assignment.rows),
         residents=_residents(overlay, target_state),
@@ -61,23 +57,6 @@ def compose(
         follows=overlay.followed(tree),
         warnings=tuple(warnings.warnings_of(overlay, target_state, tree, migrations)),
     )
-
-
-def gained_classes(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
-    """The classes that providers get."""
-    gained = {
-        name
-        for change in providers
-        for name in change.after.inventories
-        if name not in change.content_before.inventories
-    }
-    return tuple(sorted(gained))
-
-
-def gained_traits(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
-    """The traits that providers get."""
-    gained = (change.after.traits - change.content_before.traits for change in providers)
-    return tuple(sorted(frozenset().union(*gained)))
 
 
 def consumer_changes(

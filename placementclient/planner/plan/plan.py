@@ -90,8 +90,6 @@ class Notice:
 class TreePlan:
     """The plan of one tree: applied as a whole, or not at all.
 
-    :param resource_classes: the classes that providers gain; custom ones may have to be made
-    :param traits: the traits that providers gain; custom ones may have to be made
     :param providers: every provider concerned, parents before their children; a sharing provider
         of another tree may be among them
     :param consumers: every consumer whose allocations change
@@ -105,8 +103,6 @@ class TreePlan:
 
     root_provider_uuid: str
     root_provider_name: str
-    resource_classes: tuple[str, ...]
-    traits: tuple[str, ...]
     providers: tuple[ProviderChange, ...]
     consumers: tuple[ConsumerChange, ...]
     rows: tuple[PlannedRow, ...]
@@ -118,6 +114,21 @@ class TreePlan:
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""
         return (change for change in self.providers if change.is_created)
+
+    @property
+    def resource_classes(self) -> tuple[str, ...]:
+        """The classes that providers gain; custom ones may have to be made."""
+        gained = (
+            each.after.inventories.keys() - each.content_before.inventories
+            for each in self.providers
+        )
+        return tuple(sorted(set().union(*gained)))
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """The traits that providers gain; custom ones may have to be made."""
+        gained = (each.after.traits - each.content_before.traits for each in self.providers)
+        return tuple(sorted(set().union(*gained)))
 
     @property
     def operations(self) -> tuple[Operation, ...]:

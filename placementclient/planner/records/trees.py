@@ -138,7 +138,11 @@ def _texts() -> _Texts:
 def _plan(
     record: _TreeMembers[Any], providers: tuple[ProviderChange, ...], texts: _Texts
 ) -> TreePlan:
-    members = {name: getattr(record, name) for name in record.__struct_fields__}
+    members = {
+        name: getattr(record, name)
+        for name in record.__struct_fields__
+        if name not in ('resource_classes', 'traits')  # they follow from the providers
+    }
     members['providers'] = providers
     members['consumers'] = tuple(
         _consumer(uuid, change, texts) for uuid, change in record.consumers.items()

@@ -27,8 +27,6 @@ def _tree(tree: ChangeSet) -> TreePlan:
     return TreePlan(
         tree.root_provider_uuid,
         tree.root_provider_name,
-        (),
-        (),
         tuple(_provider(tree, state) for state in states.values()),
         tuple(map(_consumer, pairs)),
         tuple(row for pair in pairs for row in _rows(pair, names)),

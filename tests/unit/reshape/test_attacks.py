@@ -165,14 +165,6 @@ def more_aggregates(tree: dict[str, Any]) -> None:
     children(tree)[0]['after']['aggregates'] = [OTHER]
 
 
-def more_names(tree: dict[str, Any]) -> None:
-    tree['traits'].append('CUSTOM_ANYTHING')
-
-
-def more_classes(tree: dict[str, Any]) -> None:
-    tree['resource_classes'].append('CUSTOM_ANYTHING')
-
-
 def follows_nobody(tree: dict[str, Any]) -> None:
     tree['follows'] = [uuid_of('nobody')]
 
@@ -186,7 +178,7 @@ MUTATIONS = (
     more_totals, more_totals_and_moves, more_of_everything, more_moves, no_moves, moves_elsewhere,
     other_units, other_ratio, another_place, a_guess, another_parent, another_root_of_children,
     another_root, another_name, more_traits,
-    fewer_traits, traits_kept, more_aggregates, more_names, more_classes, a_child_less,
+    fewer_traits, traits_kept, more_aggregates, a_child_less,
 )  # fmt: skip
 #: These say something of the present that is not so: the tree is planned again.
 FALSEHOODS = (false_inventory, false_holdings, less_memory)

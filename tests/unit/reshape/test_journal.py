@@ -30,7 +30,7 @@ def plan_of(amount: int) -> Plan:
         'to_resource_provider': 'b',
         'moved_resources': {'VGPU': amount},
     }
-    tree = TreePlan(ROOT, 'a', (), (), (), (), ())
+    tree = TreePlan(ROOT, 'a', (), (), ())
     return Plan(specification.from_document([move], 'spec.yaml'), (tree,))
 
 

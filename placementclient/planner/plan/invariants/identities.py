@@ -24,7 +24,6 @@ def faults(subject: Subject) -> Iterator[str]:
     if root is not None and root.name != tree.root_provider_name:
         yield f'the root is called {root.name} among the providers'
     yield from _order(subject)
-    yield from _names(subject)
 
 
 def _order(subject: Subject) -> Iterator[str]:
@@ -54,17 +53,3 @@ def _creation(subject: Subject, root: uuid.UUID, change: ProviderChange) -> Iter
         yield f'{change.name} has no parent'
     if change.root_provider_uuid != subject.tree.root_provider_uuid:
         yield f'{change.name} is to be made in another tree'
-
-
-def _names(subject: Subject) -> Iterator[str]:
-    """No class or trait is made that no provider gains."""
-    classes: set[str] = set()
-    traits: set[str] = set()
-    for change in subject.tree.providers:
-        before, after = change.content_before, change.after
-        classes |= after.inventories.keys() - before.inventories.keys()
-        traits |= after.traits - before.traits
-    if set(subject.tree.resource_classes) != classes:
-        yield 'the classes that it makes are not those that its providers gain'
-    if set(subject.tree.traits) != traits:
-        yield 'the traits that it makes are not those that its providers gain'
