@@ -138,12 +138,6 @@ class TargetState:
     overcommitted: dict[Where, int] = field(default_factory=dict)
     apart: bool = False
 
-    def may_move(self, where: Where, consumer_uuid: str) -> bool:
-        """Return whether something that a consumer has at a place may move."""
-        if where in self.limited:
-            return bool(self.limited[where].get(consumer_uuid))
-        return where in self.places
-
     def root_of(self, where: Where) -> str:
         """The UUID of the root of a place's tree; empty if the tree is not laid out here."""
         provider = self.providers.get(where.provider_uuid)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from placementclient.client import errors
-from placementclient.codec import snapshots
+from placementclient.codec import sealing, snapshots
 from placementclient.model.origin import Origin
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
@@ -65,6 +65,14 @@ def test_the_layout_may_be_another(plan: Plan, indent: int | None) -> None:
     content = json.loads(encoded(plan))
     laid_out = json.dumps(content, indent=indent, sort_keys=True).encode()
     assert plans.decode(laid_out, 'plan.json').digest == content['digest']
+
+
+def test_the_names_to_make_follow_from_the_providers(plan: Plan) -> None:
+    body, _, _ = encoded(plan).rpartition(b'],"digest"')
+    edited = body.replace(b'"traits":["CUSTOM_A40"],"prov', b'"traits":["CUSTOM_OTHER"],"prov')
+    assert edited != body
+    read = plans.decode(b''.join(sealing.sealed([edited])), 'plan.json')
+    assert read.trees == plan.trees
 
 
 EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
