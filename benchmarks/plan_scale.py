@@ -17,6 +17,7 @@ import uuid
 from pathlib import Path
 
 from placementclient import files
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -24,7 +25,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan import invariants
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.reshape import storage
 
 CHILDREN = 8

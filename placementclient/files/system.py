@@ -85,7 +85,6 @@ def read_own(path: str) -> bytes:
 
 
 def too_large(path: str, most: int) -> errors.BadFile:
-    """Return the error about a file of more than ``most`` bytes."""
     return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 

@@ -9,37 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
 from placementclient.model.snapshots import Snapshot
 
-COLUMNS = (
-    'consumer_uuid',
-    'resource_class',
-    'amount',
-    'to_provider',
-    'evidence',
-    'to_resource_class',
-)
 VGPU = 'VGPU'
 #: What is bound to a NUMA cell.
 CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A row of an assignments file.
-
-    :param amount: in units of the class; ``None``: all that the consumer holds
-    :param to_provider: the target's name
-    :param evidence: what says so, and where that was read
-    :param to_resource_class: the name of the class there, where it changes
-    """
-
-    consumer_uuid: str
-    resource_class: str
-    amount: int | None
-    to_provider: str
-    evidence: str
-    to_resource_class: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +35,7 @@ class Misfit:
 class Assignments:
     """The result for the facts of hosts."""
 
-    rows: list[Assigned] = field(default_factory=list)
+    rows: list[AssignmentRow] = field(default_factory=list)
     misfits: list[Misfit] = field(default_factory=list)
 
 
@@ -120,27 +95,20 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
                 continue
             evidence = f'NUMA cell {found} in {domain.path}'
             target = f'{facts.hostname}_NUMA{found}'
-            outcome.rows += [Assigned(domain.uuid, name, None, target, evidence) for name in names]
+            outcome.rows += [
+                AssignmentRow(domain.uuid, name, None, target, evidence) for name in names
+            ]
     outcome.misfits += _named(twice)
     return outcome
 
 
-def written(rows: Iterable[Assigned]) -> str:
+def written(rows: Iterable[AssignmentRow]) -> str:
     """Rows as the text of an assignments file, CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
-    writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow(
-            (
-                row.consumer_uuid,
-                row.resource_class,
-                '' if row.amount is None else row.amount,
-                row.to_provider,
-                row.evidence,
-                row.to_resource_class,
-            )
-        )
+    columns = (*COLUMNS, TO_CLASS)
+    writer.writerow(columns)
+    writer.writerows([getattr(row, column) for column in columns] for row in rows)
     return out.getvalue()
 
 
@@ -162,7 +130,7 @@ def _named(twice: Mapping[str, Sequence[str]]) -> Iterator[Misfit]:
 
 def _of_domain(
     facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
-) -> tuple[list[Assigned], list[Misfit]]:
+) -> tuple[list[AssignmentRow], list[Misfit]]:
     misfits: list[Misfit] = []
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
@@ -175,7 +143,7 @@ def _of_domain(
         key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
         placed.setdefault(key, []).append(uuid)
     rows = [
-        Assigned(
+        AssignmentRow(
             domain.uuid,
             name,
             len(mdevs),
@@ -219,7 +187,6 @@ class _HostTree:
         self._uuids = {state.uuid for state in states}
 
     def held(self, consumer_uuid: str) -> dict[str, int]:
-        """The amounts that a consumer holds in the tree, by class."""
         consumer = self._snapshot.consumers.get(consumer_uuid) if self._snapshot else None
         held = Counter[str]()
         for uuid, resources in (consumer.allocations if consumer else {}).items():
@@ -244,7 +211,7 @@ def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
 
 
 def _compared(
-    tree: _HostTree, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
+    tree: _HostTree, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
 ) -> Iterator[Misfit]:
     if not rows:
         return

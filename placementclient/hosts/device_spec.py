@@ -57,7 +57,6 @@ class DeviceSpec:
 
     @property
     def is_single(self) -> bool:
-        """Return whether it names one address."""
         return not self.is_pattern and ANY not in self.address
 
     def matches(self, device: Device, physical: frozenset[str]) -> bool:
@@ -82,7 +81,6 @@ class DeviceSpec:
         return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
 
     def is_true(self, tag: str) -> bool:
-        """Return whether a tag is set and means yes."""
         return str(self.tags.get(tag, '')).strip().lower() in _TRUE
 
 

@@ -59,7 +59,6 @@ class Device:
     line: int | None = None
 
     def error(self, reason: str) -> errors.BadFile:
-        """The exception that says what is wrong with this row."""
         return errors.BadFile(self.path, f'{self.host} {self.address}: {reason}', self.line)
 
 

@@ -22,8 +22,6 @@ _MOST = 8_192
 
 
 class _MdevRecord(msgspec.Struct):
-    """A device as mdevctl has it."""
-
     mdev_type: str = ''
 
 

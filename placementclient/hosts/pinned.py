@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.hosts.assignments import Assigned, Assignments, Misfit
+from placementclient.hosts.assignments import Assignments, Misfit
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -66,9 +67,11 @@ def _policy(record: schema.ServerRecord, place: schema.RecordPlace) -> tuple[str
     return '', ''
 
 
-def _rows(snapshot: Snapshot, consumer_uuid: str, evidence: str) -> Iterator[Assigned]:
+def _rows(snapshot: Snapshot, consumer_uuid: str, evidence: str) -> Iterator[AssignmentRow]:
     consumer: Consumer | None = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():
         state = snapshot.providers.get(provider_uuid)
         if state is not None and SHARED in resources:
-            yield Assigned(consumer_uuid, SHARED, None, state.name, evidence, DEDICATED)
+            yield AssignmentRow(
+                consumer_uuid, SHARED, None, state.name, evidence, to_resource_class=DEDICATED
+            )

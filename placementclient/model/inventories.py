@@ -72,7 +72,6 @@ class Inventory:
         }
 
     def with_fields(self, fields: Mapping[str, Any]) -> Inventory:
-        """The same but for some fields, by name."""
         return replace(self, **fields)
 
 

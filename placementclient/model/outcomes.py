@@ -12,8 +12,6 @@ from placementclient.client.errors import ExitStatus
 
 
 class State(enum.StrEnum):
-    """The end of a tree."""
-
     APPLIED = 'applied'
     ALREADY_APPLIED = 'already applied'
     ROLLED_BACK = 'rolled back'
@@ -85,7 +83,6 @@ class Outcome:
         return ExitStatus.ERROR
 
     def of(self, *states: State) -> list[TreeResult]:
-        """The trees that ended in one of these states."""
         return [tree for tree in self.trees if tree.state in states]
 
 
@@ -125,8 +122,6 @@ class Deviation:
 
 
 class Status(enum.StrEnum):
-    """The state of a tree."""
-
     PENDING = 'pending'
     APPLIED = 'applied'
     ROLLED_BACK = 'rolled back'

@@ -55,7 +55,6 @@ class ProviderState:
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
     def used(self, resource_class: str) -> int:
-        """Return how much of a class is used."""
         return self.usages.get(resource_class, 0)
 
     def capacity(self, resource_class: str) -> int:
@@ -156,7 +155,6 @@ class Snapshot:
         return self._children.get(None, [])
 
     def children(self, provider_uuid: str) -> list[ProviderState]:
-        """The children of a provider, by name."""
         return self._children.get(provider_uuid, [])
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:

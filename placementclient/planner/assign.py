@@ -203,7 +203,6 @@ class HoldingName(NamedTuple):
 
 
 def holding_of(row: PlannedRow | OpenRow) -> HoldingName:
-    """Return the holding that a row is about."""
     return HoldingName(row.consumer_uuid, row.from_provider or '', row.resource_class)
 
 

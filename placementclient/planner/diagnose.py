@@ -44,7 +44,6 @@ class _Diagnosis:
         self._tree = target_state.root.name
 
     def slack(self, free: Sequence[int]) -> Iterator[Slack]:
-        """The room of each place."""
         for (provider_uuid, name), left in zip(self._problem.places, free, strict=True):
             provider = self._target_state.providers[provider_uuid]
             yield Slack(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from placementclient.client import errors
 from placementclient.client.wording import grouped, suggestion
 from placementclient.codec import cursors
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
@@ -24,7 +25,6 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, selection
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec, TreeSelection
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
@@ -125,11 +125,9 @@ class _Maker:
 
     @property
     def overlay(self) -> SnapshotOverlay:
-        """The snapshot with the changes of the trees that are planned."""
         return self._planner.overlay
 
     def select(self, roots: Sequence[ProviderState]) -> None:
-        """Say which trees are to be planned."""
         self._groups = TreeGroups(self._planner, {root.uuid for root in roots})
 
     def plan(self, root: ProviderState) -> None:
@@ -149,7 +147,6 @@ class _Maker:
             self._record(self._planner.plan(root, target_state, known))
 
     def plan_groups(self) -> None:
-        """Plan the trees that are planned together."""
         for outcome in self._groups.plan():
             self._record(outcome)
 

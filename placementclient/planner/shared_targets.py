@@ -46,14 +46,11 @@ MAX_DEMANDS = 1_000_000
 
 
 class TreeAssignment(NamedTuple):
-    """The assignment of one tree."""
-
     target_state: TargetState
     assignment: Assignment
 
     @property
     def root(self) -> ProviderState:
-        """Return the root of the tree."""
         return self.target_state.root
 
     def known(self) -> dict[HoldingKey, list[KnownAmount]]:

@@ -232,7 +232,6 @@ class TreeGroups:
             return refusal if len(roots) > 1 else self._alone(roots[0]) or refusal
 
     def _alone(self, root: ProviderState) -> Refused | None:
-        """Return the reason against a tree without the others."""
         before = self._planner.overlay.fork()
         refusal = self._planner.plan(root).refusal
         self._planner.overlay = before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.client.wording import counted
@@ -18,7 +19,41 @@ from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
 from placementclient.planner.plan.plan import Notice, TreePlan
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.target.target_state import TargetState, Where
+
+#: Of some kinds the names of their facts, and the sentence, with the facts in braces.
+_KINDS = {
+    'total-differs': (
+        'provider resource_class moved total',
+        '{moved} {resource_class} are moved off {provider}, which has {total}',
+    ),
+    'target-total-differs': (
+        'provider resource_class moved total',
+        '{provider} gets {total} {resource_class} in all, what is there and moved in is {moved}',
+    ),
+    'capacity-lost': (
+        'provider resource_class before after',
+        'the capacity of {provider} for {resource_class} is {before}, and {after} after it is '
+        'divided',
+    ),
+    'overcommitted': (
+        'provider resource_class usage capacity',
+        '{provider} has {usage} {resource_class} in use, its capacity is {capacity}: what moves '
+        'off cannot come back in a rollback before its consumers shrink',
+    ),
+    'many-siblings': (
+        'parent_provider_uuid resource_class count',
+        '{count} siblings will have {resource_class}: see the options '
+        '[placement]max_allocation_candidates and '
+        '[placement]allocation_candidates_generation_strategy of the service',
+    ),
+}
+
+
+def _notice(kind: str, *values: str | int) -> Notice:
+    fields, sentence = _KINDS[kind]
+    facts = dict(zip(fields.split(), values, strict=True))
+    return Notice(kind, sentence.format(**facts), facts)
 
 
 def warnings_of(
@@ -41,11 +76,10 @@ def warnings_of(
     yield from _siblings(overlay, target_state)
 
 
-def _moved(target_state: TargetState) -> dict[tuple[str, str], int]:
-    moved: dict[tuple[str, str], int] = {}
+def _moved(target_state: TargetState) -> Counter[Where]:
+    moved = Counter[Where]()
     for flow in target_state.flows:
-        key = (flow.source, flow.resource_class)
-        moved[key] = moved.get(key, 0) + flow.amount
+        moved[flow.origin] += flow.amount
     return moved
 
 
@@ -55,32 +89,18 @@ def _totals(target_state: TargetState) -> Iterator[Notice]:
         assert before is not None
         total = before.inventories[name].total
         if moved != total:
-            yield Notice(
-                'total-differs',
-                f'{moved} {name} are moved off {before.name}, which has {total}',
-                {'provider': before.name, 'resource_class': name, 'moved': moved, 'total': total},
-            )
-    received: dict[tuple[str, str], int] = {}
+            yield _notice('total-differs', before.name, name, moved, total)
+    received = Counter[Where]()
     for flow in target_state.flows:
-        target = (flow.target, flow.target_class)
-        received[target] = received.get(target, 0) + flow.amount
-    for (target_uuid, name), moved in received.items():
+        received[flow.destination] += flow.amount
+    for where, moved in received.items():
+        target_uuid, name = where
         provider = target_state.providers[target_uuid]
         total = provider.inventories[name].total
         there = provider.before.inventories.get(name) if provider.before else None
-        moved += there.total if there and (target_uuid, name) not in target_state.places else 0
-        if moved != total and (target_uuid, name) not in target_state.places:
-            yield Notice(
-                'target-total-differs',
-                f'{provider.name} gets {total} {name} in all, '
-                f'what is there and moved in is {moved}',
-                {
-                    'provider': provider.name,
-                    'resource_class': name,
-                    'moved': moved,
-                    'total': total,
-                },
-            )
+        moved += there.total if there and where not in target_state.places else 0
+        if moved != total and where not in target_state.places:
+            yield _notice('target-total-differs', provider.name, name, moved, total)
 
 
 def _capacity(target_state: TargetState) -> Iterator[Notice]:
@@ -90,13 +110,9 @@ def _capacity(target_state: TargetState) -> Iterator[Notice]:
         before = target_state.providers[source].before
         assert before is not None
         inventory = before.inventories[name]
-        targets = {
-            (flow.target, flow.target_class)
-            for flow in target_state.flows
-            if (flow.source, flow.resource_class) == (source, name)
-        }
+        targets = {flow.destination for flow in target_state.flows if flow.origin == (source, name)}
         after = total = 0
-        for target, target_class in targets | ({(source, name)} & target_state.places.keys()):
+        for target, target_class in targets | ({Where(source, name)} & target_state.places.keys()):
             provider = target_state.providers[target]
             new = provider.inventories.get(target_class)
             was = provider.before.inventories.get(target_class) if provider.before else None
@@ -105,17 +121,7 @@ def _capacity(target_state: TargetState) -> Iterator[Notice]:
             after += (new.capacity if new else 0) - (was.capacity if was else 0)
             total += (new.total if new else 0) - (was.total if was else 0)
         if amount <= inventory.total <= total and after < inventory.capacity:
-            yield Notice(
-                'capacity-lost',
-                f'the capacity of {before.name} for {name} is {inventory.capacity}, '
-                f'and {after} after it is divided',
-                {
-                    'provider': before.name,
-                    'resource_class': name,
-                    'before': inventory.capacity,
-                    'after': after,
-                },
-            )
+            yield _notice('capacity-lost', before.name, name, inventory.capacity, after)
 
 
 def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
@@ -124,17 +130,7 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
         assert before is not None
         usage, capacity = before.usages.get(name, 0), before.inventories[name].capacity
         if usage > capacity:
-            yield Notice(
-                'overcommitted',
-                f'{before.name} has {usage} {name} in use, its capacity is {capacity}: what moves '
-                'off cannot come back in a rollback before its consumers shrink',
-                {
-                    'provider': before.name,
-                    'resource_class': name,
-                    'usage': usage,
-                    'capacity': capacity,
-                },
-            )
+            yield _notice('overcommitted', before.name, name, usage, capacity)
 
 
 def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
@@ -251,13 +247,7 @@ def _siblings(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[N
         for name in sorted(names):
             count = sum(name in classes for classes in children.values())
             if count >= MANY_SIBLINGS:
-                yield Notice(
-                    'many-siblings',
-                    f'{count} siblings will have {name}: see the options '
-                    '[placement]max_allocation_candidates and '
-                    '[placement]allocation_candidates_generation_strategy of the service',
-                    {'parent_provider_uuid': parent, 'resource_class': name, 'count': count},
-                )
+                yield _notice('many-siblings', parent, name, count)
 
 
 def _having(number: int) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from placementclient import files
 from placementclient.codec.decoding import kind_of
 from placementclient.files import system
+from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import assignments, specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -18,7 +19,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.snapshot import capture, restore
 from tests import documents
 

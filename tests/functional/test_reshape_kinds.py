@@ -10,13 +10,13 @@ import pytest
 
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.reshape import engines
 from placementclient.snapshot import capture
 from tests.functional import clouds

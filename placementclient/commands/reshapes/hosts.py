@@ -13,9 +13,9 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placementclient.hosts.assignments import Assigned, Assignments, Misfit
+    from placementclient.hosts.assignments import Assignments, Misfit
+    from placementclient.model.assignments import AssignmentRow
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.spec.assignments import AssignmentRow
 
 
 class CollectorReshape(base.Command):
@@ -216,7 +216,7 @@ class DevicesReshape(_Fitting):
         return self.misfits(found.misfits)
 
 
-def _moved(row: Assigned | AssignmentRow) -> tuple[object, ...]:
+def _moved(row: AssignmentRow) -> tuple[object, ...]:
     """Return the fields of a row that say what goes where."""
-    to_class = row.to_resource_class or None
-    return row.consumer_uuid, row.resource_class, row.amount, row.to_provider, to_class
+    names = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'to_resource_class')
+    return tuple(getattr(row, name) for name in names)

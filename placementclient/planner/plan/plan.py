@@ -23,10 +23,10 @@ from placementclient.changes.operations import (
     SetTraits,
 )
 from placementclient.client.strict_json import Integer
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 

@@ -45,7 +45,6 @@ class ProviderChange:
 
     @property
     def is_created(self) -> bool:
-        """Return whether the plan makes this provider."""
         return self.before is None
 
     @property
@@ -55,6 +54,5 @@ class ProviderChange:
 
     @property
     def changed_classes(self) -> set[str]:
-        """The classes whose inventory changes."""
         before, after = self.content_before.inventories, self.after.inventories
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}

@@ -12,12 +12,12 @@ from placementclient.changes.records import operations
 from placementclient.codec import sealing
 from placementclient.codec.decoding import FileSource
 from placementclient.codec.encoding import builtins, encoded, opened, separated
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.planner.plan.plan import LeftOut, Plan
 from placementclient.planner.records import specs
 from placementclient.planner.records.trees import TreeReader, tree_record
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 
 FORMAT: Final = 'placementclient/reshape-plan'
 VERSION: Final = 1

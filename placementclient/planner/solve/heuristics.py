@@ -66,7 +66,6 @@ def overfull(problem: Problem) -> Problem | None:
 
 
 def _by_weight(problem: Problem) -> list[int]:
-    """The groups, the largest items first."""
     return sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group))
 
 

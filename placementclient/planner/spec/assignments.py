@@ -5,48 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from placementclient.client import errors
-from placementclient.client.strict_json import Integer
 from placementclient.client.wording import counted, lines_of
 from placementclient.codec.cursors import Cursor, Faults, read
+from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.infeasibility import OpenRow
 
-COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
-#: The column for targets that get a class under several names.
-TO_CLASS = 'to_resource_class'
 _ALLOWED = (*COLUMNS, TO_CLASS)
 _NEEDED = COLUMNS[:2]
-
-
-@dataclass(frozen=True, slots=True)
-class AssignmentRow:
-    """One assignment: an amount of a class of a consumer belongs to a provider.
-
-    :param resource_class: its name on the source
-    :param amount: ``None``: all of it
-    :param to_provider: the target's name or UUID
-    :param evidence: free text
-    :param path: the file that it came from
-    :param line: where in it, from 1
-    :param to_resource_class: the name of the class on the target; ``None``: there is only one
-    """
-
-    consumer_uuid: str
-    resource_class: str
-    amount: Integer | None
-    to_provider: str
-    evidence: str | None = None
-    path: str = ''
-    line: Integer | None = None
-    to_resource_class: str | None = None
-
-    def error(self, reason: str) -> errors.BadFile:
-        """The exception that says what is wrong with this row."""
-        return errors.BadFile(self.path, reason, self.line)
 
 
 def parse(text: str, path: str) -> list[AssignmentRow]:

@@ -74,11 +74,9 @@ class Move:
 
     @property
     def moves_anything(self) -> bool:
-        """Return whether it names a class or a trait."""
         return bool(self.resources or self.traits)
 
     def name_at_target(self, resource_class: str) -> str:
-        """Return the name of a class of the source on the target."""
         return self.renamed.get(resource_class, resource_class)
 
 
@@ -134,12 +132,10 @@ class Spec:
 
     @functools.cached_property
     def index(self) -> SpecIndex:
-        """The entries by the providers that they are about; made once."""
         return SpecIndex(self)
 
     @functools.cached_property
     def names(self) -> SpecNames:
-        """The classes, traits and aggregates that it names; made once."""
         return SpecNames(self)
 
 
@@ -154,7 +150,6 @@ def filled(template: str, **names: str) -> str:
 
 
 def has_placeholder(template: str) -> bool:
-    """Return whether a text has a placeholder to fill."""
     return PLACEHOLDER.search(template) is not None
 
 
@@ -280,5 +275,4 @@ class SpecNames:
                 self._additions.setdefault(consumer_uuid, []).append(addition)
 
     def additions_for(self, consumer_uuid: str) -> Sequence[Addition]:
-        """The additions that give a consumer something."""
         return self._additions.get(consumer_uuid, ())

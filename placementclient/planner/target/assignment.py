@@ -118,7 +118,6 @@ class AssignmentProblem:
         divisible: bool = False,
         known: KnownAmount | None = None,
     ) -> None:
-        """Add an item of one source."""
         holdings = tuple(
             HeldAmount(self._count + position, source, name, amount, known)
             for position, (name, amount) in enumerate(amounts.items())
@@ -179,7 +178,6 @@ class AssignmentProblem:
         return 0 if where in self._target_state.places else used
 
     def number(self, where: Where) -> int:
-        """The number of a place's bin."""
         number = self._numbers.get(where)
         if number is None:
             number = self._numbers[where] = len(self.bins)

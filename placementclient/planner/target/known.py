@@ -9,9 +9,9 @@ from typing import NamedTuple
 from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.codec.cursors import Faults
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
@@ -26,7 +26,6 @@ class HoldingKey(NamedTuple):
 
     @property
     def where(self) -> Where:
-        """The provider and the class."""
         return Where(self.provider_uuid, self.resource_class)
 
 

@@ -36,12 +36,10 @@ class SnapshotOverlay:
         return self._states.get(provider_uuid) or self.snapshot.providers.get(provider_uuid)
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
-        """The provider of this UUID or name."""
         found = self.snapshot.find(name_or_uuid)
         return found and self.state(found.uuid)
 
     def root_of(self, state: ProviderState) -> str:
-        """The UUID of the root of a provider's tree."""
         if state.provider.root_provider_uuid:
             return state.provider.root_provider_uuid
         while (parent := state.provider.parent_provider_uuid) is not None:
@@ -58,7 +56,6 @@ class SnapshotOverlay:
         return self._created.get(name)
 
     def consumer(self, consumer_uuid: str) -> Consumer:
-        """A consumer that the snapshot has."""
         return self._consumers.get(consumer_uuid) or self.snapshot.consumers[consumer_uuid]
 
     def consumers_on(self, provider_uuid: str) -> list[Consumer]:

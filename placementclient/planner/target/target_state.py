@@ -99,12 +99,10 @@ class InventoryFlow:
 
     @property
     def origin(self) -> Where:
-        """The source provider."""
         return Where(self.source, self.resource_class)
 
     @property
     def destination(self) -> Where:
-        """The target provider."""
         return Where(self.target, self.target_class)
 
 
@@ -157,7 +155,6 @@ class TargetState:
 
 
 def content_of(state: ProviderState) -> ProviderContent:
-    """Return the content of a provider, as a plan holds it."""
     return ProviderContent(
         state.provider.generation, state.inventories, state.traits, state.aggregates
     )

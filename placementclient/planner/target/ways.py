@@ -35,7 +35,6 @@ class HeldAmount(NamedTuple):
 
     @property
     def where(self) -> Where:
-        """Return the source's place."""
         return Where(self.source.uuid, self.resource_class)
 
 

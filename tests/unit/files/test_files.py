@@ -19,6 +19,7 @@ from placementclient import files
 from placementclient.client import errors
 from placementclient.codec import cursors
 from placementclient.codec.documents import Json, Yaml
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -27,7 +28,6 @@ from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.fuzzing import examples

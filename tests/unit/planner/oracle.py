@@ -21,6 +21,7 @@ import yaml
 
 from placementclient.changes.operations import Reshape
 from placementclient.client import errors
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -29,7 +30,6 @@ from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.overlay import SnapshotOverlay

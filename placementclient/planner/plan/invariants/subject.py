@@ -60,7 +60,6 @@ class Subject:
                 self._entries.setdefault(change.uuid, []).append(addition)
 
     def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
-        """Return the entries of the specification about a provider."""
         return self._entries.get(change.uuid, ())
 
     def named(self, template: str, source: ProviderChange | None = None) -> str:
@@ -124,5 +123,4 @@ def amounts_of(allocations: Allocations) -> Amounts:
 
 
 def add(sums: Amounts, where: tuple[str, str], amount: int) -> None:
-    """Add to one of the amounts."""
     sums[where] = sums.get(where, 0) + amount

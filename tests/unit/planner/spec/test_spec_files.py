@@ -10,9 +10,9 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.codec.encoding import builtins
+from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.records import specs
 from placementclient.planner.spec import assignments, specification
-from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 A = '00000000-0000-4000-8000-00000000000a'

@@ -1,0 +1,38 @@
+"""Assignments: what is known of who holds what, as rows of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from placementclient.client import errors
+from placementclient.client.strict_json import Integer
+
+COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
+#: The column for targets that get a class under several names.
+TO_CLASS = 'to_resource_class'
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentRow:
+    """One assignment: an amount of a class of a consumer belongs to a provider.
+
+    :param resource_class: its name on the source
+    :param amount: ``None``: all of it
+    :param to_provider: the target's name or UUID
+    :param evidence: free text
+    :param path: the file that it came from
+    :param line: where in it, from 1
+    :param to_resource_class: the name of the class on the target; ``None``: there is only one
+    """
+
+    consumer_uuid: str
+    resource_class: str
+    amount: Integer | None
+    to_provider: str
+    evidence: str | None = None
+    path: str = ''
+    line: Integer | None = None
+    to_resource_class: str | None = None
+
+    def error(self, reason: str) -> errors.BadFile:
+        return errors.BadFile(self.path, reason, self.line)
