@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -177,19 +176,23 @@ def _open_row(
 ) -> tuple[OpenRow, bool]:
     """Return the row of a holding that has a choice, and whether that is known."""
     parts = {_part(item.ways[option], position) for option in decision.possible}
-    places = dict.fromkeys(
-        placed.place
+    places = {
+        placed.place.where: placed.place
         for option in decision.possible
         for placed in item.ways[option]
         if placed.holding == position
-    )
-    held = item.holdings[position]
-    row = open_row_of(
-        target_state,
-        HoldingName(item.consumer.uuid, held.source.name, held.resource_class),
-        held.amount,
-        [place.provider for place in places],
-        [place.resource_class for place in places],
+    }
+    choices = tuple(dict.fromkeys(place.provider for place in places.values()))
+    holding = item.holdings[position]
+    is_ambiguous = target_state.is_ambiguous(holding.where, choices)
+    row = OpenRow(
+        target_state.root.name,
+        item.consumer.uuid,
+        holding.resource_class,
+        holding.amount,
+        holding.source.name,
+        choices,
+        tuple(dict.fromkeys(name for _, name in places)) if is_ambiguous else (),
     )
     return row, decision.proved or len(parts) > len(decision.placement)
 
@@ -204,27 +207,3 @@ class HoldingName(NamedTuple):
 
 def holding_of(row: PlannedRow | OpenRow) -> HoldingName:
     return HoldingName(row.consumer_uuid, row.from_provider or '', row.resource_class)
-
-
-def open_row_of(
-    target_state: TargetState,
-    holding: HoldingName,
-    amount: int,
-    providers: Iterable[str],
-    classes: Iterable[str],
-) -> OpenRow:
-    """Return the row of a holding that may go to some providers, as some classes."""
-    choices = tuple(dict.fromkeys(providers))
-    uuids = {provider.name: provider.uuid for provider in target_state.providers.values()}
-    where = Where(uuids[holding.provider], holding.resource_class)
-    names = Counter(place.provider for place in target_state.places[where])
-    is_ambiguous = any(names[provider] > 1 for provider in choices)
-    return OpenRow(
-        target_state.root.name,
-        holding.consumer_uuid,
-        holding.resource_class,
-        amount,
-        holding.provider,
-        choices,
-        tuple(dict.fromkeys(classes)) if is_ambiguous else (),
-    )

@@ -19,7 +19,6 @@ from placementclient.planner.assign import (
     HoldingName,
     assignment_of,
     holding_of,
-    open_row_of,
     prepared,
 )
 from placementclient.planner.infeasibility import (
@@ -99,18 +98,25 @@ def _labelled(own: TreeAssignment, orders: Sequence[Assignment]) -> Assignment:
         unproved |= {holding_of(open_row): open_row for open_row in assignment.unproved}
     choosing = [holding for holding in ways if holding in undecided or len(ways[holding]) > 1]
     labelled = Assignment([], [], [])
+    uuids = {provider.name: provider.uuid for provider in own.target_state.providers.values()}
     for holding in choosing:
         rows = undecided.get(holding, [])
         targets = [target for way in ways[holding] for target in sorted(way)]
         choices = [choice for row in rows for choice in row.choices]
+        choices += [provider for provider, _, _ in targets]
         classes = [name for row in rows for name in row.classes]
+        classes += [name for _, name, _ in targets]
+        where = Where(uuids[holding.provider], holding.resource_class)
+        is_ambiguous = own.target_state.is_ambiguous(where, choices)
         labelled.undecided.append(
-            open_row_of(
-                own.target_state,
-                holding,
+            OpenRow(
+                own.root.name,
+                holding.consumer_uuid,
+                holding.resource_class,
                 sum(amount for _, _, amount in next(iter(ways[holding]))),
-                [*choices, *(provider for provider, _, _ in targets)],
-                [*classes, *(name for _, name, _ in targets)],
+                holding.provider,
+                tuple(dict.fromkeys(choices)),
+                tuple(dict.fromkeys(classes)) if is_ambiguous else (),
             )
         )
     labelled.unproved += [row for key, row in unproved.items() if key not in choosing]

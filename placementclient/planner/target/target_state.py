@@ -5,7 +5,7 @@ Consumers come later, in :mod:`placementclient.planner.target.assignment`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -135,6 +135,11 @@ class TargetState:
     is_return: bool = False
     overcommitted: dict[Where, int] = field(default_factory=dict)
     apart: bool = False
+
+    def is_ambiguous(self, where: Where, providers: Collection[str]) -> bool:
+        """Return whether one of some providers may get an amount under several names."""
+        names = [place.provider for place in self.places[where]]
+        return len(set(names)) < len(names) and any(names.count(name) > 1 for name in providers)
 
     def root_of(self, where: Where) -> str:
         """The UUID of the root of a place's tree; empty if the tree is not laid out here."""
