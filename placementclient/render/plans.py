@@ -138,7 +138,8 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
     def children(node: ProviderChange | str) -> list[ProviderChange]:
         if isinstance(node, str):
             # A root that the plan does not change, above all whose parents it does not change.
-            return [each for each in shown if _is_topmost(each) and each.root_provider_uuid == node]
+            tops = (change for change in shown if change.parent_provider_uuid not in known)
+            return [change for change in tops if change.root_provider_uuid == node]
         return [child for child in shown if child.parent_provider_uuid == node.uuid]
 
     def text(node: ProviderChange | str) -> Iterator[str]:
@@ -151,9 +152,6 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
             yield ' '.join(sorted(content.traits))
         if node.content_before.aggregates != node.after.aggregates and content.aggregates:
             yield f'aggregates: {" ".join(sorted(content.aggregates))}'
-
-    def _is_topmost(change: ProviderChange) -> bool:
-        return change.parent_provider_uuid not in known
 
     by_uuid = {change.uuid: change for change in shown}
     own = {change.root_provider_uuid for change in shown} - {tree.root_provider_uuid}

@@ -205,9 +205,8 @@ class PlanDrain(base.Lister):
             }
         else:
             document, _ = compute.document(self, source, service.servers)
-        found = learn(snapshot, document, source)
-        self.warn(found.remarks)
-        knowledge = found.knowledge
+        knowledge, remarks = learn(snapshot, document, source)
+        self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
     def _pace(self, parsed_args: argparse.Namespace) -> Pace:
@@ -230,11 +229,10 @@ class PlanDrain(base.Lister):
         )
         said = [drains.summary(decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
-        remedies = []
+        remedies: list[str] = []
         if decision.verdict is plan.DrainVerdict.NO:
             remedies = enough.remedies(cloud, decision.strict.servers, hosts, left)
-        sentences = [remedy.sentence for remedy in remedies]
-        said += [f'Would be enough: {sentence}' for sentence in sentences]
+        said += [f'Would be enough: {remedy}' for remedy in remedies]
         if decision.moves:
             said += drains.headroom(drains.free(cloud, decision.moves, hosts))
         facts = {
@@ -242,7 +240,7 @@ class PlanDrain(base.Lister):
             'movable': list(decision.bounds),
             'left': [server.uuid for server in left],
             'unsettled': [each._asdict() for each in decision.unsettled],
-            'enough': sentences,
+            'enough': remedies,
         }
         return _DrainAnswer(decision.verdict, decision.moves, said, facts)
 

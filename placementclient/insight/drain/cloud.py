@@ -140,8 +140,6 @@ class DrainCloud:
         """Return the servers on some hosts that need another place, and what no plan can move.
 
         A server that Nova does not move yet is among both.
-
-        :param hosts: the UUIDs of their roots
         """
         servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Unsettled]()
         for uuid in hosts:
@@ -227,8 +225,7 @@ class DrainCloud:
         """Return the hosts that servers may go to, and how many servers there are of each kind.
 
         :param servers: the request of each
-        :param emptied: the UUIDs of the roots of hosts that are to be emptied
-        :param spare: the UUIDs of roots of hosts, for each of which an empty one like it is added
+        :param spare: hosts, for each of which an empty one like it is added
         """
         found = list(servers)
         kinds = {id(request): request for request in found}
@@ -250,7 +247,7 @@ class DrainCloud:
     def _pools(self, targets: Iterable[str], leaving: Iterable[Request]) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
-        :param targets: the UUIDs of the roots of the hosts that servers may go to
+        :param targets: the hosts that servers may go to
         :param leaving: servers that may go to other storage, so that there may be more
         """
         pools = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
@@ -25,44 +25,17 @@ EFFORT, MOST_SEARCHED = 3.0, 1_000
 _TRIED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """A change after which every server has a place, under the strict requests.
-
-    :param kind: stable, for programs: ``hosts``, ``ratio``, ``enable`` or ``leave``
-    :param subjects: the name of a host, or a resource class, with the number of hosts, or the ratio
-    """
-
-    kind: str
-    subjects: tuple[tuple[str, float], ...]
-
-    @property
-    def sentence(self) -> str:
-        name, amount = self.subjects[0]
-        if self.kind == 'hosts':
-            parts = [f'{number:g} like {each}' for each, number in self.subjects]
-            hosts = 'host' if amount == 1 else 'hosts'
-            parts[0] = f'{amount:g} empty {hosts} like {name}'
-            return ' and '.join(parts)
-        if self.kind == 'ratio':
-            return f'{name} ratio {amount:g} on the other hosts'
-        if self.kind == 'enable':
-            return (
-                f'{name}, which is disabled, as a target (openstack compute service set --enable)'
-            )
-        return f'leave {name} out'
-
-
 def remedies(
     cloud: DrainCloud,
     servers: Sequence[MovingServer],
     emptied: Collection[str],
     left: Sequence[MovingServer],
-) -> list[Remedy]:
-    """Return changes that would be enough, the plainest first.
+) -> list[str]:
+    """Return changes after which every server has a place, the plainest first, in words.
+
+    A server has a place under its strict request.
 
     :param servers: those that are to move
-    :param emptied: the UUIDs of the roots of the hosts that are to be emptied
     :param left: the servers that have no place
     """
     search = _RemedySearch(cloud, servers, emptied, left)
@@ -80,14 +53,14 @@ class _RemedySearch:
         self._cloud, self._servers = cloud, servers
         self._emptied, self._left = set(emptied), left
 
-    def hosts(self) -> Iterator[Remedy]:
+    def hosts(self) -> Iterator[str]:
         """Return how many empty hosts, like those that servers are left on, are enough."""
         alike: dict[object, list[MovingServer]] = {}
         for server in self._left:
             asked = self._cloud.strict(server)
             key = asked.root_required, asked.root_member_of
             alike.setdefault(key, []).append(server)
-        found: list[tuple[str, float]] = []
+        found: list[tuple[int, str]] = []
         for servers in alike.values():
             root = Counter(server.host for server in servers).most_common(1)[0][0]
             number = _least(partial(self._spare, servers, self._cloud.hosts, root), 1, MOST_HOSTS)
@@ -97,8 +70,10 @@ class _RemedySearch:
                 # Beside the others, fewer may do.
                 helps = partial(self._spare, self._servers, self._emptied, root)
                 number = _least(helps, 1, number) or number
-            found.append((self._name(root), number))
-        yield Remedy('hosts', tuple(found))
+            found.append((number, f'like {self._name(root)}'))
+        (number, like), *others = found
+        hosts = 'host' if number == 1 else 'hosts'
+        yield ' and '.join([f'{number} empty {hosts} {like}', *(f'{n} {one}' for n, one in others)])
 
     def _spare(
         self, servers: Sequence[MovingServer], emptied: Collection[str], root: str, number: int
@@ -107,7 +82,7 @@ class _RemedySearch:
         asked = map(self._cloud.strict, servers)
         return _fits(self._cloud.problem(asked, emptied, spare=[root] * number))
 
-    def enabled(self) -> Iterator[Remedy]:
+    def enabled(self) -> Iterator[str]:
         """Return a disabled host that would be enough."""
         snapshot = self._cloud.snapshot
         for uuid in self._cloud.hosts:
@@ -115,10 +90,13 @@ class _RemedySearch:
             if DISABLED in root.traits and uuid not in self._emptied:
                 usable = replace(root, traits=root.traits - {DISABLED})
                 if self._suffices(_changed(snapshot, {uuid: usable})):
-                    yield Remedy('enable', ((root.name, 1),))
+                    yield (
+                        f'{root.name}, which is disabled, as a target (openstack compute service '
+                        'set --enable)'
+                    )
                     return
 
-    def ratios(self) -> Iterator[Remedy]:
+    def ratios(self) -> Iterator[str]:
         """Return the least ratio on all other hosts that would be enough, of the first class."""
         held = {
             name for server in self._left for each in server.allocations.values() for name in each
@@ -127,17 +105,17 @@ class _RemedySearch:
             if name in held:
                 least = _least(partial(self._ratio, name), 11, most)
                 if least is not None:
-                    yield Remedy('ratio', ((name, least / 10),))
+                    yield f'{name} ratio {least / 10:g} on the other hosts'
                     return
 
-    def fewer(self) -> Iterator[Remedy]:
+    def fewer(self) -> Iterator[str]:
         """Return a host that is enough to leave as it is."""
         hosts = Counter(server.host for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             servers = [server for server in self._servers if server.host != root]
             asked = map(self._cloud.strict, servers)
             if _fits(self._cloud.problem(asked, self._emptied - {root})):
-                yield Remedy('leave', ((self._name(root), 1),))
+                yield f'leave {self._name(root)} out'
                 return
 
     def _ratio(self, name: str, tenths: int) -> bool:

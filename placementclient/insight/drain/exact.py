@@ -57,7 +57,6 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
     :param problem: is left as it is
-    :param effort: how long to search, in seconds
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()

@@ -32,7 +32,7 @@ class Trial:
 class Fleet:
     """All hosts, and where their servers are.
 
-    :param watched: the UUIDs of the roots of the hosts whose servers may move
+    :param watched: the hosts whose servers may move
     """
 
     def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
@@ -97,8 +97,7 @@ class Fleet:
     ) -> Packed:
         """Place servers as well as can be proved. No room is taken.
 
-        :param emptied: the UUIDs of the roots of the hosts that receive nothing
-        :param effort: how long to search, in seconds
+        :param emptied: the hosts that receive nothing
         """
         now, out = self.problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
@@ -107,7 +106,7 @@ class Fleet:
         return Packed(servers, [self._requests[each.uuid] for each in servers], packing)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
-        """Move servers: free their old places.
+        """Move servers from hosts that are taken out: free their old places.
 
         :param is_taken: whether the room of their new places is taken already
         """
@@ -119,7 +118,9 @@ class Fleet:
             if move.target is None:
                 continue
             if not is_taken:
+                self.take([move.target])
                 self._enter(move.target, request, move.after, 1)
+                self.give([move.target])
                 self._add(after - before, -1)
             if before != after:
                 shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
@@ -150,14 +151,10 @@ class Fleet:
             self.problem.pools[pool] += sign * amount
 
     def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
-        """Take what a server holds of a host's own room; give it back, if the sign is -1."""
+        """Take what a server holds of a host that is taken out; give it back, if the sign is -1."""
         if uuid not in self._number:
             return
-        number = self._number[uuid]
-        host = self.problem.hosts[number]
-        is_listed = self._filler.is_listed(number)
-        if is_listed:
-            self._filler.take(number)
+        host = self.problem.hosts[self._number[uuid]]
         rooms, totals = host.shape.rooms, host.shape.totals
         for place, provider in enumerate(host.providers):
             for name, amount in allocations.get(provider, {}).items():
@@ -166,5 +163,3 @@ class Fleet:
                         host.room[at] -= sign * amount
         for name in request.limits:
             host.members[name] += sign
-        if is_listed:
-            self._filler.give(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from placementclient.client.wording import counted
 from placementclient.insight import owners
@@ -14,7 +14,7 @@ from placementclient.insight.drain.cloud import Knowledge, zone
 from placementclient.insight.drain.requests import Request
 from placementclient.model.consumers import Allocations
 from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.requests import CandidateRequest
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, resource_request
@@ -30,18 +30,8 @@ _ASKING = (
 _NOWHERE = (frozenset[str](),)
 
 
-class Learned(NamedTuple):
-    """The facts that were learned.
-
-    :param remarks: sentences on what is not counted
-    """
-
-    knowledge: Knowledge
-    remarks: list[str]
-
-
-def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
-    """Take the requests of servers from lists of Nova.
+def learn(snapshot: Snapshot, document: Any, path: str) -> tuple[Knowledge, list[str]]:
+    """Take the requests of servers from lists of Nova, with sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``flavors``, too
@@ -55,8 +45,7 @@ def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
     aggregates = records.aggregates(other, path) if 'aggregates' in other else []
     groups = records.server_groups(other, path) if 'server_groups' in other else []
     learning = _Learning(snapshot, aggregates, groups, servers)
-    remarks = list(learning.remarks('aggregates' in other, 'server_groups' in other))
-    return Learned(
+    return (
         Knowledge(
             learning.requests,
             learning.least,
@@ -66,7 +55,7 @@ def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
             {group.uuid: group.most for group in groups if group.policy == _APART},
             learning.groups,
         ),
-        remarks,
+        list(learning.remarks('aggregates' in other, 'server_groups' in other)),
     )
 
 
@@ -157,20 +146,12 @@ class _Learning:
 
     def _with_image(self, asked: CandidateRequest, server: ServerDetail) -> CandidateRequest:
         """Return a request with the traits that the image asks for."""
-        words = server.image_properties or {}
-        traits = {
-            name.removeprefix('trait:'): said
-            for name, said in words.items()
-            if name.startswith('trait:')
-        }
-        required = tuple(sorted(name for name, said in traits.items() if said == 'required'))
-        forbidden = tuple(sorted(name for name, said in traits.items() if said == 'forbidden'))
-        common = asked.common
-        return asked._replace(
-            common=common._replace(
-                required=(*common.required, *required), forbidden=(*common.forbidden, *forbidden)
-            )
-        )
+        traits: dict[str, list[str]] = {'required': [], 'forbidden': []}
+        for name, value in sorted((server.image_properties or {}).items()):
+            if name.startswith('trait:') and value in traits:
+                traits[value].append(name.removeprefix('trait:'))
+        image = Filter(required=tuple(traits['required']), forbidden=tuple(traits['forbidden']))
+        return asked.restricted(CandidateRequest(image))
 
     def _zone(self, server: ServerDetail) -> frozenset[str]:
         """Return what stands for the zone that a server has to stay in; nothing if it may leave."""

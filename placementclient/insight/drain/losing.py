@@ -24,7 +24,6 @@ MOST_SEARCHED = 50
 class Loss:
     """Hosts that are lost, and their servers.
 
-    :param hosts: the UUIDs of their roots
     :param servers: how many servers are on them
     :param least: how many of these certainly have a place
     :param most: how many have one at most
@@ -84,7 +83,10 @@ def lose(cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = E
     lefts = {loss: len(left) for loss in losses if (left := fleet.without(loss))}
     short = sorted(lefts, key=lambda loss: -lefts[loss])
     each = effort / max(1, len(short[:MOST_SEARCHED]))
-    found = [_searched(cloud, loss, each) for loss in short[:MOST_SEARCHED]]
+    found = []
+    for loss in short[:MOST_SEARCHED]:
+        decision = decide(cloud, loss, effort=each)
+        found.append(Loss(loss, decision.total, *decision.bounds, decision.verdict))
     for loss in short[MOST_SEARCHED:]:
         count = len(fleet.servers(loss))
         found.append(Loss(loss, count, count - lefts[loss], count, DrainVerdict.UNDETERMINED))
@@ -112,9 +114,3 @@ def _size(servers: Iterable[MovingServer], free: Mapping[str, int]) -> float:
     """Return what part of all that is free servers need, of the class that is scarcest for them."""
     held = together(part for server in servers for part in server.allocations.values())
     return max((amount / max(1, free[name]) for name, amount in held.items()), default=0.0)
-
-
-def _searched(cloud: DrainCloud, loss: tuple[str, ...], effort: float) -> Loss:
-    decision = decide(cloud, loss, effort=effort)
-    least, most = decision.bounds
-    return Loss(loss, decision.total, least, most, decision.verdict)

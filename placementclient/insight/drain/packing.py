@@ -159,7 +159,7 @@ class Filler:
 
     def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
-        self._scale, self._out = _scale(problem), set[int]()
+        self._scale = _scale(problem)
         #: Of each shape and class the hosts in the order of their room; without a class, of all.
         self._lists: dict[Shape, dict[str, list[_Entry]]] = {}
         for shape, numbers in problem.by_shape.items():
@@ -181,14 +181,9 @@ class Filler:
         """Leave a host out until it is given back."""
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
             del entries[bisect_left(entries, self._entry(name, number))]
-        self._out.add(number)
-
-    def is_listed(self, number: int) -> bool:
-        return number not in self._out
 
     def give(self, number: int) -> None:
         """Fill a host again that was left out."""
-        self._out.discard(number)
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
             insort(entries, self._entry(name, number))
 

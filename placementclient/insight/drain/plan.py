@@ -119,8 +119,6 @@ def packed(
 ) -> Packed:
     """Place the servers of hosts that are to be emptied on the others.
 
-    :param emptied: the UUIDs of the roots of these hosts
-    :param effort: how long to search, in seconds
     :param is_lax: whether to ask for the amounts alone where no more is known
     """
     asked = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
@@ -137,8 +135,6 @@ def decide(
 ) -> DrainDecision:
     """Say whether hosts can be emptied, and where their servers go.
 
-    :param emptied: the UUIDs of the roots of the hosts
-    :param effort: how long to search, in seconds
     :param is_certain: whether the servers ask for no less than the strict requests
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """

@@ -25,7 +25,6 @@ Batch = tuple[str, ...]
 class Blocked:
     """A batch that cannot be emptied, whenever its turn comes.
 
-    :param batch: the UUIDs of the roots of its hosts
     :param servers: those that find no place
     :param is_proved: whether its servers have no place wherever all others are
     """
@@ -61,7 +60,6 @@ class Rolling:
 def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[Batch]:
     """Return the hosts in batches.
 
-    :param hosts: the UUIDs of their roots
     :param size: so many hosts are a batch; ``None``: the hosts of the smallest aggregate of each
         are; a host in none is a batch alone
     """
@@ -145,10 +143,7 @@ def _empty(
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
-    """Return whether it is proved that hosts cannot be empty, wherever all servers are.
-
-    :param effort: how long to search, in seconds
-    """
+    """Return whether it is proved that hosts cannot be empty, wherever all servers are."""
     servers, out = cloud.servers(cloud.hosts)[0], set(emptied)
     leaving = (cloud.lax(server) for server in servers if server.host in out)
     everybody = (requests.lax(cloud.snapshot, server.allocations) for server in servers)

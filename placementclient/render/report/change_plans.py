@@ -19,9 +19,6 @@ def as_reshape(plan: ChangePlan) -> Plan:
 
 
 def _tree(tree: ChangeSet) -> TreePlan:
-    names = {
-        state.uuid: state.name for side in (tree.before, tree.after) for state in side.walked()
-    }
     pairs = list(changed_consumers(tree.before, tree.after))
     states = {state.uuid: state for side in (tree.before, tree.after) for state in side.walked()}
     return TreePlan(
@@ -29,7 +26,7 @@ def _tree(tree: ChangeSet) -> TreePlan:
         tree.root_provider_name,
         tuple(_provider(tree, state) for state in states.values()),
         tuple(map(_consumer, pairs)),
-        tuple(row for pair in pairs for row in _rows(pair, names)),
+        tuple(row for pair in pairs for row in _rows(pair, states)),
     )
 
 
@@ -65,7 +62,7 @@ def _consumer(pair: Pair) -> ConsumerChange:
     )
 
 
-def _rows(pair: Pair, names: Mapping[str, str]) -> Iterator[PlannedRow]:
+def _rows(pair: Pair, states: Mapping[str, ProviderState]) -> Iterator[PlannedRow]:
     """Pair what leaves one provider with what comes to another, class by class."""
     gains = sorted(pair.gains())
     for name in sorted({name for _, name, gain in gains if gain}):
@@ -78,8 +75,8 @@ def _rows(pair: Pair, names: Mapping[str, str]) -> Iterator[PlannedRow]:
                 pair.after.uuid,
                 name,
                 amount,
-                names.get(source, source) if source else None,
-                names.get(target, target) if target else None,
+                states[source].name if source and source in states else source,
+                states[target].name if target and target in states else target,
                 name,
                 Label.MAPPED,
             )

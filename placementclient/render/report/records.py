@@ -8,12 +8,13 @@ megabytes.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from placementclient.client.printable import printable
 from placementclient.insight.audit.findings import Finding, Severity
 from placementclient.model.consumers import Consumer, Resources
-from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -24,6 +25,10 @@ from placementclient.render.report.contents import Amounts, Report
 
 T = TypeVar('T', bound=Hashable)
 
+#: The fields of an inventory, in the order in which the script takes them.
+_FIELDS = attrgetter(
+    'capacity', 'total', 'reserved', 'allocation_ratio', 'min_unit', 'max_unit', 'step_size'
+)
 #: Stands for the place of what is not there.
 NOWHERE = -1
 
@@ -87,35 +92,25 @@ class Records:
                 self._held(state),
                 self._sets.of(state.traits),
                 self._sets.of(state.aggregates),
-                [
-                    value
-                    for consumer in snapshot.consumers_on(state.uuid)
-                    for value in (
+                _flat(
+                    (
                         self._consumers.of(consumer.uuid),
                         self._amounts(consumer.allocations[state.uuid]),
                     )
-                ],
+                    for consumer in snapshot.consumers_on(state.uuid)
+                ),
             ]
             for state in states
         ]
 
     def _held(self, state: ProviderState) -> list[int]:
-        return [
-            value
+        return _flat(
+            (self._text(name), self._inventories.of(_FIELDS(inventory)), state.used(name))
             for name, inventory in sorted(state.inventories.items())
-            for value in (
-                self._text(name),
-                self._inventories.of(_fields(inventory)),
-                state.used(name),
-            )
-        ]
+        )
 
     def _amounts(self, resources: Resources) -> list[int]:
-        return [
-            value
-            for name, amount in sorted(resources.items())
-            for value in (self._text(name), amount)
-        ]
+        return _flat((self._text(name), amount) for name, amount in sorted(resources.items()))
 
     def _consumer(self, uuid: str, plan: Plan | None) -> list[Any]:
         # A plan may be of another moment than the snapshot.
@@ -164,11 +159,10 @@ class Records:
         ]
 
     def _figures(self, amounts: Amounts) -> list[int]:
-        return [
-            value
+        return _flat(
+            (self._text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
-            for value in (self._text(name), amount.used, amount.capacity)
-        ]
+        )
 
     def _names(self, names: Iterable[str]) -> list[int]:
         return [self._text(name) for name in sorted(names)]
@@ -191,13 +185,5 @@ def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: severities.index(finding.check.severity))
 
 
-def _fields(inventory: Inventory) -> tuple[float, ...]:
-    return (
-        inventory.capacity,
-        inventory.total,
-        inventory.reserved,
-        inventory.allocation_ratio,
-        inventory.min_unit,
-        inventory.max_unit,
-        inventory.step_size,
-    )
+def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    return list(chain.from_iterable(rows))

@@ -22,8 +22,7 @@ def sentences(states: list[ProviderState], consumers: list[Consumer], *emptied: 
     decision = decide(scene, emptied)
     assert decision.verdict is DrainVerdict.NO
     left = [server for server, _ in decision.strict.left()]
-    found = enough.remedies(scene, decision.strict.servers, emptied, left)
-    return [remedy.sentence for remedy in found]
+    return enough.remedies(scene, decision.strict.servers, emptied, left)
 
 
 def host(name: str, *traits: str, **amounts: Inventory | int) -> ProviderState:
