@@ -184,9 +184,6 @@ def make_client(instance: Any) -> Client:
     """
     from placementclient.client.http import Client
 
-    if not hasattr(instance, 'session'):
-        # OpenStackClient has not authenticated, as the command can do without.
-        instance.setup_auth()
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])

@@ -283,6 +283,10 @@ class PlacementCommand(command.Command):
     @functools.cached_property
     def client(self) -> Client:
         """The client of this run of the program."""
+        if not self.auth_required:
+            # OpenStackClient has not authenticated, as the command can do without.
+            self.auth_required = True
+            self.app.prepare_to_run_command(self)
         client: Client = self.app.client_manager.placement
         return client
 
