@@ -30,13 +30,16 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
+from placementclient.changes.own_values import held_by
 from placementclient.changes.plan import ChangeSet
+from placementclient.changes.region import CONTENT, with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 
 if TYPE_CHECKING:
     from placementclient.changes.journal import TreeJournal
@@ -45,8 +48,10 @@ if TYPE_CHECKING:
 class Applier:
     """Carries out operations: intent, request, outcome.
 
-    A generation goes from the read that the operations were decided on to the write. It retries
-    nothing: :func:`placementclient.api.conflict.retried` reads and decides again.
+    An operation is sent only if the state that it begins with was compared: by a generation, which
+    goes from the read that the operations were decided on to the write, or by a read directly
+    before it. It retries nothing: :func:`placementclient.api.conflict.retried` reads and decides
+    again.
 
     :param generations: of the providers, when the operations were decided on, by UUID
     :param journal: gets the intent before the request is sent, and the outcome after it
@@ -65,7 +70,7 @@ class Applier:
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
         self._names = set() if names is None else names
-        self._generations = dict(generations)
+        self._generations: dict[str, int | None] = dict(generations)
         self._is_joint = False
         # The providers and consumers whose generations an earlier operation has moved.
         self._moved: set[str] = set()
@@ -156,6 +161,7 @@ class Applier:
 
     @_perform.register
     def _(self, operation: UpdateProvider) -> None:
+        self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
         resource_provider.set(
             self._client,
@@ -167,16 +173,24 @@ class Applier:
 
     @_perform.register
     def _(self, operation: DeleteProvider) -> None:
-        resource_provider.delete(self._client, operation.uuid)
+        uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
+        with _existing(uuid):
+            if uuid in self._moved or uuid not in self._generations:
+                self._generations[uuid] = self._compared(operation)
+            generation = self._generations[uuid]
+            # This moves the generation: who has read the provider before cannot write it any more.
+            proved = aggregate.set(self._client, uuid, sorted(operation.aggregates), generation)
+        self._check_position(uuid, position, proved.generation)
+        resource_provider.delete(self._client, uuid)
 
     @_perform.register
     def _(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
         uuid = operation.provider_uuid
         read, made, write, body = _requests(operation)
-        if uuid in self._moved:
+        if uuid in self._moved or not self._is_guarded(operation):
             there = read(self._client, uuid)
             if made(there.value) != operation.before:
-                raise errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
+                raise _changed(uuid)
             self._moved_to(uuid, there.generation)
         generation = self._generations.get(uuid)
         self._moved_to(
@@ -228,22 +242,66 @@ class Applier:
         for consumer in consumers:
             self._moved.update((consumer.uuid, *consumer.allocations))
 
+    def _is_guarded(self, operation: Operation) -> bool:
+        is_set = isinstance(operation, SetAggregates)
+        return not is_set or self._client.microversion >= aggregate.GUARDED
+
+    def _check_position(
+        self, uuid: str, position: tuple[str, str | None], generation: int | None = None
+    ) -> None:
+        """See that a provider has the expected name and parent, which no generation guards.
+
+        :param generation: the one that it has to have too
+        :raises errors.ConcurrentUpdate: if it is gone or different
+        """
+        with _existing(uuid):
+            provider = resource_provider.show(self._client, uuid).value
+        is_same = (provider.name, provider.parent_provider_uuid) == position
+        if not is_same or provider.generation != (generation or provider.generation):
+            raise _changed(uuid)
+
+    def _compared(self, operation: DeleteProvider) -> int | None:
+        """Return the generation of a provider that has the expected content.
+
+        :raises errors.ConcurrentUpdate: if it has another one
+        """
+        provider = Provider(operation.uuid, operation.name, 0)
+        state, found = with_facets(self._client, ProviderState(provider), CONTENT)
+        generations = {*found.values()} - {None}
+        expected = operation.inventories, operation.traits, operation.aggregates
+        if len(generations) > 1 or expected != (state.inventories, state.traits, state.aggregates):
+            raise _changed(operation.uuid)
+        return generations.pop()
+
     def _generation_of(self, consumer: Consumer) -> int | None:
         """Return the generation that a consumer has now.
 
-        :raises errors.ConcurrentUpdate: if it holds something else than expected
+        :raises errors.ConcurrentUpdate: if it has other allocations or another owner than expected
         """
         if consumer.uuid not in self._moved:
             return consumer.generation
         there = allocation.show(self._client, consumer.uuid).value
-        if there.allocations != consumer.allocations:
-            raise errors.ConcurrentUpdate(409, f'{consumer.uuid} was changed in between')
+        if held_by(there) != held_by(consumer):
+            raise _changed(consumer.uuid)
         return there.generation
 
     def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
         self._moved.discard(provider_uuid)
         if generation is not None:
             self._generations[provider_uuid] = generation
+
+
+def _changed(uuid: str) -> errors.ConcurrentUpdate:
+    return errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
+
+
+@contextlib.contextmanager
+def _existing(uuid: str) -> Iterator[None]:
+    """Take a provider that is gone for one that another client has changed."""
+    try:
+        yield
+    except errors.NotFound:
+        raise _changed(uuid) from None
 
 
 def check_allowed(client: Client, trees: Iterable[ChangeSet]) -> None:

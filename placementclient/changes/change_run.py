@@ -127,7 +127,8 @@ class ChangeRun(PlanRun[ChangeSet]):
         return there, rebase(*sides, there, own)
 
     def _read(self, tree: ChangeSet) -> Snapshot:
-        return self._retried(lambda: region.read(self.client, tree))
+        is_begun = self._is_begun(tree)
+        return self._retried(lambda: region.read(self.client, tree, is_begun=is_begun))
 
     def _retried(self, attempt: Callable[[], T]) -> T:
         with unknown_outcomes():

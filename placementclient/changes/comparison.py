@@ -13,7 +13,7 @@ from placementclient.changes.plan import ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import operations
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import obstacle_sentence, rows, shown
+from placementclient.changes.summary import obstacle_sentence, row_sentence, rows
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
@@ -48,7 +48,10 @@ def compared(client: Client, tree: ChangeSet, record: Record | None) -> TreeComp
 
     :param record: of the journal, if it has one
     """
-    there = retried(lambda: region.read(client, tree), max_retries=client.max_retries)
+    is_begun = record is not None and record.begun
+    there = retried(
+        lambda: region.read(client, tree, is_begun=is_begun), max_retries=client.max_retries
+    )
     own = sent(record)
     return TreeComparison(
         tree,
@@ -106,7 +109,7 @@ class TreeComparison:
             yield Deviation(
                 name,
                 row.change,
-                f'{row.object}: {row.change} is {shown(row.before)}, not {shown(row.after)}',
+                row_sentence(row),
                 {'expected': row.after, 'actual': row.before},
                 Verdict.CHANGED_LATER if is_ended else Verdict.DAMAGED,
             )

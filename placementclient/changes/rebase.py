@@ -74,6 +74,31 @@ def rebase(
     return Rebased(diff(there, wanted), tuple(rebase.obstacles))
 
 
+def additions(
+    planned: ProviderState, there: ProviderState, *, is_own_position: bool = False
+) -> Iterator[Obstacle]:
+    """Return all that others have made of a provider that is to be deleted.
+
+    Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
+
+    :param planned: the provider as the plan knows it
+    :param is_own_position: whether the plan itself gave it the name and the parent that it has
+    """
+    added: dict[str, Iterable[str]] = {
+        'inventory': there.inventories.keys() - planned.inventories.keys(),
+        'traits': there.traits - planned.traits,
+        'aggregates': there.aggregates - planned.aggregates,
+    }
+    if not is_own_position:
+        was, found = _position(planned), _position(there)
+        added['name'] = {found[0]} - {was[0]}
+        added['parent'] = {found[1] or 'none'} - {was[1] or 'none'}
+    for label, values in added.items():
+        if values:
+            shown = ', '.join(sorted(values))
+            yield Obstacle('provider', planned.uuid, planned.name, label, None, None, shown)
+
+
 class _Rebase:
     def __init__(self, before: Snapshot, after: Snapshot, there: Snapshot, own: OwnValues) -> None:
         self._before, self._after, self._there, self._own = before, after, there, own
@@ -192,25 +217,10 @@ class _Rebase:
             return
         blocked = len(self.obstacles)
         self._merged(before, replace(before, inventories={}), there)
-        self._added(before, there)
+        own = self._own.positions.get(there.uuid, ())
+        self.obstacles += additions(before, there, is_own_position=_position(there) in own)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
-
-    def _added(self, before: ProviderState, there: ProviderState) -> None:
-        """Refuse to delete what others have made of a provider: nothing would bring it back."""
-        added: dict[str, Iterable[str]] = {
-            'inventory': there.inventories.keys() - before.inventories.keys(),
-            'traits': there.traits - before.traits,
-            'aggregates': there.aggregates - before.aggregates,
-        }
-        was, found = _position(before), _position(there)
-        if found not in self._own.positions.get(there.uuid, ()):
-            added['name'] = {found[0]} - {was[0]}
-            added['parent'] = {found[1] or 'none'} - {was[1] or 'none'}
-        for label, values in added.items():
-            if values:
-                shown = ', '.join(sorted(values))
-                self._object(before, label, None, None, shown)
 
     def _merged(
         self, before: ProviderState, after: ProviderState, there: ProviderState

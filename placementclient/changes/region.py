@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,30 +18,36 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def read(client: Client, change_set: ChangeSet) -> Snapshot:
+def read(client: Client, change_set: ChangeSet, *, is_begun: bool = False) -> Snapshot:
     """Read the providers and consumers of a change set, and the trees around them.
 
     Over HTTP only what may change is read; the rest is as the change set has it.
 
+    :param is_begun: whether the providers that the change set makes may be there
     :raises errors.ConcurrentUpdate: if a provider changes while it is read
     """
-    roots = sorted(
-        {
-            state.provider.root_uuid
-            for side in (change_set.before, change_set.after)
-            for state in side.providers.values()
-        }
-    )
+    sides = change_set.before, change_set.after
+    roots = {state.provider.root_uuid for side in sides for state in side.providers.values()}
+    expected = {uuid for side in sides[: 1 + is_begun] for uuid in side.providers}
+    there = _read(client, change_set, roots)
+    # Others may have moved a provider to another tree.
+    moved = resource_provider.some(client, expected - there.providers.keys())
+    if moved:
+        there = _read(client, change_set, {*roots, *(each.root_uuid for each in moved.values())})
+    return there
+
+
+def _read(client: Client, change_set: ChangeSet, roots: Set[str]) -> Snapshot:
     if client.snapshot_reader is not None:
         there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
         return _with_consumers(client, there, change_set)
-    listed = [
-        provider
-        for root in roots
+    listed = {
+        provider.uuid: provider
+        for root in sorted(roots)
         for provider in resource_provider.list(client, matching=Filter(in_tree=root))
-    ]
+    }
     reader = _RegionReader(client, change_set)
-    states = [reader.state(provider) for provider in listed]
+    states = [reader.state(provider) for provider in listed.values()]
     consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
     return Snapshot(filter(None, states), consumers.values())
 
@@ -53,8 +59,10 @@ class Facets(NamedTuple):
     generations: Mapping[str, int | None]
 
 
-#: All that can be read of a provider beside what its list says.
-FACETS = ('inventories', 'traits', 'aggregates', 'usages')
+#: All that a provider has of its own beside what its list says.
+CONTENT = ('inventories', 'traits', 'aggregates')
+#: The same, and what is used of it.
+FACETS = (*CONTENT, 'usages')
 
 
 def with_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
@@ -143,5 +151,4 @@ class _RegionReader:
 
 def _differing(before: ProviderState | None, after: ProviderState | None) -> set[str]:
     """Return what changes of a provider: all, if it comes or goes."""
-    names = ('inventories', 'traits', 'aggregates')
-    return {name for name in names if getattr(before, name, None) != getattr(after, name, None)}
+    return {name for name in CONTENT if getattr(before, name, None) != getattr(after, name, None)}

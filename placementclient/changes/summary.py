@@ -98,6 +98,21 @@ class ChangeRow(NamedTuple):
     before: Any
     after: Any
 
+    def is_part_of(self, other: ChangeRow) -> bool:
+        """Return True if another row says all that this one says."""
+        if self.change in ('traits', 'aggregates') and self[:2] == other[:2]:
+            sides = zip(self[2:], other[2:], strict=True)
+            return all(set(part or ()) <= set(whole or ()) for part, whole in sides)
+        return self == other
+
+    @property
+    def is_move(self) -> bool:
+        """Return True if a consumer has as much of each class afterwards as before."""
+        if self.change != 'allocations':
+            return False
+        before, after = (together((side or {}).values()) for side in self[2:])
+        return before == after
+
 
 def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     """Return a row for each part of a change: providers as trees are walked, then consumers."""
@@ -215,6 +230,11 @@ def obstacle_sentence(obstacle: Obstacle) -> str:
         return f'{thing} has {obstacle.field}: {obstacle.found}'
     found, before, after = map(shown, (obstacle.found, obstacle.before, obstacle.after))
     return f'{thing}: {obstacle.field} is {found}, neither {before} nor {after}'
+
+
+def row_sentence(row: ChangeRow) -> str:
+    """Say in a sentence, without its full stop, what is still to be changed."""
+    return f'{row.object}: {row.change} is {shown(row.before)}, not {shown(row.after)}'
 
 
 def shown(value: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from placementclient.api import aggregate, conflict, resource_provider, trait
 from placementclient.changes.applier import Applier, generations_of
+from placementclient.changes.comparison import Obstructed
 from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
     DeleteProvider,
@@ -18,14 +19,16 @@ from placementclient.changes.operations import (
     SetTraits,
     onto,
 )
+from placementclient.changes.rebase import additions
+from placementclient.changes.region import with_facets
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.sides import before_of
+from placementclient.planner.plan.sides import before_of, state_of
 from placementclient.planner.records import trees
 from placementclient.reshape import deviations, live_state, preconditions, reading, replanning
 from placementclient.reshape.journal import Journal
@@ -254,6 +257,7 @@ class TreeExecutor:
         if tree_state.phase is not Phase.BEFORE:
             if not begun and record.ended is None:
                 self._check_ours(tree_state)
+            self._check_additions(tree_state.providers)
             back = replanning.planned_back(snapshot, self._plan, self.tree)
             self._applier(generations_of(before_of(back))).run([_reshape_of(back)])
             tree_state = reading.read_tree_state(self._client, self.tree, tree_state.listed)
@@ -282,23 +286,51 @@ class TreeExecutor:
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
         inverse = self.tree.inverse()
-        applier = self._applier({})
+        made = self._made(tree_state)
+        applier = self._applier(generations_of(made))
         with applier.joint():
             self._set(inverse)
             for operation in inverse:
-                if isinstance(operation, DeleteProvider):
-                    self._remove(applier, operation, tree_state)
+                if isinstance(operation, DeleteProvider) and operation.uuid in made.providers:
+                    state = made.providers[operation.uuid]
+                    applier.run(
+                        [replace(operation, traits=state.traits, aggregates=state.aggregates)]
+                    )
 
-    def _remove(self, applier: Applier, operation: DeleteProvider, tree_state: TreeState) -> None:
-        """Delete a provider that was made, unless it is gone already.
+    def _made(self, tree_state: TreeState) -> Snapshot:
+        """Return the providers that the plan has made, which are empty, with all that they have.
 
-        :raises LeftAlone: if it is not empty: the service would delete inventories with it
+        :raises LeftAlone: if others have moved one of them, or have added something to it
         """
-        if operation.uuid not in tree_state.there.providers:
-            return
-        if not tree_state.is_empty(operation.uuid):
-            raise LeftAlone(f'{operation.name} is not empty')
-        applier.run([operation])
+        missing = {change.uuid for change in self.tree.created()} - tree_state.listed.keys()
+        elsewhere = resource_provider.some(self._client, missing)
+        preconditions.check_places(self.tree, {**tree_state.listed, **elsewhere})
+        states = [
+            with_facets(self._client, state, ('traits', 'aggregates')).state
+            for change in self.tree.created()
+            if (state := tree_state.there.providers.get(change.uuid))
+        ]
+        for state in states:
+            if not tree_state.is_empty(state.uuid):
+                raise LeftAlone(f'{state.name} is not empty')
+        made = Snapshot(states, ())
+        self._check_additions(made.providers)
+        return made
+
+    def _check_additions(self, there: Mapping[str, ProviderState]) -> None:
+        """See that others have added nothing to the providers that the plan has made.
+
+        :param there: the providers, by UUID
+        :raises LeftAlone: if they have: it would go with the provider
+        """
+        obstacles = [
+            obstacle
+            for change in self.tree.created()
+            if change.uuid in there
+            for obstacle in additions(state_of(change, change.after), there[change.uuid])
+        ]
+        if obstacles:
+            raise LeftAlone(str(Obstructed(obstacles)))
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
         """End without success; prepared providers are deleted if no consumer uses them."""

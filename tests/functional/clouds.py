@@ -200,7 +200,7 @@ def disturbed(
     try:
         yield
     finally:
-        del session.request
+        session.request = send
 
 
 def content(snapshot: Snapshot) -> dict[str, Any]:

@@ -76,12 +76,13 @@ def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> 
         *((f'consumer {each.uuid}', 'allocations') for each in (EVACUATED, UNTYPED)),
     }
     writes = [(method, path.rpartition('/')[2]) for method, path in requests if method != 'GET']
+    gone = map(uuid_of, ('compute0_gpu0', 'compute0_gpu1', 'compute0'))
+    proofs = [('PUT', 'aggregates')] * 3
+    deletions = [('DELETE', uuid) for uuid in gone]
     assert writes[0] == ('POST', 'allocations')
-    assert {path for _, path in writes[1:3]} == {
-        uuid_of('compute0_gpu0'),
-        uuid_of('compute0_gpu1'),
-    }
-    assert writes[3:] == [('DELETE', uuid_of('compute0'))]
+    assert writes[1::2] == proofs
+    assert sorted(writes[2:6:2]) == sorted(deletions[:2])
+    assert writes[6:] == deletions[2:]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_what_is_done_is_told_whatever_ends_it(
     result = placement(f'{PURGE} --yes -f json')
     assert result.status == status
     if status == 130:
-        assert result.stderr.startswith('Interrupted: the last change, DELETE /resource_providers/')
+        assert result.stderr.startswith('Interrupted: the last change, PUT /resource_providers/')
     else:
         assert result.stderr == 'No (HTTP 401)\n'
     rows = json.loads(result.stdout)

@@ -30,12 +30,13 @@ def sides_of(tree: TreePlan | ChangeSet) -> Sides:
 def before_of(tree: TreePlan) -> Snapshot:
     """Return all that the plan of a tree begins with."""
     return Snapshot(
-        (_state(each, each.before) for each in tree.providers if each.before is not None),
+        (state_of(each, each.before) for each in tree.providers if each.before is not None),
         (each.holding(each.before) for each in tree.consumers if each.before),
     )
 
 
-def _state(change: ProviderChange, content: ProviderContent) -> ProviderState:
+def state_of(change: ProviderChange, content: ProviderContent) -> ProviderState:
+    """Return a provider on one side of a change."""
     provider = Provider(
         change.uuid,
         change.name,

@@ -192,6 +192,8 @@ class Placement(BaseAdapter):
                     return fault(409, 'has allocations', code)
                 del self.providers[provider.uuid]
                 return NOTHING
+            case 'GET', []:
+                return Reply(200, provider.shown())
             case 'GET', [kind]:
                 content = self._content(provider, kind)
             case 'PUT', [('traits' | 'aggregates') as kind]:
