@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, check_allowed, generations_of
@@ -10,10 +10,11 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import ChangeRow, rows
+from placementclient.changes.summary import ChangeRow, row_sentence, rows
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
+from placementclient.client.wording import first
 from placementclient.model.outcomes import State
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
@@ -22,10 +23,27 @@ Decide = Callable[[Sequence[str]], ChangePlan]
 Check = Callable[[ChangeSet], ChangeSet | None]
 
 
+class NotShown(errors.Differs):
+    """Others have changed a tree meanwhile: there is more to do than what was shown.
+
+    :param rows: the parts of the change that were not shown
+    """
+
+    def __init__(self, root_provider_name: str, rows: Sequence[ChangeRow]) -> None:
+        self.rows = tuple(rows)
+        super().__init__(
+            f'Others have changed {root_provider_name} meanwhile, and more would change than was '
+            f'shown: {first([row_sentence(row) for row in rows])}. Run the command again to see it'
+        )
+
+
 class Carrying:
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
-    :param decide: called after a conflict: it decides again what is left to do
+    After a conflict it is decided again what is left to do. That is done only as far as it is a
+    part of the plan; beside it, a consumer may keep all that it has in another place.
+
+    :param decide: decides it
     :param check: gets each change set just before it is written, and returns what is still to be
         written of it; ``None``: nothing
     :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
@@ -75,10 +93,12 @@ class Carrying:
             return ExitStatus.DONE
         if any(result.rows for result in self.results):
             return ExitStatus.PARTIAL
-        return failed[0].error.exit_status if len(self.results) == 1 else ExitStatus.ERROR  # type: ignore[union-attr]
+        statuses = {result.error.exit_status for result in failed if result.error is not None}
+        is_one = len(statuses) == 1 and len(failed) == len(self.results)
+        return statuses.pop() if is_one else ExitStatus.ERROR
 
     def _carry_out(self, result: Carried) -> State:
-        attempts = self._attempts(result.tree)
+        attempts = self._attempts(result)
 
         def attempt() -> State:
             decided = next(attempts)
@@ -86,7 +106,7 @@ class Carrying:
             wanted = [row for tree in trees for row in _rows(tree, tree.operations)]
             # An answer that was lost: what need not be done again was done.
             result.rows += [row for row in result.unknown if row not in wanted]
-            result.unknown = []
+            result.unknown, result.lost = [], []
             for tree in trees:
                 self._write(result, tree)
             return State.APPLIED if trees or not decided else State.LEFT_ALONE
@@ -106,18 +126,25 @@ class Carrying:
             ).run(tree.operations)
         finally:
             result.rows += _rows(tree, done)
+            result.done += done
 
-    def _attempts(self, tree: ChangeSet) -> Iterator[Sequence[ChangeSet]]:
+    def _attempts(self, result: Carried) -> Iterator[Sequence[ChangeSet]]:
         """Return the change set as it was decided, then what is left of it after conflicts.
 
         That may be several: what joined its trees may be done.
+
+        :raises NotShown: if there is more to do
         """
+        tree = result.tree
         yield [tree]
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.
         known = {*roots, *(state.uuid for state in tree.after.roots())}
         while True:
-            yield [each for each in self._decide(roots).trees if known & _roots(each)]
+            left = [each for each in self._decide(roots).trees if known & _roots(each)]
+            if added := list(_not_shown(result, left)):
+                raise NotShown(tree.root_provider_name, added)
+            yield left
 
     def _note(
         self,
@@ -131,11 +158,24 @@ class Carrying:
             done.append(operation)
         else:
             before = simulate(tree.before, done)
+            result.lost = [operation]
             result.unknown = list(rows(before, simulate(before, [operation])))
 
 
 def _rows(tree: ChangeSet, operations: Sequence[Operation]) -> list[ChangeRow]:
     return list(rows(tree.before, simulate(tree.before, operations)))
+
+
+def _not_shown(result: Carried, left: Iterable[ChangeSet]) -> Iterator[ChangeRow]:
+    """Return the rows that are no part of the change set, as far as that is not made yet.
+
+    :param left: the change sets of what there is to do now
+    """
+    before, after = simulate(result.tree.before, result.done), result.tree.after
+    shown = [*rows(before, after), *rows(simulate(before, result.lost), after)]
+    for row in (row for tree in left for row in rows(tree.before, tree.after)):
+        if not row.is_move and not any(map(row.is_part_of, shown)):
+            yield row
 
 
 def _roots(tree: ChangeSet) -> set[str]:

@@ -102,18 +102,6 @@ class InventoryEdit:
             if lacking and self.amend and 'total' not in fields:
                 yield f'Passed over, without {name}: {listed(lacking, _NAMED, "others")}'
 
-    def check_again(self, first: ProviderState, now: ProviderState) -> None:
-        """Refuse an edit that would take back a change of another client meanwhile.
-
-        :param first: the provider when the edit was decided on
-        :raises errors.PlacementError: if it would
-        """
-        come = self._dropped(now) - self._dropped(first)
-        if come:
-            raise errors.BadArgument(
-                f'{", ".join(sorted(come))} has come meanwhile and would be dropped'
-            )
-
     def _dropped(self, state: ProviderState) -> set[str]:
         """Return the classes of which nothing would be left."""
         return set() if self.amend else set(state.inventories).difference(self.given)
@@ -143,9 +131,6 @@ class NamesEdit:
         for name in sorted(self.removed - there):
             said = f'No resource provider that is selected has the {kind} {name}'
             yield f'{said}{meant(name, there)}'
-
-    def check_again(self, first: ProviderState, now: ProviderState) -> None:
-        pass
 
     def _names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)

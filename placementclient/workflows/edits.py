@@ -125,9 +125,7 @@ class Edits:
             if uuid in states and states[uuid].name not in self.refused
         ]
         for uuid in own:
-            first = states[uuid]
-            states[uuid] = self._state(first.provider, self._facets)
-            self._edit.check_again(first, states[uuid])
+            states[uuid] = self._state(states[uuid].provider, self._facets)
         before = Snapshot(states.values(), (), self._before.origin)
         found = edited(before, own, self._edit)
         for reason in found.refused.values():

@@ -207,17 +207,20 @@ def test_a_server_that_holds_something_elsewhere_is_not_in_question(
 def test_a_server_that_is_claimed_for_meanwhile(
     placement: Placement, client: Client, tmp_path: Path
 ) -> None:
-    """Its allocations stay; the other servers of the host get theirs."""
+    """Its claim stays, and its owner, too, until the operator has seen that it would change."""
     loaded(client, cloud())
     claimed = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 1}}, 'p', 'u', type='INSTANCE')
     servers = file(tmp_path, 's.json', [SERVER | {'id': uuid} for uuid in (LOST, MOVING)])
+    heal = [*HEAL, '--servers', servers, '--yes', '-f', 'json']
     with disturbed(client, 'POST', '/allocations', lambda: allocation.set(client, claimed)):
-        done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
-    # As the list says who owns a server, its claim becomes the owner's.
+        done = placement(*heal)
+    assert (done.status, f'consumer {LOST}: owner is ' in done.stderr) == (3, True)
     held = allocation.show(client, LOST).value
-    assert (done.status, held.allocations) == (0, claimed.allocations)
-    assert held.project_id == uuid_of('project')
-    assert states(done)[MOVING] == ('done', '')
+    assert (held.allocations, held.project_id) == (claimed.allocations, 'p')
+    done = placement(*heal)
+    assert (done.status, states(done)[MOVING]) == (0, ('done', ''))
+    # As the list says who owns a server, its claim becomes the owner's.
+    assert allocation.show(client, LOST).value.project_id == uuid_of('project')
     assert allocation.show(client, MOVING).value.allocations
 
 

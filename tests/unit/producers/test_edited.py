@@ -84,15 +84,6 @@ def test_an_edit_that_nobody_can_have_meant(edit: InventoryEdit, sentence: str) 
     assert str(refused.value) == sentence
 
 
-def test_a_class_that_has_come_meanwhile_is_not_dropped() -> None:
-    edit = InventoryEdit({'VCPU': {'total': 2}}, replaces=True)
-    first = replace(HOST, inventories={'VCPU': Inventory(8)})
-    with pytest.raises(errors.BadArgument, match='PCPU has come meanwhile and would be'):
-        edit.check_again(first, HOST)
-    edit.check_again(HOST, first)
-    InventoryEdit({}, amend=True).check_again(first, HOST)
-
-
 @pytest.mark.parametrize(
     ('edit', 'names'),
     [

@@ -115,7 +115,11 @@ def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service
         edit=edit,
     )
     assert states(found) == {
-        'host1': ('failed', 'PCPU has come meanwhile and would be dropped'),
+        'host1': (
+            'failed',
+            'Others have changed host1 meanwhile, and more would change than was shown: '
+            "host1: PCPU is {'total': 4}, not nothing. Run the command again to see it",
+        ),
         'host2': ('applied', ''),
     }
     assert found.exit_status is ExitStatus.PARTIAL
