@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.client.strict_json import InvalidJSON, check_keys, located
 
 T = TypeVar('T')
 
@@ -69,6 +69,16 @@ class FileSource:
             raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')
         if envelope.version != version:
             raise self.error(f'{kind} version {envelope.version!r} is not known')
+        self._check_keys()
+
+    def _check_keys(self) -> None:
+        try:
+            check_keys(self.content)
+        except InvalidJSON as fault:
+            raise self.error(f'damaged {self.kind}: {fault}') from None
+        except (ValueError, RecursionError):
+            # What is no JSON is refused where it is decoded, with its line.
+            return
 
     def decoded(
         self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.client.strict_json import InvalidJSON, check_keys, located
 from placementclient.codec.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'
@@ -98,7 +98,8 @@ def _entry(
         return None
     try:
         entry = decoder.decode(line)
-    except msgspec.ValidationError as reason:
+        check_keys(line)
+    except (msgspec.ValidationError, InvalidJSON) as reason:
         raise _fault(path, number, located(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None

@@ -55,6 +55,12 @@ def test_a_plan_that_was_edited_is_refused() -> None:
         change_plans.decode(json.dumps(document).encode(), 'plan.json')
 
 
+def test_a_plan_with_a_key_twice_is_refused() -> None:
+    text = encoded(a_plan(1)).replace(b'"command":', b'"command":"another","command":')
+    with pytest.raises(errors.BadFile, match="the key 'command' is there twice"):
+        change_plans.decode(text, 'plan.json')
+
+
 def test_a_plan_whose_parts_contradict_each_other_is_refused() -> None:
     made = a_plan(1)
     twice = replace(made, trees=(made.trees[0], made.trees[0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 from placementclient.changes.records import journals
@@ -70,6 +72,13 @@ def test_a_line_without_its_checksum_is_noticed() -> None:
     line = b'{"at":"x","tree":"a","end":"applied"}\n'
     with pytest.raises(errors.BadFile, match=r'^a:2: damaged journal: the line has no checksum'):
         journals.decode(HEADER + line, 'a')
+
+
+def test_a_key_that_is_there_twice_is_told_with_its_line() -> None:
+    line = b'{"at":"x","tree":"a","end":"applied","end":"failed"'
+    sealed = b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
+    with pytest.raises(errors.BadFile, match=r"^a:2: damaged journal: the key 'end' is there twi"):
+        journals.decode(HEADER + sealed, 'a')
 
 
 def test_wrong_types_are_told_with_their_line() -> None:

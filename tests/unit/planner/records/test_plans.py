@@ -96,9 +96,9 @@ def test_an_edited_plan_is_refused(plan: Plan, edit: Callable[[dict[str, Any]], 
         plans.decode(json.dumps(content).encode(), 'plan.json')
 
 
-def test_what_follows_the_digest_is_no_part_of_it(plan: Plan) -> None:
+def test_a_key_that_follows_the_digest_replaces_none_before_it(plan: Plan) -> None:
     content = encoded(plan).rstrip()[:-1] + b',"trees":[]}\n'
-    with pytest.raises(errors.BadFile, match='was edited'):
+    with pytest.raises(errors.BadFile, match="the key 'trees' is there twice"):
         plans.decode(content, 'plan.json')
 
 
