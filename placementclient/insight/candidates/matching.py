@@ -11,13 +11,14 @@ import functools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement
 
 #: How many ways to serve a request are tried on one tree before it is taken for possible.
 MAX_STEPS = 20000
+#: Stands for no provider, where none has to serve a slot.
+_NOBODY = ''
 #: What everybody has to satisfy who serves the common group.
 _OF_EACH = (Kind.NOT_TRAIT, Kind.AGGREGATE, Kind.NOT_AGGREGATE, Kind.IN_TREE)
 
@@ -83,17 +84,14 @@ class Matcher:
         return any(self.allows(root, kept) for root in self._plausible(kept))
 
     def allows(self, root: str, kept: frozenset[Requirement]) -> bool:
-        """Return True if a tree satisfies these, alone or beside more resources of the request.
+        """Return True if a tree satisfies these, alone or beside some of the resources left out.
 
-        A trait of the common group may be on a provider that only those resources use. So fewer
-        requirements never are harder to meet here, as they may be for the service.
+        A trait of the common group may be on a provider that only those resources use, all or less
+        of them. So fewer requirements never are harder to meet here, as they may be for the
+        service.
         """
-        rest = [r for r in self._common if r not in kept] if self.covering(kept) else []
-        return any(
-            self.satisfies(root, kept.union(more))
-            for size in range(len(rest) + 1)
-            for more in combinations(rest, size)
-        )
+        left_out = [r for r in self._common if r not in kept] if self.covering(kept) else ()
+        return self.satisfies(root, kept, left_out)
 
     def is_met(self, kept: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies these."""
@@ -114,11 +112,16 @@ class Matcher:
         known = [self.alone[requirement] for requirement in kept if requirement in self.alone]
         return frozenset.intersection(*known) if known else self.trees
 
-    def satisfies(self, root: str, kept: frozenset[Requirement]) -> bool:
-        """Return whether a tree satisfies these; with other amounts, where they have others."""
+    def satisfies(
+        self, root: str, kept: frozenset[Requirement], optional: Collection[Requirement] = ()
+    ) -> bool:
+        """Return whether a tree satisfies these; with other amounts, where they have others.
+
+        :param optional: resources of the common group that providers may serve, all or less of them
+        """
         if not all(self._suits(root, requirement) for requirement in kept):
             return False
-        slots = [*self._group_slots(root, kept), *self._common_slots(root, kept)]
+        slots = [*self._group_slots(root, kept), *self._common_slots(root, kept, optional)]
         return all(slot.options for slot in slots) and _Matching(self, kept, slots).succeeds()
 
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
@@ -150,7 +153,9 @@ class Matcher:
                 suffix, options, {r.value: r.amount for r in own if r.kind is Kind.RESOURCE}
             )
 
-    def _common_slots(self, root: str, kept: frozenset[Requirement]) -> Iterator[_Slot]:
+    def _common_slots(
+        self, root: str, kept: frozenset[Requirement], optional: Collection[Requirement]
+    ) -> Iterator[_Slot]:
         conditions = [r for r in kept if not r.group and r.kind in _OF_EACH]
         fit = [
             uuid
@@ -165,6 +170,9 @@ class Matcher:
                 [uuid for uuid in fit if uuid in able],
                 {requirement.value: requirement.amount},
             )
+        for requirement in optional if asked else ():
+            able = self.who(requirement) | self.who(replace(requirement, amount=1))
+            yield _Slot('', [*(uuid for uuid in fit if uuid in able), _NOBODY], {})
         if conditions and not asked:
             yield _Slot('', fit, {})
 
@@ -195,7 +203,8 @@ class _Matching:
         self._slots = sorted(slots, key=lambda slot: len(slot.options))
         self._isolated = any(r.kind is Kind.ISOLATE for r in kept)
         self._subtrees = [set(r.value.split(',')) for r in kept if r.kind is Kind.SAME_SUBTREE]
-        self._traits = matcher.covering(kept)
+        is_asked = any(slot.resources and not slot.group for slot in slots)
+        self._traits = matcher.covering(kept) if is_asked else []
         self._left = MAX_STEPS
         self._chosen: list[str] = []
 
@@ -234,8 +243,8 @@ class _Matching:
     def _is_shaped(self) -> bool:
         """Return whether traits and subtrees are right, once everything is chosen."""
         pairs = list(zip(self._slots, self._chosen, strict=True))
-        used = {uuid for slot, uuid in pairs if not slot.group and slot.resources}
-        for requirement in self._traits if used else ():
+        used = {uuid for slot, uuid in pairs if not slot.group}
+        for requirement in self._traits:
             if self._matcher.who(requirement).isdisjoint(used):
                 return False
         for suffixes in self._subtrees:
