@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
+from sqlalchemy.engine import make_url
+
 from placementclient.api import resource_provider
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
@@ -19,8 +21,8 @@ class Database:
 
     def __init__(self, client: Client) -> None:
         resource_provider.list(client, name='nobody')  # starts the service
-        engine = client.session.auth._transport._service._engine
-        self._connection = sqlite3.connect(engine.url.database)
+        url = make_url(client.session.auth._transport._service.database)
+        self._connection = sqlite3.connect(str(url.database))
         self._connection.execute('PRAGMA synchronous = OFF')
 
     def fill(self, snapshot: Snapshot) -> None:

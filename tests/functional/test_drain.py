@@ -271,9 +271,8 @@ WAYS = {
 
 
 def test_servers_in_every_state_leave_as_nova_lets_them(
-    session: Session, placement: Placement, tmp_path: Path
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
-    client = http.Client(session, microversion.HIGHEST)
     uuids = {state: str(uuid.uuid5(_NAMESPACE, state)) for state in WAYS}
     rooms = {'old': 16, 'new': len(WAYS) - 1}
     hosts = {name: resource_provider.create(client, f'states-{name}').uuid for name in rooms}

@@ -41,11 +41,13 @@ class Progress:
 def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
     """Show the progress of long work.
 
-    With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal.
+    With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal and not
+    redirected to stdout.
 
     :param total: how many parts there are, where that is known
     """
-    if log.isEnabledFor(logging.INFO) or not app.stderr.isatty():
+    has_screen = app.stderr.isatty() and app.stderr is not app.stdout
+    if log.isEnabledFor(logging.INFO) or not has_screen:
         yield Progress(log.info, log.warning)
         return
     bar = _Bar(app.stderr, total)

@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 def test_a_bar_is_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, '_PAUSE', -1)
-    app = SimpleNamespace(stderr=Terminal())
+    app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet')) as show:
         show('host1: done')
         show.expect(4)
@@ -41,7 +41,7 @@ def test_a_bar_is_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_few_of_many_parts_are_drawn() -> None:
-    app = SimpleNamespace(stderr=Terminal())
+    app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet'), 10000) as show:
         for number in range(10000):
             show(f'host{number}')
@@ -52,10 +52,18 @@ def test_few_of_many_parts_are_drawn() -> None:
 def test_without_a_terminal_or_with_v_the_lines_are_logged(
     stream: type[io.StringIO], caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = SimpleNamespace(stderr=stream())
+    app = SimpleNamespace(stderr=stream(), stdout=io.StringIO())
     caplog.set_level(logging.INFO)
     with progress.shown(app, logging.getLogger('told'), 2) as show:
         show('host1')
         show.warn('careful')
     assert app.stderr.getvalue() == ''
     assert caplog.messages == ['host1', 'careful']
+
+
+def test_no_bar_is_drawn_where_stderr_goes_to_stdout() -> None:
+    screen = Terminal()
+    app = SimpleNamespace(stderr=screen, stdout=screen)
+    with progress.shown(app, logging.getLogger('quiet'), 2) as show:
+        show('host1: done')
+    assert screen.getvalue() == ''
