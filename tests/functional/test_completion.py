@@ -144,9 +144,9 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
 def test_snapshots_and_folders_are_offered(
     shell: str, candidates: Candidates, tmp_path: Path, command: str
 ) -> None:
-    (tmp_path / 'daily').mkdir()
-    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/da')
-    expected = ':files' if shell == 'zsh' else f'{tmp_path}/daily'
+    (tmp_path / 'snapshots').mkdir()
+    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/snap')
+    expected = ':files' if shell == 'zsh' else f'{tmp_path}/snapshots'
     assert {each.removesuffix('/') for each in offered} == {expected}
 
 
