@@ -19,11 +19,11 @@ def main() -> None:
         stage.populate(url, 5)
         cloud = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
         theirs = command([peer / 'openstack', *LIST], cloud)
-        for program, target in (('placement', 0.22), ('openstack', 1.00)):
+        for program, target in (('placement', 0.25), ('openstack', 1.00)):
             pairs = paired(command([ours / program, *LIST], cloud), theirs, number)
             pairs.report(f'{program} resource provider list', target)
         for program, words, target in (
-            ('placement', (), 0.10),
+            ('placement', (), 0.15),
             ('placement', LIST, 0.15),
             ('openstack', LIST, 1.00),
         ):

@@ -29,7 +29,7 @@ Sum = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 AllocationsRecord = Mapping[str, Mapping[str, Amount]]
 
 
-class ProviderRecord(msgspec.Struct, frozen=True):
+class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
     """A provider as the file has it."""
 
     uuid: str
@@ -43,7 +43,7 @@ class ProviderRecord(msgspec.Struct, frozen=True):
     usages: Mapping[str, Sum]
 
 
-class ConsumerRecord(msgspec.Struct, frozen=True):
+class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
     """A consumer as the file has it, under its UUID."""
 
     allocations: AllocationsRecord
