@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -13,10 +12,8 @@ import yaml
 from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.model.providers import is_uuid
+from placementclient.model.wire_values import LONGEST_SYMBOL, SYMBOL
 
-#: How long the service lets the name of a class or of a trait be.
-_LONGEST_SYMBOL = 255
-_SYMBOL = re.compile(r'[A-Z0-9_]+')
 #: How deep what people write may be nested.
 MOST_LEVELS = 64
 #: How much memory a document may take, in bytes of text, and what each value takes beside its text.
@@ -284,8 +281,8 @@ class Cursor:
 
     def symbol(self) -> str:
         """The name of a resource class or of a trait."""
-        self.at_most(_LONGEST_SYMBOL)
-        return self._matching(_SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
+        self.at_most(LONGEST_SYMBOL)
+        return self._matching(SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
 
     def at_most(self, most: int) -> str:
         """A text of not more characters."""

@@ -22,6 +22,7 @@ from placementclient.codec.snapshots import (
 )
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.wire_values import WireValues
 
 FORMAT: Final = 'placementclient/change-plan'
 VERSION: Final = 1
@@ -89,7 +90,7 @@ def decode(content: bytes, path: str) -> ChangePlan:
         for index, item in enumerate(document.trees)
     )
     plan = ChangePlan(document.command, tuple(map(_change_set, records)), document.origin)
-    for reason in _faults(plan):
+    for reason in (*_faults(plan), *_wire_values(plan).faults()):
         raise source.error(f'damaged {KIND}: {reason}')
     if not sealing.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
@@ -129,6 +130,27 @@ def _faults(plan: ChangePlan) -> Iterator[str]:
                 state = tree.after.providers.get(provider_uuid)
                 if state is not None and not resources.keys() <= state.inventories.keys():
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
+
+
+def _wire_values(plan: ChangePlan) -> WireValues:
+    """Return the values that the plan writes, or writes again when it is taken back."""
+    values = WireValues()
+    for tree in plan.trees:
+        for side in (tree.before, tree.after):
+            for state in side.providers.values():
+                values.uuids |= {state.uuid, *state.aggregates}
+                values.symbols |= {*state.inventories, *state.traits}
+                values.names.add(state.name)
+            for holder in side.consumers.values():
+                values.uuids.add(holder.uuid)
+                values.owners.update(filter(None, (holder.project_id, holder.user_id)))
+                values.symbols.update(filter(None, (holder.type,)))
+                values.add_allocations(holder.allocations)
+        for uuid, state in tree.after.providers.items():
+            before = tree.before.providers.get(uuid)
+            if before is None or before.inventories != state.inventories:
+                values.inventories.update(state.inventories.values())
+    return values
 
 
 def _lines(plan: ChangePlan) -> Iterator[bytes]:

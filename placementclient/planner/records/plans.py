@@ -14,7 +14,9 @@ from placementclient.codec.decoding import FileSource
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
+from placementclient.model.wire_values import WireValues
 from placementclient.planner.plan.plan import LeftOut, Plan
+from placementclient.planner.plan.state_changes import ProviderContent
 from placementclient.planner.records import specs
 from placementclient.planner.records.trees import TreeReader, tree_record
 from placementclient.planner.spec import specification
@@ -82,6 +84,8 @@ def decode(content: bytes, path: str) -> Plan:
     )
     if not sealing.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
+    for reason in _wire_values(plan).faults():
+        raise source.error(f'damaged plan: {reason}')
     return replace(plan, digest=document.digest)
 
 
@@ -97,6 +101,27 @@ def document(plan: Plan) -> dict[str, Any]:
         for tree in plan.trees
     )
     return {**builtins(_header(plan)), 'trees': list(trees)}
+
+
+def _wire_values(plan: Plan) -> WireValues:
+    """Return the values that the plan writes, or writes again when it is taken back."""
+    values = WireValues()
+    contents: dict[int, ProviderContent] = {}
+    for tree in plan.trees:
+        values.symbols.update(tree.resource_classes, tree.traits)
+        for change in tree.providers:
+            values.uuids.add(change.uuid)
+            values.names.add(change.name)
+            # Hosts are alike: the reader has made each content once.
+            contents[id(change.after)] = change.after
+            contents[id(change.content_before)] = change.content_before
+        for consumer in tree.consumers:
+            values.uuids.add(consumer.uuid)
+            values.owners.update(filter(None, (consumer.project_id, consumer.user_id)))
+    for content in contents.values():
+        values.uuids.update(content.aggregates)
+        values.symbols.update(content.inventories, content.traits)
+    return values
 
 
 def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:

@@ -1,0 +1,73 @@
+"""The form of the values that Placement's schema takes in a request. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import filterfalse
+from typing import NamedTuple
+
+from placementclient.model.aside import LONGEST_NAME
+from placementclient.model.consumers import Allocations
+from placementclient.model.inventories import Inventory
+
+#: How long the service lets the name of a class, a trait or a type, and the ID of an owner be.
+LONGEST_SYMBOL = 255
+#: The name of a resource class, a trait or a consumer type.
+SYMBOL = re.compile(rf'[A-Z0-9_]{{1,{LONGEST_SYMBOL}}}')
+_UUID = re.compile(r'[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}')
+#: So many characters of a value are shown.
+_SHOWN = 60
+
+
+def _text(least: int, most: int) -> re.Pattern[str]:
+    return re.compile(f'.{{{least},{most}}}', re.DOTALL)
+
+
+class ValueForm(NamedTuple):
+    """The form of one kind of values, and its noun."""
+
+    pattern: re.Pattern[str]
+    noun: str
+
+
+_FORMS = {
+    'uuids': ValueForm(_UUID, 'a UUID'),
+    'symbols': ValueForm(SYMBOL, f'a name of A-Z, 0-9 and _ only, at most {LONGEST_SYMBOL} long'),
+    'names': ValueForm(_text(0, LONGEST_NAME), 'the name of a provider'),
+    'owners': ValueForm(_text(1, LONGEST_SYMBOL), 'the ID of a project or user'),
+}
+
+
+@dataclass(slots=True)
+class WireValues:
+    """The values that a plan may write, each once.
+
+    :param uuids: of providers, aggregates and consumers
+    :param symbols: resource classes, traits and consumer types
+    :param names: of providers
+    :param owners: the IDs of projects and users
+    :param inventories: those that are written
+    """
+
+    uuids: set[str] = field(default_factory=set)
+    symbols: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    owners: set[str] = field(default_factory=set)
+    inventories: set[Inventory] = field(default_factory=set)
+
+    def add_allocations(self, allocations: Allocations) -> None:
+        """Add the UUIDs of the providers, and the classes."""
+        self.uuids.update(allocations)
+        self.symbols.update(*allocations.values())
+
+    def faults(self) -> Iterator[str]:
+        """Return a clause for each value that Placement would refuse."""
+        for kind, form in _FORMS.items():
+            for value in sorted(filterfalse(form.pattern.fullmatch, getattr(self, kind))):
+                yield f'{value[:_SHOWN]!r} is not {form.noun}'
+        for inventory in self.inventories:
+            for name in ('total', 'min_unit', 'max_unit'):
+                if not getattr(inventory, name):
+                    yield f'the {name} of an inventory is 0'
