@@ -145,11 +145,13 @@ class ChangeRun(PlanRun[ChangeSet]):
         return any(uuid in there.providers for uuid in known) if known else None
 
     def _write(self, tree: ChangeSet, there: Snapshot, rebased: Rebased) -> None:
+        done = self.done(tree)
         applier = Applier(
             self.client,
             generations_of(there),
             journal=TreeJournal(self.journal, tree.root_provider_uuid, operations.whole),
             names=self.names,
+            report=lambda operation, is_known: done.append(operation) if is_known else None,
         )
         with applier.joint():
             applier.run(rebased.operations)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Generic, TypeVar
 
 from placementclient.api.parallel import parallel
 from placementclient.changes.journal import Journal, Record
-from placementclient.changes.operations import Operation
+from placementclient.changes.operations import EnsureClass, EnsureTrait, Operation
+from placementclient.changes.own_values import repeated
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
@@ -57,6 +59,7 @@ class PlanRun(ABC, Generic[T]):
     def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
         self.client, self.plan = client, plan
         self.names = set[Operation]()
+        self._done: dict[str, list[Operation]] = {}
         self.records: Mapping[str, Record] = {}
 
     @abstractmethod
@@ -101,6 +104,23 @@ class PlanRun(ABC, Generic[T]):
     @abstractmethod
     def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
         """Return a function for the deviations of a tree from its plan; likewise."""
+
+    def done(self, tree: PlannedTree) -> list[Operation]:
+        """Return the operations that the run has carried out for a tree, to be added to."""
+        return self._done.setdefault(tree.root_provider_uuid, [])
+
+    def brought(self, tree: T, *, backward: bool) -> TreeResult:
+        """Bring a tree to its end; say so where others have taken back what the run has done."""
+        result = self.backward(tree) if backward else self.forward(tree)
+        again = [f'others had taken back {each}' for each in repeated(self.done(tree))]
+        return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """Return the end of the run, and whether it has changed a tree that is not done."""
+        undone = (tree for tree in outcome.trees if not tree.is_done)
+        changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
+        is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
+        return replace(outcome, is_partial=is_partial)
 
     def left_alone(self, tree: T, reason: errors.PlacementError) -> TreeResult:
         """Note that a tree is left alone."""
@@ -161,8 +181,8 @@ def carry_out(
             for look in looks:
                 if look.obstacle is not None and not backward:
                     queue.end(run.left_alone(look.tree, look.obstacle))
-            queue.run(run.backward if backward else run.forward, workers)
-        return queue.outcome()
+            queue.run(functools.partial(run.brought, backward=backward), workers)
+        return run.outcome(queue.outcome())
 
 
 def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:

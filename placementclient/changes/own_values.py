@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from placementclient.changes.operations import (
     CreateProvider,
     Operation,
     Reshape,
+    SetAggregates,
     SetAllocations,
     SetInventories,
+    SetTraits,
     UpdateProvider,
 )
 from placementclient.model.consumers import Allocations, Consumer
@@ -63,6 +65,38 @@ class OwnValues:
             if found == after:
                 found = before
         return found
+
+
+def repeated(operations: Iterable[Operation]) -> Iterator[str]:
+    """Return the writes that were made again after another client had taken them back.
+
+    :param operations: those of one run, in one direction, in the order in which they were made
+    """
+    written: set[tuple[str, object]] = set()
+    for operation in operations:
+        writes = dict.fromkeys(_writes(operation))
+        yield from (text for text, value in writes if (text, value) in written)
+        written.update(writes)
+
+
+def _writes(operation: Operation) -> Iterator[tuple[str, object]]:
+    """Return what an operation changes, and to what."""
+    match operation:
+        case CreateProvider(uuid, name):
+            yield f'the provider {name}', uuid
+        case UpdateProvider(uuid, _, after):
+            yield f'the name or the parent of {after.name}', (uuid, after)
+        case SetTraits(uuid, before, after) | SetAggregates(uuid, before, after):
+            kind = 'trait' if isinstance(operation, SetTraits) else 'aggregate'
+            yield from ((f'the {kind} {name} of {uuid}', name in after) for name in before ^ after)
+        case SetInventories(uuid, before, after):
+            changed = (name for name in {**before, **after} if before.get(name) != after.get(name))
+            yield from ((f'the inventory of {each} of {uuid}', after.get(each)) for each in changed)
+        case SetAllocations(_, consumers):
+            yield from ((f'the allocations of {c.uuid}', str(held_by(c))) for c in consumers)
+        case Reshape(inventories, moved):
+            yield from (write for change in inventories for write in _writes(change))
+            yield from ((f'the allocations of {c.uuid}', str(c.after)) for c in moved)
 
 
 def held_by(consumer: Consumer | None) -> tuple[Allocations, object]:

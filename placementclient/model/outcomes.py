@@ -57,17 +57,20 @@ class Outcome:
     :param trees: in the order of the plan
     :param stopped: what ended the run before its time: then trees that were not started may be
         left, and of one that has failed it may be unknown whether its last request was granted
+    :param is_partial: whether a tree that is not done was changed all the same
     """
 
     trees: Sequence[TreeResult]
     stopped: errors.PlacementError | None = None
+    is_partial: bool = False
 
     @property
     def exit_status(self) -> ExitStatus:
         """0: all that was asked for; 6: some of it; 3: trees were left alone; 1: errors.
 
-        130, whatever is done, where the operator has ended it. Trees that were not started because
-        no more were asked for do not count.
+        Errors that came after a part of a tree was changed are 6 too. It is 130, whatever
+        is done, where the operator has ended it. Trees that were not started because no more were
+        asked for do not count.
         """
         if isinstance(self.stopped, errors.Interrupted):
             return self.stopped.exit_status
@@ -76,11 +79,11 @@ class Outcome:
             return ExitStatus.DONE
         if any(tree.is_done for tree in self.trees):
             return ExitStatus.PARTIAL
-        if self.stopped is not None:
-            return self.stopped.exit_status
-        if all(tree.differs for tree in undone):
+        if self.stopped is None and all(tree.differs for tree in undone):
             return ExitStatus.DIFFERS
-        return ExitStatus.ERROR
+        if self.is_partial:
+            return ExitStatus.PARTIAL
+        return self.stopped.exit_status if self.stopped is not None else ExitStatus.ERROR
 
     def of(self, *states: State) -> list[TreeResult]:
         return [tree for tree in self.trees if tree.state in states]

@@ -110,7 +110,14 @@ class ReshapeRun(PlanRun[TreePlan]):
         return verify.without_later(journal.revised(self.plan, self.records))
 
     def _executor(self, tree: TreePlan) -> TreeExecutor:
-        return TreeExecutor(self.client, self.plan, self.journal, self.names, self._current(tree))
+        return TreeExecutor(
+            self.client,
+            self.plan,
+            self.journal,
+            self.names,
+            self.done(tree),
+            self._current(tree),
+        )
 
     def _current(self, tree: TreePlan) -> TreePlan:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""

@@ -54,14 +54,21 @@ class TreeExecutor:
 
     :param plan: the one that was reviewed
     :param names: what makes the custom classes and traits that the trees of the run have made
+    :param done: gets the operations that are carried out; empty again where all is taken back
     :param tree: as it was planned last
     """
 
     def __init__(
-        self, client: Client, plan: Plan, journal: Journal, names: set[Operation], tree: TreePlan
+        self,
+        client: Client,
+        plan: Plan,
+        journal: Journal,
+        names: set[Operation],
+        done: list[Operation],
+        tree: TreePlan,
     ) -> None:
         self._client, self._plan, self._journal = client, plan, journal
-        self._names, self.tree = names, tree
+        self._names, self._done, self.tree = names, done, tree
         self._root_uuid = tree.root_provider_uuid
         record = journal.of(self._root_uuid)
         #: Whether the reshape is, or may be, the doing of this plan.
@@ -189,6 +196,7 @@ class TreeExecutor:
             generations,
             journal=TreeJournal(self._journal, self._root_uuid),
             names=self._names,
+            report=lambda operation, is_known: self._done.append(operation) if is_known else None,
         )
 
     def _complete(
@@ -340,6 +348,7 @@ class TreeExecutor:
                 tree_state = reading.read_tree_state(self._client, self.tree)
                 if tree_state.is_untouched and self._journal.of(self._root_uuid).begun:
                     self._retreat(tree_state)
+                    self._done.clear()
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             message += f'; what was prepared is still there: {obstacle}'
         self._journal.end(self._root_uuid, State.LEFT_ALONE, message)

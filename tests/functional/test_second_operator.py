@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from placementclient.api import aggregate, inventory, resource_provider, trait
+from placementclient.changes.plan import plan_of
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reshape import storage
 from placementclient.snapshot import capture
 from tests.functional import clouds, hosts
@@ -200,3 +204,109 @@ def test_a_child_that_others_have_changed_since_is_not_taken_back(
     result = stage.run(command)
     assert (result.status, 'left alone' in result.stdout) == (3, True), result
     assert content(stage.other, child) == there
+
+
+def refused_midway(stage: Stage, folder: Path) -> str:
+    """Return the path of a plan whose second write the service refuses: no such trait exists."""
+    there = Snapshot((), (), capture.origin_of(stage.other))
+    host = hosts.provider('host', traits=['HW_NO_SUCH_TRAIT'])
+    path = f'{folder}/plan.json'
+    storage.write_plan(path, plan_of('resource provider tree apply', there, Snapshot([host], ())))
+    return path
+
+
+def test_a_run_that_has_changed_something_ends_with_6(stage: Stage, tmp_path: Path) -> None:
+    path = refused_midway(stage, tmp_path)
+    result = stage.run(f'resource provider reshape apply {path} --yes')
+    assert (result.status, 'failed' in result.stdout) == (6, True), result
+    assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0
+    assert capture.capture(stage.other).providers == {}
+
+
+@pytest.mark.parametrize(
+    ('state', 'consumer', 'fault'),
+    [
+        (hosts.provider('host', aggregates=['rack 7']), None, "'rack 7' is not a UUID"),
+        (hosts.provider('host', traits=['custom_a']), None, "'custom_a' is not a name of A-Z"),
+        (hosts.provider('h' * 201), None, 'is not the name of a provider'),
+        (hosts.provider('host', {'VCPU': Inventory(0)}), None, 'the total of an inventory is 0'),
+        (
+            hosts.provider('host', {'VCPU': Inventory(8)}),
+            hosts.holder('server', {'host': {'VCPU': 1}}, kind='instance'),
+            "'instance' is not a name of A-Z",
+        ),
+    ],
+)
+def test_a_plan_with_a_value_that_the_schema_refuses_is_not_begun(
+    stage: Stage, tmp_path: Path, state: ProviderState, consumer: Consumer | None, fault: str
+) -> None:
+    consumers = [consumer] if consumer else []
+    there = Snapshot((), (), capture.origin_of(stage.other))
+    path = f'{tmp_path}/plan.json'
+    made = plan_of('resource provider tree apply', there, Snapshot([state], consumers))
+    storage.write_plan(path, made)
+    result = stage.run(f'resource provider reshape apply {path} --yes')
+    assert (result.status, fault in result.stderr) == (1, True), result
+    assert capture.capture(stage.other).providers == {}
+
+
+def test_what_others_take_back_of_a_run_is_told(stage: Stage, tmp_path: Path) -> None:
+    resource_provider.create(stage.other, 'host')
+    (tmp_path / 'host.yaml').write_text(
+        f'name: host\ntraits: [{TRAIT}]\ninventories: {{VCPU: {{total: 8}}}}\n'
+    )
+    path, uuid = f'{tmp_path}/plan.json', resource_provider.named(stage.other, 'host').uuid
+    command = f'resource provider tree apply {tmp_path}/host.yaml'
+    assert stage.run(f'{command} --plan {path}').status == 0
+
+    def take_back() -> None:
+        generation = resource_provider.generation(stage.other, uuid)
+        trait.set_on_provider(stage.other, uuid, [], generation)
+
+    with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):
+        result = stage.run(f'resource provider reshape apply {path} --yes')
+    assert result.status == 0, result
+    assert f'others had taken back the trait {TRAIT} of {uuid}' in result.stdout
+    # The command itself shows first what it does: it does not do that twice.
+    assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0
+    with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):
+        result = stage.run(f'{command} --yes')
+    assert (result.status, 'host: traits is nothing, not [' in result.stderr) == (6, True), result
+
+
+@pytest.mark.parametrize('kind', ['trait', 'inventory'])
+def test_a_declaration_takes_nothing_away_that_was_not_shown(
+    stage: Stage, tmp_path: Path, kind: str
+) -> None:
+    resource_provider.create(stage.other, 'host')
+    (tmp_path / 'host.yaml').write_text('name: host\ntraits: []\ninventories: {VCPU: {total: 8}}\n')
+    uuid = resource_provider.named(stage.other, 'host').uuid
+    command = f'resource provider tree apply {tmp_path}/host.yaml --yes'
+    with before(stage.client, 'PUT', uuid, lambda: ACTS[kind](stage.other, uuid)):
+        result = stage.run(command)
+    assert (result.status, 'more would change than was shown' in result.stderr) == (3, True), result
+    state = capture.capture(stage.other).providers[uuid]
+    assert {*state.traits, *state.inventories} == {
+        {'trait': TRAIT, 'inventory': 'SRIOV_NET_VF'}[kind]
+    }
+
+
+@pytest.mark.parametrize('kind', ['name', 'parent'])
+def test_a_replacement_overwrites_no_new_name_and_no_new_parent(
+    stage: Stage, tmp_path: Path, kind: str
+) -> None:
+    resource_provider.create(stage.other, 'elsewhere')
+    hosts.build(stage.other, hosts=1)
+    child = uuid_of('compute0_gpu0')
+    command = f'resource provider replace compute0 --uuid {uuid_of("heir")} --yes'
+    with before(
+        stage.client, 'PUT', '/resource_providers/', lambda: ACTS[kind](stage.other, child)
+    ):
+        result = stage.run(command)
+    # A child that left the tree need not follow.
+    assert (result.status == 0) is (kind == 'parent'), result
+    provider = resource_provider.show(stage.other, child).value
+    elsewhere = resource_provider.named(stage.other, 'elsewhere').uuid
+    assert (
+        provider.name == 'renamed' if kind == 'name' else provider.parent_provider_uuid == elsewhere
+    )

@@ -1,0 +1,49 @@
+"""The writes of a run that were made again."""
+
+from __future__ import annotations
+
+from placementclient.changes.operations import (
+    CreateProvider,
+    Operation,
+    Position,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
+from placementclient.changes.own_values import repeated
+from placementclient.model.inventories import Inventory
+
+
+def traits(*, before: str, after: str) -> Operation:
+    return SetTraits('host', frozenset(before), frozenset(after))
+
+
+def test_what_is_written_once_is_not_made_again() -> None:
+    limits = ({'VCPU': Inventory(8)}, {'VCPU': Inventory(16)})
+    operations = [
+        CreateProvider('child', 'gpu', 'host'),
+        traits(before='A', after='AB'),
+        traits(before='AB', after='B'),
+        SetInventories('host', *limits),
+        SetInventories('host', *reversed(limits)),
+        UpdateProvider('child', Position('gpu', 'host'), Position('aside', 'host')),
+        UpdateProvider('child', Position('aside', 'host'), Position('gpu2', 'host')),
+    ]
+    assert list(repeated(operations)) == []
+
+
+def test_what_others_have_taken_back_is_named() -> None:
+    inventories: tuple[dict[str, Inventory], ...] = ({}, {'VCPU': Inventory(8)})
+    operations = [
+        CreateProvider('child', 'gpu', 'host'),
+        traits(before='', after='AB'),
+        SetInventories('host', *inventories),
+        CreateProvider('child', 'gpu', 'host'),
+        traits(before='A', after='AB'),
+        SetInventories('host', *inventories),
+    ]
+    assert list(repeated(operations)) == [
+        'the provider gpu',
+        'the trait B of host',
+        'the inventory of VCPU of host',
+    ]
