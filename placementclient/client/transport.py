@@ -238,7 +238,9 @@ _POOLS = {'http': _TimedPool, 'https': _TimedSecurePool}
 def _configure(manager: PoolManager) -> None:
     """Have a manager make connections whose answers end; one of SOCKS has classes of its own."""
     if manager.pool_classes_by_scheme == poolmanager.pool_classes_by_scheme:
-        manager.pool_classes_by_scheme = _POOLS
+        # Connections that a test intercepts stay as they are.
+        if connectionpool.HTTPConnectionPool.ConnectionCls is connection.HTTPConnection:
+            manager.pool_classes_by_scheme = _POOLS
         manager.connection_pool_kw['maxsize'] = CONNECTIONS
         # Those that it has made before.
         manager.clear()
