@@ -10,10 +10,10 @@ from typing import Any
 from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor
-from placementclient.insight.topology import has_each
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.topology import has_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from placementclient.insight.capacity import totals
-from placementclient.insight.topology import is_sharing
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.providers import is_sharing
 
 
 def of(snapshot: Snapshot) -> dict[str, Any]:

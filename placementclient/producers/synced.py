@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from placementclient.changes.results import Note
 from placementclient.client.wording import listed
-from placementclient.insight.topology import is_sharing
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.providers import is_sharing
 
 
 def synced(

@@ -11,11 +11,11 @@ from placementclient.insight.drain.cloud import DrainCloud, Unsettled, zone
 from placementclient.insight.drain.losing import Losing
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
-from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.rolling import Blocked, Rolling
 from placementclient.model import patterns
 from placementclient.model.consumers import gained, together
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.requests import Request
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, amounts
 

@@ -15,10 +15,10 @@ from placementclient.client import errors
 from placementclient.client.wording import installing
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.topology import Topology
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

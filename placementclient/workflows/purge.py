@@ -11,11 +11,11 @@ from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
-from placementclient.insight.topology import is_sharing
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import is_sharing
 from placementclient.producers.purged import Objection, Surroundings, purged
 from placementclient.snapshot import capture, tree_reader
 

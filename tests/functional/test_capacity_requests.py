@@ -14,12 +14,13 @@ from placementclient.client.http import Client
 from placementclient.direct import Direct
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Candidate, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.topology import Topology
 from placementclient.snapshot import capture, restore
 from tests.functional.planted import Planted
 

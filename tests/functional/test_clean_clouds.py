@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.client.http import Client
-from placementclient.insight.topology import is_sharing
+from placementclient.placing.providers import is_sharing
 from tests.functional.bulk import Database
 from tests.functional.clean import NODES, NOWHERE, OVER, RESTING, Clean
 from tests.functional.conftest import Placement

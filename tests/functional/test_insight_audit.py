@@ -28,10 +28,10 @@ from placementclient.direct import Direct
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.topology import Topology
 from placementclient.model.consumers import Consumer
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import service
+from placementclient.placing.topology import Topology
 from placementclient.snapshot import capture
 from tests.functional import planted_services
 from tests.functional.bulk import Database

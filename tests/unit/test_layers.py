@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     'hosts': {'nova'},
     'changes': {'api', 'files'},
     'planner': {'changes', 'optimize'},
-    'insight': {'nova', 'optimize'},
+    'placing': {'model'},
+    'insight': {'nova', 'optimize', 'placing'},
     'producers': {'insight', 'planner'},
     'snapshot': {'changes'},
     'reshape': {'planner', 'snapshot', 'direct'},
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 LONGEST_CHAIN = 10
 #: Folders and modules that must be testable without a service, and so usable on a file.
 PURE = (
-    *('model', 'codec', 'planner', 'insight', 'producers', 'render'),
+    *('model', 'codec', 'planner', 'placing', 'insight', 'producers', 'render'),
     *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
     *(

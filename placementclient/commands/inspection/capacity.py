@@ -103,7 +103,7 @@ class ShowCapacity(watching.WatchingLister):
             return tables.lines(totals.GROUPED[by](snapshot), by)
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits
-        from placementclient.insight.topology import Topology
+        from placementclient.placing.topology import Topology
 
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(parsed_args.tree) or None

@@ -109,7 +109,7 @@ class ExportCapacity(base.Command):
 
     def _read(self, parsed_args: argparse.Namespace) -> Sequence[Metric]:
         from placementclient.insight.capacity import fits
-        from placementclient.insight.topology import Topology
+        from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
         chosen = flavors.given(self, parsed_args.flavors)

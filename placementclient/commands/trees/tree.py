@@ -210,8 +210,8 @@ def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) ->
 
 def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
     """The trees of a snapshot, those with some roots or all."""
-    from placementclient.insight.topology import Topology
     from placementclient.model.trees import Tree
+    from placementclient.placing.topology import Topology
 
     topology = Topology(snapshot)
     for root_uuid in roots or topology.trees:

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from placementclient.insight import healing
-from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.topology import Topology
 
 #: Why a server is passed over that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'

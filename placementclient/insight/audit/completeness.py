@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MIGRATION
+from placementclient.placing.providers import is_sharing
 
 #: A list that lacks more than one in so many of the consumers is taken for incomplete.
 _LACKING = 10

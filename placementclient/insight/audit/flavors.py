@@ -12,12 +12,12 @@ from placementclient.insight.candidates.conflicts import minimized
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
-from placementclient.insight.topology import is_sharing
 from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import resource_request
+from placementclient.placing.providers import is_sharing
 
 #: Which older releases of Nova do not ask for.
 _TPM_MODELS = frozenset({'COMPUTE_SECURITY_TPM_CRB', 'COMPUTE_SECURITY_TPM_TIS'})

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault, of_provider
-from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, Remedy, advice, amending
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
 
 _LATER = (
     'nova-compute sets the trait itself, at least once a minute: see in its log why it does not. '

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.insight.topology import is_sharing
 from placementclient.model.aside import original
 from placementclient.model.repairs import advice
 from placementclient.model.servers import Server, same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
 
 _STOP = 'stop nova-compute before, as it knows the provider by its name, and start it afterwards'
 _UNKNOWN = (

@@ -10,12 +10,12 @@ from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.owners import is_foreign
-from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova.resource_request import request
+from placementclient.placing.providers import is_sharing
 
 _WIDE = (
     'in placement.conf set [placement]max_allocation_candidates = 1000 and '

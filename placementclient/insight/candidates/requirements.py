@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from placementclient.model.requests import CandidateRequest, Filter
@@ -116,30 +116,42 @@ def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> Cand
 
     :return: None where the service cannot be asked that: every group needs a resource
     """
-    by_group: dict[str, list[Requirement]] = {}
-    for requirement in kept:
-        by_group.setdefault(requirement.group, []).append(requirement)
-    wide = by_group.get('', [])
-    subtrees = _values(wide, Kind.SAME_SUBTREE)
-    together = {suffix for suffixes in subtrees for suffix in suffixes.split(',')}
-    common = _filter(wide)
-    groups = {
-        suffix: _filter(by_group.get(suffix, ()))
-        for suffix in request.groups
-        if suffix in by_group or suffix in together
-    }
+    relaxed = assembled(request, request.groups, kept)
+    groups, common = relaxed.groups, relaxed.common
+    together = {suffix for suffixes in relaxed.same_subtree for suffix in suffixes}
     empty = {suffix for suffix, group in groups.items() if not group.resources}
     if empty - together or any(group == Filter() for group in groups.values()):
         return None
     if not common.resources and (common != Filter() or empty >= groups.keys()):
         return None
+    return relaxed
+
+
+def assembled(
+    request: CandidateRequest, suffixes: Iterable[str], kept: Collection[Requirement]
+) -> CandidateRequest:
+    """Return a request with these requirements, and no others.
+
+    :param suffixes: of its groups; those of which nothing is left are left out
+    """
+    by_group: dict[str, list[Requirement]] = {}
+    for requirement in kept:
+        by_group.setdefault(requirement.group, []).append(requirement)
+    wide = by_group.get('', [])
+    subtrees = [tuple(names.split(',')) for names in _values(wide, Kind.SAME_SUBTREE)]
+    joint = set().union(*subtrees)
+    groups = {
+        suffix: _filter(by_group.get(suffix, ()))
+        for suffix in suffixes
+        if suffix in by_group or suffix in joint
+    }
     isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
     return request._replace(
-        common=common,
+        common=_filter(wide),
         groups=groups,
         group_policy=policy,
-        same_subtree=tuple(tuple(suffixes.split(',')) for suffixes in subtrees),
+        same_subtree=tuple(subtrees),
         root_required=_values(wide, Kind.ROOT_TRAIT),
         root_forbidden=_values(wide, Kind.NOT_ROOT_TRAIT),
     )

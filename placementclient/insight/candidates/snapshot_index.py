@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from placementclient.insight.topology import Topology, has_each, is_sharing
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.topology import Topology, has_each
 
 
 class SnapshotIndex:

@@ -13,15 +13,13 @@ from typing import Any
 
 from placementclient.insight.capacity import search
 from placementclient.insight.capacity.search import Choice, SiteDemand, Use
-from placementclient.insight.capacity.supply import Site, Supply
+from placementclient.insight.capacity.supply import TOGETHER, Site, Supply
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.topology import Topology
 from placementclient.model.requests import CandidateRequest
 from placementclient.optimize.max_flow import Flow
+from placementclient.placing.topology import Topology
 
 Trees = Collection[str] | None
-#: Stands for a class, where each alone would allow more: what is free of them is not in one place.
-TOGETHER = '(together)'
 
 
 @dataclass(frozen=True, slots=True)

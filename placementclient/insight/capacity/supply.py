@@ -1,35 +1,24 @@
-"""The sites of servers of a shape, and the sources of each part there.
-
-A part is what one provider serves alone: a class of the common group, or a whole group with a
-suffix. The rules are Placement's own: those who serve the common group have its required traits
-between them; an aggregate of the root counts for its tree there.
-"""
+"""The sites of servers of a shape, and the sources of each part there."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from placementclient.client import errors
 from placementclient.insight.capacity.search import Choice, Rules, Use
 from placementclient.insight.capacity.totals import slots
-from placementclient.insight.topology import Topology, has_each, is_sharing
-from placementclient.model.consumers import Resources
-from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import HostProvider, is_sharing
+from placementclient.placing.requests import Part, Request, parsed
+from placementclient.placing.shapes import admits, admits_root
+from placementclient.placing.topology import Topology
+from placementclient.placing.ways import Search
 
-
-class RequestPart(NamedTuple):
-    """The part of a request that one provider has to serve.
-
-    :param asked: the conditions on that provider
-    """
-
-    label: str
-    group: str
-    resources: Resources
-    asked: Filter
+#: Stands for a class, or a part, where all of them have to be in one place.
+TOGETHER = '(together)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +54,14 @@ class Supply:
     def __init__(
         self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None
     ) -> None:
-        self._topology, self._request = topology, request
-        self.parts = list(_parts(request))
-        self.labels = [part.label for part in self.parts]
-        classes = Counter(name for part in self.parts for name in part.resources)
+        self._topology, self._request = topology, parsed(request)
+        #: The parts that take something, by their labels.
+        self._parts = {_label(part): part for part in self._request.parts if part.resources}
+        self.labels = list(self._parts)
+        classes = Counter(name for part in self._request.parts for name, _ in part.resources)
         #: The classes that several parts of one server ask for.
         self._contested = {name for name, parts in classes.items() if parts > 1}
-        groups = [part.label for part in self.parts if part.group]
-        is_isolated = request.group_policy == 'isolate' and len(groups) > 1
-        covering = tuple(part.label for part in self.parts if not part.group)
-        self._traits = [set(each.split(',')) for each in request.common.required]
-        self.rules = Rules(frozenset(groups if is_isolated else ()), covering, len(self._traits))
+        self.rules = self._rules()
         #: Of how many servers each pool serves a part, by its label.
         self.stock: dict[str, dict[str, int]] = {label: {} for label in self.labels}
         #: How much there is of what choices use.
@@ -86,12 +72,22 @@ class Supply:
         #: The sites that have inventory for every part; where there is none, those with some.
         self.sites = complete or sites
 
+    def _rules(self) -> Rules:
+        if self._request.subtrees:
+            # All parts of a server are one choice.
+            return Rules()
+        groups = [label for label, part in self._parts.items() if part.group]
+        is_isolated = self._request.is_isolated and len(groups) > 1
+        covering = tuple(label for label, part in self._parts.items() if not part.group)
+        apart = frozenset(groups if is_isolated else ())
+        return Rules(apart, covering, len(self._request.covering))
+
     def is_complete(self, site: Site) -> bool:
         return len(site.offers) == len(self.labels)
 
     def _sites(self, roots: Iterable[str]) -> Iterator[Site]:
         # Which tree it is matters to these alone.
-        is_local = any(part.asked.in_tree for part in self.parts)
+        is_local = bool(self._request.trees)
         kinds = self._topology.kinds
         known: dict[object, Site | None] = {}
         for root in roots:
@@ -109,62 +105,83 @@ class Supply:
                 yield site
 
     def _site(self, root_uuid: str) -> Site | None:
-        states = self._topology.trees[root_uuid]
-        root, request = states[0], self._request
-        is_admitted = root.traits.isdisjoint(request.root_forbidden)
-        if not (is_admitted and has_each(root.traits, request.root_required)):
+        states = [*self._topology.trees[root_uuid], *self._topology.reached(root_uuid)]
+        bins = self._topology.host(root_uuid, self._request.trees)
+        if self._request.is_unserved or not admits_root(bins[0], self._request):
             return None
-        reached = self._topology.reached(root_uuid)
-        serving = {
-            part.label: [
-                state
-                for state in (*states, *reached)
-                if part.resources.keys() <= state.inventories.keys()
-                and self._admits(part, state, root)
+        options = [
+            [
+                number
+                for number, state in enumerate(states)
+                if all(name in state.inventories for name, _ in part.resources)
+                and admits(bins[number], part, bins[0])
             ]
-            for part in self.parts
+            for part in self._request.parts
+        ]
+        serving = {
+            _label(part): [states[number] for number in numbers]
+            for part, numbers in zip(self._request.parts, options, strict=True)
+            if part.resources
         }
         if self._lacks_traits(serving):
             return None
         # Others draw on what a tree shares, so that it is a pool for the tree too.
         pools = {
-            part.label: [state for state in serving[part.label] if is_sharing(state)]
-            for part in self.parts
+            label: [state for state in serving[label] if is_sharing(state)] for label in self.labels
         }
         own: dict[str, int] = {}
-        for part in self.parts:
-            counts = {state.uuid: _servers(state, part) for state in serving[part.label]}
-            shared = {state.uuid for state in pools[part.label]}
-            self.stock[part.label] |= {uuid: counts[uuid] for uuid in shared}
-            own[part.label] = sum(n for uuid, n in counts.items() if uuid not in shared)
+        for label, part in self._parts.items():
+            counts = {state.uuid: _servers(state, part) for state in serving[label]}
+            shared = {state.uuid for state in pools[label]}
+            self.stock[label] |= {uuid: counts[uuid] for uuid in shared}
+            own[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
+        if self._request.subtrees:
+            choices = {TOGETHER: tuple(self._ways(states, bins, options))}
+        else:
+            choices = self._choices(serving) if self._depends(serving) else {}
         return Site(
-            root.name,
+            states[0].name,
             own,
             {label: frozenset(state.uuid for state in found) for label, found in pools.items()},
             frozenset(label for label, found in serving.items() if found),
-            self._choices(serving) if self._depends(serving) else {},
+            choices,
         )
 
-    def _admits(self, part: RequestPart, state: ProviderState, root: ProviderState) -> bool:
-        asked = part.asked
-        root_of = self._topology.root_of
-        if asked.in_tree and root_of[state.uuid] != root_of.get(asked.in_tree):
-            return False
-        # What is shared from another tree has to be a member itself.
-        is_inside = root_of[state.uuid] == root.uuid and not part.group
-        around = state.aggregates | root.aggregates if is_inside else state.aggregates
-        outside = state.aggregates if part.group else state.aggregates | root.aggregates
-        return (
-            state.traits.isdisjoint(asked.forbidden)
-            and (not part.group or has_each(state.traits, asked.required))
-            and has_each(around, asked.member_of)
-            and not any(has_each(outside, [members]) for members in asked.forbidden_member_of)
-        )
+    def _ways(
+        self,
+        states: Sequence[ProviderState],
+        bins: Sequence[HostProvider],
+        options: Sequence[Sequence[int]],
+    ) -> Iterator[Choice]:
+        """Return a choice for each set of amounts that a whole server may take."""
+        search = _Search(self._request, bins, options, states)
+        seen = set()
+        for _ in search.places():
+            uses = tuple(
+                Use((states[place].uuid, f'class {name}'), amount)
+                for (place, name), amount in sorted(search.taken.items())
+                if amount
+            )
+            if uses not in seen:
+                seen.add(uses)
+                self.amounts |= {
+                    (states[place].uuid, f'class {name}'): max(0, states[place].free(name))
+                    for place, name in search.taken
+                }
+                yield Choice(f'way {len(seen)}', uses)
+        if search.left < 0:
+            raise errors.PlacementError(
+                'There are too many ways to serve groups in one subtree: ask for fewer groups'
+            )
 
     def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
         """Return True if no provider that serves the common group has one of its traits."""
-        everybody = [state for label in self.rules.covering for state in serving[label]]
-        return any(all(one.isdisjoint(s.traits) for s in everybody) for one in self._traits)
+        common = [label for label, part in self._parts.items() if not part.group]
+        everybody = [state for label in common for state in serving[label]]
+        return any(
+            all(alternatives.isdisjoint(state.traits) for state in everybody)
+            for alternatives in self._request.covering
+        )
 
     def _depends(self, serving: Mapping[str, list[ProviderState]]) -> bool:
         """Return whether what serves one part decides what can serve another."""
@@ -175,49 +192,69 @@ class Supply:
                 serving[label] and all(not one.isdisjoint(s.traits) for s in serving[label])
                 for label in self.rules.covering
             )
-            for one in self._traits
+            for one in self._request.covering
         )
 
     def _choices(self, serving: Mapping[str, list[ProviderState]]) -> dict[str, tuple[Choice, ...]]:
         choices = {}
-        for part in self.parts:
-            choices[part.label] = tuple(
+        for label, part in self._parts.items():
+            choices[label] = tuple(
                 Choice(
                     state.uuid,
                     tuple(self._uses(state, part)),
                     frozenset() if part.group else self._traits_of(state),
                 )
-                for state in serving[part.label]
+                for state in serving[label]
                 if _servers(state, part)
             )
         return choices
 
-    def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
-        """Return the uses of a provider by a part: one of the servers that it has room for, and
-        amounts
-        where another part takes of the same class."""
-        key = state.uuid, part.label
+    def _uses(self, state: ProviderState, part: Part) -> Iterator[Use]:
+        """Return the uses of a provider by a part.
+
+        They are one of the servers that it has room for, and amounts of the classes that another
+        part takes too.
+        """
+        key = state.uuid, _label(part)
         self.amounts[key] = _servers(state, part)
         yield Use(key)
-        for name in self._contested & part.resources.keys():
-            inventory, key = state.inventories[name], (state.uuid, f'class {name}')
-            self.amounts[key] = max(0, state.free(name))
-            yield Use(key, part.resources[name], inventory.max_unit)
+        for name, amount in part.resources:
+            if name in self._contested:
+                inventory, key = state.inventories[name], (state.uuid, f'class {name}')
+                self.amounts[key] = max(0, state.free(name))
+                yield Use(key, amount, inventory.max_unit)
 
     def _traits_of(self, state: ProviderState) -> frozenset[int]:
         return frozenset(
-            number for number, one in enumerate(self._traits) if not one.isdisjoint(state.traits)
+            number
+            for number, alternatives in enumerate(self._request.covering)
+            if not alternatives.isdisjoint(state.traits)
         )
 
 
-def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
-    for name, amount in request.common.resources.items():
-        yield RequestPart(name, '', {name: amount}, request.common)
-    for suffix, group in request.groups.items():
-        label = f'{"+".join(group.resources)} (group {suffix})'
-        yield RequestPart(label, suffix, group.resources, group)
+class _Search(Search):
+    """Looks for the ways to serve one server at a site."""
+
+    def __init__(
+        self,
+        request: Request,
+        bins: Sequence[HostProvider],
+        options: Sequence[Sequence[int]],
+        states: Sequence[ProviderState],
+    ) -> None:
+        super().__init__(request, bins, options)
+        self._states = states
+
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        return slots(self._states[place], name, amount) > 0
 
 
-def _servers(state: ProviderState, part: RequestPart) -> int:
+def _label(part: Part) -> str:
+    """Return the class of a part of the common group; the classes and the suffix of a group."""
+    names = '+'.join(name for name, _ in part.resources)
+    return f'{names} (group {part.group})' if part.group else names
+
+
+def _servers(state: ProviderState, part: Part) -> int:
     """Of how many servers a provider can serve a part."""
-    return min((slots(state, name, n) for name, n in part.resources.items()), default=0)
+    return min((slots(state, name, amount) for name, amount in part.resources), default=0)

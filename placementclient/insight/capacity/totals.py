@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
-from placementclient.insight.topology import Topology
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.topology import Topology
 
 #: Stands where all providers are counted, each once.
 ALL = '(all)'

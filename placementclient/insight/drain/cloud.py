@@ -12,12 +12,13 @@ from typing import NamedTuple
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import GONE, Departure, departure
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import HostProvider, Pool, Shape, Units
-from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import HostProvider, is_sharing
+from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Pool, Shape
+from placementclient.placing.topology import Topology
 
 
 class MovingServer(NamedTuple):
@@ -234,7 +235,8 @@ class DrainCloud:
         targets = [uuid for uuid in self.hosts if uuid not in out]
         is_lax = any(request.is_lax for request in kinds.values())
         pools = self._pools(targets, found if is_lax else ())
-        builder = _HostBuilder(self, pools, kinds.values() if is_lax else None)
+        named = self.topology.named(tree for request in kinds.values() for tree in request.trees)
+        builder = _HostBuilder(self, pools, kinds.values() if is_lax else None, named)
         hosts = [builder.host(uuid) for uuid in targets]
         hosts += [builder.host(uuid, is_new=True) for uuid in spare]
         return PackingProblem(
@@ -290,9 +292,12 @@ class _HostBuilder:
         cloud: DrainCloud,
         pools: Mapping[Pool, int],
         relevant: Iterable[Request] | None,
+        trees: Mapping[str, frozenset[str]],
     ) -> None:
         self._cloud, self._pools = cloud, pools
         self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
+        #: The UUIDs by which requests name a tree, by its root.
+        self._trees = trees
         #: The traits and aggregates that some request names; ``None``: all count.
         self._named = None if relevant is None else frozenset(_named(relevant))
 
@@ -333,21 +338,16 @@ class _HostBuilder:
     def _bin(
         self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str
     ) -> HostProvider:
-        parent = numbers.get(state.provider.parent_provider_uuid or '')
-        traits, aggregates = state.traits, state.aggregates
+        provider = HostProvider.of(state, numbers)
         name = self._cloud.knowledge.zones.get(state.name)
         if state.uuid == root_uuid and name is not None:
-            aggregates |= {zone(name)}
+            provider = provider._replace(aggregates=provider.aggregates | {zone(name)})
         if self._named is not None:
-            traits, aggregates = traits & self._named, aggregates & self._named
-        return HostProvider(
-            parent,
-            traits,
-            aggregates,
-            tuple((name, Units.of(each)) for name, each in sorted(state.inventories.items())),
-            state.uuid if is_sharing(state) else None,
-            state.uuid in numbers,
-        )
+            traits, aggregates = provider.traits & self._named, provider.aggregates & self._named
+            provider = provider._replace(traits=traits, aggregates=aggregates)
+        if trees := self._trees.get(self._cloud.topology.root_of[state.uuid]):
+            provider = provider._replace(trees=trees)
+        return provider
 
 
 def _named(found: Iterable[Request]) -> Iterator[str]:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from placementclient.insight.drain import groups
 from placementclient.insight.drain.groups import Group, Item
 from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
-from placementclient.insight.drain.shapes import Pool, Shape
 from placementclient.optimize import cpsat
+from placementclient.placing.shapes import Pool, Shape
 
 #: How long to search, in seconds.
 EFFORT = 60.0

@@ -11,9 +11,9 @@ from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Filler, PackingProblem, Placed
 from placementclient.insight.drain.plan import Packed, moved
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.requests import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Shape, Way
+from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Shape, Way
 
 #: The most ways of one request on one host that are counted separately.
 MAX_WAYS = 60

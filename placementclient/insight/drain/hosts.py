@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.insight.topology import is_sharing
+from placementclient.placing.providers import is_sharing
 
 
 def selected(cloud: DrainCloud, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:

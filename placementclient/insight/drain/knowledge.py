@@ -11,13 +11,13 @@ from placementclient.client.wording import counted
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import Knowledge, zone
-from placementclient.insight.drain.requests import Request
 from placementclient.model.consumers import Allocations
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, resource_request
+from placementclient.placing.requests import Request
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'

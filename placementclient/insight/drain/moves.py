@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.insight.drain.packing import TargetHost
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Way
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Way
 
 
 class ServerMove(NamedTuple):

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Pools, Shape, Way, Ways
+from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Pools, Shape, Way
+from placementclient.placing.ways import Ways
 
 
 @dataclass(slots=True)

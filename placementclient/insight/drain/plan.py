@@ -11,8 +11,8 @@ from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsett
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
 from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
 from placementclient.insight.drain.packing import Placed, TargetHost
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Way
+from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Way
 
 
 class DrainVerdict(enum.StrEnum):

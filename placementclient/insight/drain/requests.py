@@ -7,68 +7,14 @@ the lax one never does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
-
-from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations, Resources, together
 from placementclient.model.nova import DISABLED
-from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.requests import Part, Request, parsed
 
 _NONE: frozenset[str] = frozenset()
-
-
-class AskedPart(NamedTuple):
-    """A part of a request, which one provider serves.
-
-    :param resources: class and amount
-    :param required: of each set of traits the provider has one
-    :param member_of: of each set of aggregates the provider is in one
-    :param group: the suffix of its group; empty for the common group
-    """
-
-    resources: tuple[tuple[str, int], ...]
-    required: tuple[frozenset[str], ...] = ()
-    forbidden: frozenset[str] = _NONE
-    member_of: tuple[frozenset[str], ...] = ()
-    forbidden_member_of: frozenset[str] = _NONE
-    group: str = ''
-
-
-class Request(NamedTuple):
-    """The request of servers of one kind to a host. Servers with equal requests are alike.
-
-    :param covering: the sets of traits of the providers that serve the common group
-    :param is_isolated: different providers serve the groups with a suffix
-    :param subtrees: sets of parts, by number: one of their providers is above the others
-    :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
-        the root, is above those of the parts
-    :param shared: sharing provider, class and amount that a server holds now
-    :param limits: the names of server groups that allow a host only so many of their servers
-    :param is_lax: only the amounts count, which may be divided between the providers of a host
-    """
-
-    parts: tuple[AskedPart, ...]
-    covering: tuple[frozenset[str], ...] = ()
-    is_isolated: bool = False
-    subtrees: tuple[frozenset[int], ...] = ()
-    ancestors: tuple[tuple[frozenset[str], frozenset[int]], ...] = ()
-    root_required: tuple[frozenset[str], ...] = ()
-    root_forbidden: frozenset[str] = frozenset({DISABLED})
-    root_member_of: tuple[frozenset[str], ...] = ()
-    shared: tuple[tuple[str, str, int], ...] = ()
-    limits: tuple[str, ...] = ()
-    is_lax: bool = False
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """The amounts of all parts together, by class."""
-        totals: dict[str, int] = {}
-        for part in self.parts:
-            for name, amount in part.resources:
-                totals[name] = totals.get(name, 0) + amount
-        return totals
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
@@ -100,6 +46,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
             if uuid not in places
         ),
         root_required=_each(root.traits - {DISABLED}),
+        root_forbidden=frozenset({DISABLED}),
         root_member_of=_each(root.aggregates),
         shared=_shared(snapshot, allocations),
     )
@@ -108,8 +55,13 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
 def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     """Ask for the amounts alone."""
     totals = together(allocations.values())
-    parts = tuple(AskedPart(((name, totals[name]),)) for name in sorted(totals))
-    return Request(parts, shared=_shared(snapshot, allocations), is_lax=True)
+    parts = tuple(Part(((name, totals[name]),)) for name in sorted(totals))
+    return Request(
+        parts,
+        root_forbidden=frozenset({DISABLED}),
+        shared=_shared(snapshot, allocations),
+        is_lax=True,
+    )
 
 
 def known(
@@ -124,27 +76,16 @@ def known(
     :param zone: aggregates of which the host is in one; none: any host
     :param limits: the names of the server groups
     """
-    parts = tuple(_parts(asked))
-    numbers = {part.group: number for number, part in enumerate(parts)}
-    return Request(
-        parts,
-        covering=_alternatives(asked.common.required),
-        is_isolated=asked.group_policy == 'isolate',
-        subtrees=tuple(
-            frozenset(numbers[suffix] for suffix in suffixes if suffix in numbers)
-            for suffixes in asked.same_subtree
-        ),
-        root_required=_alternatives(asked.root_required),
-        root_forbidden=frozenset(asked.root_forbidden),
+    return parsed(asked)._replace(
         root_member_of=(zone,) if zone else (),
         shared=_shared(snapshot, allocations),
         limits=limits,
     )
 
 
-def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> AskedPart:
+def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> Part:
     """The part of a strict request that stands for what a server holds on one provider."""
-    return AskedPart(
+    return Part(
         tuple(sorted(held.items())),
         _each(state.traits - {DISABLED}),
         member_of=_each(state.aggregates),
@@ -168,28 +109,6 @@ def _shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, st
         if uuid in snapshot.providers and is_sharing(snapshot.providers[uuid])
         for name, amount in sorted(resources.items())
     )
-
-
-def _parts(asked: CandidateRequest) -> Iterator[AskedPart]:
-    for name, amount in sorted(asked.common.resources.items()):
-        yield _part({name: amount}, asked.common._replace(required=()), '')
-    for suffix, group in asked.groups.items():
-        yield _part(group.resources, group, suffix)
-
-
-def _part(resources: Mapping[str, int], asked: Filter, group: str) -> AskedPart:
-    return AskedPart(
-        tuple(sorted(resources.items())),
-        _alternatives(asked.required),
-        frozenset(asked.forbidden),
-        _alternatives(asked.member_of),
-        frozenset(name for names in asked.forbidden_member_of for name in names.split(',')),
-        group,
-    )
-
-
-def _alternatives(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(each.split(',')) for each in names)
 
 
 def _each(names: frozenset[str]) -> tuple[frozenset[str], ...]:

@@ -12,11 +12,11 @@ from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
 from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace, offloaded
-from placementclient.insight.drain.requests import Request
-from placementclient.insight.topology import is_sharing
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.requests import Request
 
 Batch = tuple[str, ...]
 

@@ -10,9 +10,9 @@ import msgspec
 from placementclient.client import errors
 from placementclient.client.strict_json import located
 from placementclient.client.wording import listed
-from placementclient.insight.topology import Topology
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.topology import Topology
 from placementclient.render.report.contents import (
     Amount,
     DrainPanel,

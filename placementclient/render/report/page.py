@@ -23,8 +23,8 @@ from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.audit.findings import Check, Severity
 from placementclient.insight.capacity.totals import Amounts
-from placementclient.insight.topology import is_sharing
 from placementclient.model.origin import Origin
+from placementclient.placing.providers import is_sharing
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, ClassFill, Report

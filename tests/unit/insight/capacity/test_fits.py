@@ -15,10 +15,10 @@ from placementclient.client import errors
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.supply import Site, Supply
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.topology import Topology
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 

@@ -11,11 +11,11 @@ import pytest
 from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
-from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.topology import Topology
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import Sources, parse

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import reach
-
-
-def is_sharing(state: ProviderState) -> bool:
-    """Return whether others use a provider's inventory through a common aggregate."""
-    return SHARING_TRAIT in state.traits
+from placementclient.placing.providers import HostProvider, is_sharing
 
 
 def has_each(there: Collection[str], wanted: Iterable[str]) -> bool:
@@ -51,6 +46,7 @@ class Topology:
                 for aggregate, members in self.members.items()
             },
         )
+        self._hosts: dict[str, Sequence[HostProvider]] = {}
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids] for root, uuids in reached.items()
         }
@@ -78,6 +74,35 @@ class Topology:
             found[root] = numbers.setdefault(key, len(numbers))
         return found
 
+    def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
+        """Return the providers that can serve a tree: its own, the root first, and the reached.
+
+        :param trees: the UUIDs by which a request names trees
+        """
+        if root_uuid not in self._hosts:
+            states = self.trees[root_uuid]
+            numbers = {state.uuid: number for number, state in enumerate(states)}
+            serving = (*states, *self.reached(root_uuid))
+            self._hosts[root_uuid] = [HostProvider.of(state, numbers) for state in serving]
+        host = self._hosts[root_uuid]
+        if named := self.named(trees):
+            states = [*self.trees[root_uuid], *self.reached(root_uuid)]
+            none = frozenset[str]()
+            return [
+                provider._replace(trees=named.get(self.root_of[state.uuid], none))
+                for state, provider in zip(states, host, strict=True)
+            ]
+        return host
+
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """The sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])
+
+    def named(self, uuids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Return some UUIDs of providers by the roots of their trees."""
+        named: dict[str, frozenset[str]] = {}
+        for uuid in uuids:
+            if uuid in self.root_of:
+                root = self.root_of[uuid]
+                named[root] = named.get(root, frozenset()) | {uuid}
+        return named

@@ -1,0 +1,73 @@
+"""Providers that can serve a host, as far as they decide on a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT
+from placementclient.model.snapshots import ProviderState
+
+
+def is_sharing(state: ProviderState) -> bool:
+    """Return whether others use a provider's inventory through a common aggregate."""
+    return SHARING_TRAIT in state.traits
+
+
+class Units(NamedTuple):
+    """The amounts of a class that a provider grants."""
+
+    min_unit: int
+    max_unit: int
+    step_size: int
+
+    @classmethod
+    def of(cls, inventory: Inventory) -> Units:
+        """Return those of an inventory."""
+        return cls(inventory.min_unit, inventory.max_unit, inventory.step_size)
+
+    def admit(self, amount: int) -> bool:
+        """Return whether a server may hold this amount."""
+        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+
+
+class HostProvider(NamedTuple):
+    """A provider that can serve a host.
+
+    :param parent: the number of the one above; ``None`` for the root and for other trees
+    :param units: by class, in their order
+    :param pool: the UUID of a sharing provider; its room is not of this host alone
+    :param trees: the UUIDs by which requests name its tree
+    """
+
+    parent: int | None
+    traits: frozenset[str]
+    aggregates: frozenset[str]
+    units: tuple[tuple[str, Units], ...]
+    pool: str | None = None
+    is_inside: bool = True
+    trees: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, state: ProviderState, numbers: Mapping[str, int]) -> HostProvider:
+        """Return a provider that serves a host.
+
+        :param numbers: of the host's own providers
+        """
+        return cls(
+            numbers.get(state.provider.parent_provider_uuid or ''),
+            state.traits,
+            state.aggregates,
+            tuple((name, Units.of(each)) for name, each in sorted(state.inventories.items())),
+            state.uuid if is_sharing(state) else None,
+            state.uuid in numbers,
+        )
+
+
+def lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
+    """Return a provider of a host and those above it, by number."""
+    above: int | None = number
+    while above is not None:
+        yield above
+        above = bins[above].parent

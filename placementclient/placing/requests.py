@@ -1,0 +1,122 @@
+"""A request for candidates, in the parts that one provider each has to serve.
+
+The providers of the common group have its required traits between them; each class of it may come
+from another one. A group with a suffix comes from one provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from placementclient.model.consumers import Resources
+from placementclient.model.requests import CandidateRequest, Filter
+
+_NONE: frozenset[str] = frozenset()
+
+
+class Part(NamedTuple):
+    """A part of a request, which one provider serves.
+
+    :param resources: class and amount
+    :param required: of each set of traits the provider has one
+    :param member_of: of each set of aggregates the provider is in one
+    :param group: the suffix of its group; empty for the common group
+    :param in_tree: the UUID of any provider of its tree; ``None``: any tree
+    """
+
+    resources: tuple[tuple[str, int], ...]
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = _NONE
+    member_of: tuple[frozenset[str], ...] = ()
+    forbidden_member_of: frozenset[str] = _NONE
+    group: str = ''
+    in_tree: str | None = None
+
+
+class Request(NamedTuple):
+    """The request of servers of one kind to a host. Servers with equal requests are alike.
+
+    :param covering: the sets of traits of the providers that serve the common group
+    :param is_isolated: different providers serve the groups with a suffix
+    :param subtrees: sets of parts, by number: one of their providers is above the others
+    :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
+        the root, is above those of the parts
+    :param shared: sharing provider, class and amount that a server holds now
+    :param limits: the names of server groups that allow a host only so many of their servers
+    :param is_lax: only the amounts count, which may be divided between the providers of a host
+    """
+
+    parts: tuple[Part, ...]
+    covering: tuple[frozenset[str], ...] = ()
+    is_isolated: bool = False
+    subtrees: tuple[frozenset[int], ...] = ()
+    ancestors: tuple[tuple[frozenset[str], frozenset[int]], ...] = ()
+    root_required: tuple[frozenset[str], ...] = ()
+    root_forbidden: frozenset[str] = _NONE
+    root_member_of: tuple[frozenset[str], ...] = ()
+    shared: tuple[tuple[str, str, int], ...] = ()
+    limits: tuple[str, ...] = ()
+    is_lax: bool = False
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The amounts of all parts together, by class."""
+        totals: dict[str, int] = {}
+        for part in self.parts:
+            for name, amount in part.resources:
+                totals[name] = totals.get(name, 0) + amount
+        return totals
+
+    @property
+    def is_unserved(self) -> bool:
+        """Return whether a part only forbids providers, so that the service looks for none."""
+        return not all(part.resources or part.required or part.member_of for part in self.parts)
+
+    @property
+    def trees(self) -> frozenset[str]:
+        """The UUIDs by which the request names trees."""
+        return frozenset(part.in_tree for part in self.parts if part.in_tree)
+
+
+def parsed(request: CandidateRequest) -> Request:
+    """Return a request for candidates in its parts."""
+    parts = tuple(_parts(request))
+    numbers = {part.group: number for number, part in enumerate(parts)}
+    return Request(
+        parts,
+        covering=_alternatives(request.common.required),
+        is_isolated=request.group_policy == 'isolate',
+        subtrees=tuple(
+            frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree
+        ),
+        root_required=_alternatives(request.root_required),
+        root_forbidden=frozenset(request.root_forbidden),
+    )
+
+
+def _parts(request: CandidateRequest) -> Iterator[Part]:
+    for name, amount in request.common.resources.items():
+        yield part({name: amount}, request.common._replace(required=()))
+    for suffix, group in request.groups.items():
+        yield part(group.resources, group, suffix)
+
+
+def part(resources: Resources, conditions: Filter, group: str = '') -> Part:
+    """Return the part that serves some resources under the conditions of its group.
+
+    Without resources, the service does not look at the tree.
+    """
+    return Part(
+        tuple(sorted(resources.items())),
+        _alternatives(conditions.required),
+        frozenset(conditions.forbidden),
+        _alternatives(conditions.member_of),
+        frozenset(name for names in conditions.forbidden_member_of for name in names.split(',')),
+        group,
+        conditions.in_tree if resources else None,
+    )
+
+
+def _alternatives(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(alternatives.split(',')) for alternatives in names)

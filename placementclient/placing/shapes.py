@@ -1,0 +1,175 @@
+"""The shapes of hosts, and the providers of a shape that can serve each part of a request.
+
+Thousands of hosts have a handful of shapes. What depends on the shape alone is found out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from placementclient.placing.providers import HostProvider
+from placementclient.placing.requests import Part, Request
+
+#: A sharing provider and a class.
+Pool = tuple[str, str]
+#: What is free, by sharing provider and class.
+Pools = Mapping[Pool, int]
+
+
+class Way(NamedTuple):
+    """One way to serve a server on a host.
+
+    :param places: for each part of the request the number of the provider; none for a lax request
+    :param local: what it takes of the host's own room, by the number of the room
+    :param shared: what it takes of sharing providers for good
+    """
+
+    places: tuple[int, ...]
+    local: tuple[tuple[int, int], ...]
+    shared: tuple[tuple[Pool, int], ...] = ()
+
+
+class Shape:
+    """The providers that can serve a host, the root first, without what they have free.
+
+    The room of a host is a list: first of each provider of its own and each of its classes; then
+    of each class that several providers have, all of them together, for lax requests.
+    """
+
+    def __init__(self, bins: Sequence[HostProvider]) -> None:
+        self.bins = tuple(bins)
+        self.units = [dict(each.units) for each in bins]
+        self.rooms: dict[tuple[int, str], int] = {}
+        for number, each in enumerate(bins):
+            if each.pool is None:
+                for name, _ in each.units:
+                    self.rooms[number, name] = len(self.rooms)
+        self.totals: dict[str, int] = {}
+        self.members: dict[str, list[int]] = {}
+        for number, each in enumerate(bins):
+            for name, _ in each.units:
+                self.members.setdefault(name, []).append(number)
+        self.width = len(self.rooms)
+        for name, numbers in self.members.items():
+            if len(numbers) == 1 and (numbers[0], name) in self.rooms:
+                self.totals[name] = self.rooms[numbers[0], name]
+            else:
+                self.totals[name] = self.width
+                self.width += 1
+
+    def sums(self, room: Sequence[int], headroom: Pools) -> list[int]:
+        """Return the room of each provider, and behind it that of all providers of a class.
+
+        :param room: of each provider of its own
+        :param headroom: the most that sharing providers may come to have free
+        """
+        sums = [*room, *[0] * (self.width - len(room))]
+        for name, place in self.totals.items():
+            if place >= len(room):
+                for number in self.members[name]:
+                    pool = self.bins[number].pool
+                    own = headroom[pool, name] if pool else room[self.rooms[number, name]]
+                    sums[place] += max(0, own)
+        return sums
+
+    def sum_of(self, request: Request) -> Way:
+        """Return what a server takes of the sums at least, in whatever way it is served.
+
+        What it holds on a sharing provider it does not take again, if it can stay there.
+        """
+        local, shared = [], []
+        for name, amount in request.totals.items():
+            pools = [self.bins[number].pool for number in self.members[name]]
+            amount -= sum(n for uuid, each, n in request.shared if each == name and uuid in pools)
+            local.append((self.totals[name], max(0, amount)))
+            if len(pools) == 1 and pools[0] is not None and amount > 0:
+                shared.append(((pools[0], name), amount))
+        return Way((), tuple(local), tuple(shared))
+
+    @cached_property
+    def pooled(self) -> set[int]:
+        """The sums that sharing providers have a part in, by their places in the room."""
+        return {
+            self.totals[name]
+            for name, numbers in self.members.items()
+            if any(self.bins[number].pool is not None for number in numbers)
+        }
+
+    @cached_property
+    def twins(self) -> dict[int, int]:
+        """The first of those that differ in nothing but what they have free, for each of them."""
+        parents = {each.parent for each in self.bins}
+        first: dict[HostProvider, int] = {}
+        return {
+            number: first.setdefault(each, number)
+            for number, each in enumerate(self.bins)
+            if each.parent is not None and number not in parents and each.pool is None
+        }
+
+    def options(self, request: Request) -> list[list[int]] | None:
+        """Return the providers that can serve each part, as far as the shape says.
+
+        :return: ``None`` if the host is out for this request
+        """
+        if request.is_unserved or not admits_root(self.bins[0], request):
+            return None
+        if request.is_lax:
+            return [[]] * len(request.parts) if self._composes(request) else None
+        options = [
+            [number for number in range(len(self.bins)) if self._admits(number, part)]
+            for part in request.parts
+        ]
+        return options if all(options) else None
+
+    def _composes(self, request: Request) -> bool:
+        """Return whether amounts, divided in any way, can be within the units."""
+        for name, amount in request.totals.items():
+            units = [self.units[number][name] for number in self.members.get(name, ())]
+            if len(units) == 1 and not units[0].admit(amount):
+                return False
+            most = sum(each.max_unit - each.max_unit % each.step_size for each in units)
+            if not units or amount > most or amount < min(each.min_unit for each in units):
+                return False
+        return True
+
+    def _admits(self, number: int, part: Part) -> bool:
+        provider, units = self.bins[number], self.units[number]
+        return all(
+            name in units and units[name].admit(amount) for name, amount in part.resources
+        ) and admits(provider, part, self.bins[0])
+
+
+def admits_root(root: HostProvider, request: Request) -> bool:
+    """Return whether a request does not rule out a host by its root."""
+    return (
+        root.traits.isdisjoint(request.root_forbidden)
+        and _has_each(root.traits, request.root_required)
+        and _has_each(root.aggregates, request.root_member_of)
+    )
+
+
+def admits(provider: HostProvider, part: Part, root: HostProvider) -> bool:
+    """Return whether the conditions of a part let a provider serve it, whatever the amounts.
+
+    :param root: of the host: for the common group, all of its tree is in the root's aggregates
+    """
+    if not (
+        provider.traits.isdisjoint(part.forbidden) and _has_each(provider.traits, part.required)
+    ):
+        return False
+    if part.in_tree is not None and part.in_tree not in provider.trees:
+        return False
+    is_member = _has_each(provider.aggregates, part.member_of)
+    is_free = provider.aggregates.isdisjoint(part.forbidden_member_of)
+    if part.group:
+        return is_member and is_free
+    # What is shared from another tree has to be a member itself.
+    is_member = is_member or (provider.is_inside and _has_each(root.aggregates, part.member_of))
+    is_free = is_free and root.aggregates.isdisjoint(part.forbidden_member_of)
+    return is_member and is_free and (part.in_tree is None or part.in_tree in root.trees)
+
+
+def _has_each(names: frozenset[str], wanted: Sequence[frozenset[str]]) -> bool:
+    return all(not names.isdisjoint(alternatives) for alternatives in wanted)

@@ -1,0 +1,190 @@
+"""The ways to serve a request on a host: which provider serves each part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from placementclient.placing.providers import HostProvider, lineage
+from placementclient.placing.requests import Part, Request
+from placementclient.placing.shapes import Pools, Shape, Way
+
+#: How many providers are tried for the parts of one server on one host.
+MAX_STEPS = 20_000
+
+
+class Search:
+    """Looks for the providers of a host that serve all parts of a request together.
+
+    :ivar taken: the amounts that are taken of each provider and class
+    :ivar left: how many providers may still be tried; below 0 there may be more
+    """
+
+    def __init__(
+        self, request: Request, bins: Sequence[HostProvider], options: Sequence[Sequence[int]]
+    ) -> None:
+        """
+        :param bins: the providers that can serve the host, the root first
+        :param options: the numbers of those that can serve each part
+        """
+        self.request, self._bins, self.options = request, bins, options
+        self.left = MAX_STEPS
+        #: The provider of each part, by number.
+        self._chosen: dict[int, int] = {}
+        self.taken: dict[tuple[int, str], int] = {}
+        # The part with the least choice first.
+        self._order = sorted(range(len(options)), key=lambda part: len(options[part]))
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """Return the number of the provider of each part, for each way to serve all of them."""
+        if len(self._chosen) == len(self._order):
+            if self._is_shaped():
+                yield tuple(self._chosen[number] for number in range(len(self._chosen)))
+            return
+        number = self._order[len(self._chosen)]
+        part = self.request.parts[number]
+        for place in self._sorted(self.options[number], part):
+            self.left -= 1
+            if self.left < 0:
+                return
+            if self._is_apart(part, place) and self._has_room(place, part):
+                for name, amount in part.resources:
+                    self.taken[place, name] = self.taken.get((place, name), 0) + amount
+                self._chosen[number] = place
+                yield from self.places()
+                del self._chosen[number]
+                for name, amount in part.resources:
+                    self.taken[place, name] -= amount
+
+    def _sorted(self, options: Sequence[int], part: Part) -> Sequence[int]:
+        """Return the providers to try for a part, in order."""
+        return options
+
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        """Return whether a provider has room for an amount of a class for one server."""
+        raise NotImplementedError
+
+    def _has_room(self, place: int, part: Part) -> bool:
+        return all(
+            self._grants(place, name, amount + self.taken.get((place, name), 0))
+            for name, amount in part.resources
+        )
+
+    def _is_apart(self, part: Part, place: int) -> bool:
+        if not (self.request.is_isolated and part.group):
+            return True
+        parts = self.request.parts
+        return not any(
+            parts[number].group and other == place for number, other in self._chosen.items()
+        )
+
+    def _is_shaped(self) -> bool:
+        """Return whether the conditions on several parts hold, once everything is chosen."""
+        request, chosen, bins = self.request, self._chosen, self._bins
+        common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
+        for alternatives in request.covering:
+            if all(alternatives.isdisjoint(bins[place].traits) for place in common):
+                return False
+        for numbers in request.subtrees:
+            together = {chosen[number] for number in numbers}
+            if self._above(together).isdisjoint(together):
+                return False
+        for traits, numbers in request.ancestors:
+            together = {chosen[number] for number in numbers}
+            if not any(
+                traits <= bins[place].traits and bins[place].parent is not None
+                for place in self._above(together) - together
+            ):
+                return False
+        return True
+
+    def _above(self, places: Collection[int]) -> set[int]:
+        """Return the providers that all of some are below, or are themselves."""
+        return set.intersection(*(set(lineage(self._bins, place)) for place in places))
+
+
+class Ways(Search):
+    """Looks for ways to serve a request on a host of a shape."""
+
+    def __init__(
+        self,
+        request: Request,
+        shape: Shape,
+        options: Sequence[Sequence[int]],
+        room: Sequence[int],
+        pools: Pools,
+    ) -> None:
+        """
+        :param options: of each part, as :meth:`Shape.options` returns them
+        :param room: what the host has free
+        :param pools: what sharing providers have free
+        """
+        super().__init__(request, shape.bins, options)
+        self._shape, self._room, self._pools = shape, room, pools
+
+    def first(self) -> Way | None:
+        """Return a way that leaves large pieces of room as they are."""
+        return next(self.every(), None)
+
+    def every(self) -> Iterator[Way]:
+        """Return all ways, of those that are alike one."""
+        if self.request.is_lax:
+            yield from self._lax()
+            return
+        for places in self.places():
+            yield self._way(places)
+
+    def _lax(self) -> Iterator[Way]:
+        way = self._shape.sum_of(self.request)
+        totals = self._shape.totals
+        if all(self._room[totals[name]] >= n for name, n in self.request.totals.items()) and all(
+            self._pools.get(pool, 0) >= amount for pool, amount in way.shared
+        ):
+            yield way
+
+    def _sorted(self, options: Sequence[int], part: Part) -> Sequence[int]:
+        """Return the options, those with the least room first, of unused twins only one."""
+        if len(options) == 1:
+            return options
+        name = part.resources[0][0] if part.resources else ''
+        shape, seen, distinct = self._shape, set(), []
+        used = set(self._chosen.values())
+        for place in sorted(options, key=lambda place: (self._preference(place, name), place)):
+            if place in shape.twins and place not in used:
+                left = (self._room[shape.rooms[place, each]] for each in shape.units[place])
+                key = (shape.twins[place], *left)
+                if key in seen:
+                    continue
+                seen.add(key)
+            distinct.append(place)
+        return distinct
+
+    def _preference(self, place: int, name: str) -> int:
+        pool = self._bins[place].pool
+        if pool is not None and any(uuid == pool for uuid, _, _ in self.request.shared):
+            # Who is on it already stays, so that nothing is copied.
+            return -1
+        return self._free(place, name) if name or pool else 0
+
+    def _free(self, place: int, name: str) -> int:
+        pool = self._bins[place].pool
+        if pool is not None:
+            return self._pools.get((pool, name), 0)
+        return self._room[self._shape.rooms[place, name]]
+
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        return self._shape.units[place][name].admit(amount) and amount <= self._free(place, name)
+
+    def _way(self, places: tuple[int, ...]) -> Way:
+        shape = self._shape
+        local, shared = [], []
+        before = {(uuid, name): amount for uuid, name, amount in self.request.shared}
+        for (place, name), amount in sorted(self.taken.items()):
+            pool = self._bins[place].pool
+            if pool is not None:
+                more = amount - before.get((pool, name), 0)
+                if more > 0:
+                    shared.append(((pool, name), more))
+            elif amount:
+                room = shape.rooms[place, name]
+                local += [(at, amount) for at in dict.fromkeys((room, shape.totals[name]))]
+        return Way(places, tuple(local), tuple(shared))
