@@ -15,7 +15,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 _NONE: frozenset[str] = frozenset()
 
 
-class Part(NamedTuple):
+class RequestPart(NamedTuple):
     """A part of a request, which one provider serves.
 
     :param resources: class and amount
@@ -47,7 +47,7 @@ class Request(NamedTuple):
     :param is_lax: only the amounts count, which may be divided between the providers of a host
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[RequestPart, ...]
     covering: tuple[frozenset[str], ...] = ()
     is_isolated: bool = False
     subtrees: tuple[frozenset[int], ...] = ()
@@ -95,19 +95,19 @@ def parsed(request: CandidateRequest) -> Request:
     )
 
 
-def _parts(request: CandidateRequest) -> Iterator[Part]:
+def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
     for name, amount in request.common.resources.items():
         yield part({name: amount}, request.common._replace(required=()))
     for suffix, group in request.groups.items():
         yield part(group.resources, group, suffix)
 
 
-def part(resources: Resources, conditions: Filter, group: str = '') -> Part:
+def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
     """Return the part that serves some resources under the conditions of its group.
 
     Without resources, the service does not look at the tree.
     """
-    return Part(
+    return RequestPart(
         tuple(sorted(resources.items())),
         _alternatives(conditions.required),
         frozenset(conditions.forbidden),

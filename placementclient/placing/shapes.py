@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from placementclient.placing.providers import HostProvider
-from placementclient.placing.requests import Part, Request
+from placementclient.placing.requests import Request, RequestPart
 
 #: A sharing provider and a class.
 Pool = tuple[str, str]
@@ -134,7 +134,7 @@ class Shape:
                 return False
         return True
 
-    def _admits(self, number: int, part: Part) -> bool:
+    def _admits(self, number: int, part: RequestPart) -> bool:
         provider, units = self.bins[number], self.units[number]
         return all(
             name in units and units[name].admit(amount) for name, amount in part.resources
@@ -150,7 +150,7 @@ def admits_root(root: HostProvider, request: Request) -> bool:
     )
 
 
-def admits(provider: HostProvider, part: Part, root: HostProvider) -> bool:
+def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
     """Return whether the conditions of a part let a provider serve it, whatever the amounts.
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import HostProvider, lineage
-from placementclient.placing.requests import Part, Request
+from placementclient.placing.requests import Request, RequestPart
 from placementclient.placing.shapes import Pools, Shape, Way
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
 
 
-class Search:
+class WaySearch:
     """Looks for the providers of a host that serve all parts of a request together.
 
     :ivar taken: the amounts that are taken of each provider and class
@@ -55,7 +55,7 @@ class Search:
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
 
-    def _sorted(self, options: Sequence[int], part: Part) -> Sequence[int]:
+    def _sorted(self, options: Sequence[int], part: RequestPart) -> Sequence[int]:
         """Return the providers to try for a part, in order."""
         return options
 
@@ -63,13 +63,13 @@ class Search:
         """Return whether a provider has room for an amount of a class for one server."""
         raise NotImplementedError
 
-    def _has_room(self, place: int, part: Part) -> bool:
+    def _has_room(self, place: int, part: RequestPart) -> bool:
         return all(
             self._grants(place, name, amount + self.taken.get((place, name), 0))
             for name, amount in part.resources
         )
 
-    def _is_apart(self, part: Part, place: int) -> bool:
+    def _is_apart(self, part: RequestPart, place: int) -> bool:
         if not (self.request.is_isolated and part.group):
             return True
         parts = self.request.parts
@@ -102,7 +102,7 @@ class Search:
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
 
 
-class Ways(Search):
+class Ways(WaySearch):
     """Looks for ways to serve a request on a host of a shape."""
 
     def __init__(
@@ -141,7 +141,7 @@ class Ways(Search):
         ):
             yield way
 
-    def _sorted(self, options: Sequence[int], part: Part) -> Sequence[int]:
+    def _sorted(self, options: Sequence[int], part: RequestPart) -> Sequence[int]:
         """Return the options, those with the least room first, of unused twins only one."""
         if len(options) == 1:
             return options

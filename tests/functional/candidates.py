@@ -32,7 +32,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
-from placementclient.placing.ways import Search, Ways
+from placementclient.placing.ways import Ways, WaySearch
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
@@ -177,7 +177,7 @@ def granted(client: Client, request: CandidateRequest) -> set[Way]:
 class _EveryWay(Ways):
     """Those that are alike too."""
 
-    _sorted = Search._sorted
+    _sorted = WaySearch._sorted
 
 
 def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[str, Way, bool]]:

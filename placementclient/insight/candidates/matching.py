@@ -12,9 +12,9 @@ from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement, assembled
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.providers import HostProvider
-from placementclient.placing.requests import Part, Request, parsed, part
+from placementclient.placing.requests import Request, RequestPart, parsed, part
 from placementclient.placing.shapes import admits, admits_root
-from placementclient.placing.ways import Search
+from placementclient.placing.ways import WaySearch
 
 _TRAITS = (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT)
 _AGGREGATES = (Kind.AGGREGATE, Kind.NOT_AGGREGATE)
@@ -124,12 +124,12 @@ class Matcher:
             if not serving:
                 return False
             options.append(serving)
-        search = _Search(self, request, bins, options, pool)
+        search = _MarkedSearch(self, request, bins, options, pool)
         return any(True for _ in search.places()) or search.left < 0
 
     @functools.cached_property
     def _unserved(self) -> frozenset[Requirement]:
-        """The requirements of groups that only forbid: the service finds nobody for these."""
+        """The requirements of groups that only forbid: the service looks for no provider there."""
         by_group: dict[str, list[Requirement]] = {group: [] for group in self._groups}
         for requirement in self.requirements:
             if requirement.group:
@@ -195,7 +195,7 @@ def _parsed(request: CandidateRequest) -> Request:
     return grouped._replace(parts=(*grouped.parts, *parts))
 
 
-class _Search(Search):
+class _MarkedSearch(WaySearch):
     """Looks for one way to serve a request on a tree."""
 
     def __init__(
@@ -209,7 +209,7 @@ class _Search(Search):
         super().__init__(request, bins, options)
         self._matcher, self._pool = matcher, pool
 
-    def _has_room(self, place: int, part: Part) -> bool:
+    def _has_room(self, place: int, part: RequestPart) -> bool:
         together = [
             (name, amount + self.taken[place, name])
             for name, amount in part.resources

@@ -12,10 +12,10 @@ from placementclient.insight.capacity.totals import slots
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import HostProvider, is_sharing
-from placementclient.placing.requests import Part, Request, parsed
+from placementclient.placing.requests import Request, RequestPart, parsed
 from placementclient.placing.shapes import admits, admits_root
 from placementclient.placing.topology import Topology
-from placementclient.placing.ways import Search
+from placementclient.placing.ways import WaySearch
 
 #: Stands for a class, or a part, where all of them have to be in one place.
 TOGETHER = '(together)'
@@ -154,7 +154,7 @@ class Supply:
         options: Sequence[Sequence[int]],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        search = _Search(self._request, bins, options, states)
+        search = _SiteSearch(self._request, bins, options, states)
         seen = set()
         for _ in search.places():
             uses = tuple(
@@ -209,7 +209,7 @@ class Supply:
             )
         return choices
 
-    def _uses(self, state: ProviderState, part: Part) -> Iterator[Use]:
+    def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
         """Return the uses of a provider by a part.
 
         They are one of the servers that it has room for, and amounts of the classes that another
@@ -232,7 +232,7 @@ class Supply:
         )
 
 
-class _Search(Search):
+class _SiteSearch(WaySearch):
     """Looks for the ways to serve one server at a site."""
 
     def __init__(
@@ -249,12 +249,12 @@ class _Search(Search):
         return slots(self._states[place], name, amount) > 0
 
 
-def _label(part: Part) -> str:
+def _label(part: RequestPart) -> str:
     """Return the class of a part of the common group; the classes and the suffix of a group."""
     names = '+'.join(name for name, _ in part.resources)
     return f'{names} (group {part.group})' if part.group else names
 
 
-def _servers(state: ProviderState, part: Part) -> int:
+def _servers(state: ProviderState, part: RequestPart) -> int:
     """Of how many servers a provider can serve a part."""
     return min((slots(state, name, amount) for name, amount in part.resources), default=0)

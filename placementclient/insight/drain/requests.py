@@ -12,7 +12,7 @@ from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Part, Request, parsed
+from placementclient.placing.requests import Request, RequestPart, parsed
 
 _NONE: frozenset[str] = frozenset()
 
@@ -55,7 +55,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
 def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     """Ask for the amounts alone."""
     totals = together(allocations.values())
-    parts = tuple(Part(((name, totals[name]),)) for name in sorted(totals))
+    parts = tuple(RequestPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(
         parts,
         root_forbidden=frozenset({DISABLED}),
@@ -83,9 +83,9 @@ def known(
     )
 
 
-def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> Part:
+def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> RequestPart:
     """The part of a strict request that stands for what a server holds on one provider."""
-    return Part(
+    return RequestPart(
         tuple(sorted(held.items())),
         _each(state.traits - {DISABLED}),
         member_of=_each(state.aggregates),
