@@ -35,7 +35,9 @@ class Matcher:
             root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
         }
         self._hosts: dict[str, list[HostProvider]] = {}
-        self._requests: dict[frozenset[Requirement], Request] = {}
+        self._requests: dict[
+            frozenset[Requirement], tuple[Request, list[frozenset[str] | None]]
+        ] = {}
         self._groups = tuple(dict.fromkeys(r.group for r in requirements if r.group))
         self._common = [r for r in requirements if r.kind is Kind.RESOURCE and not r.group]
 
@@ -109,17 +111,16 @@ class Matcher:
         """Return whether a tree satisfies these; with other amounts, where they have others."""
         if not self._unserved.isdisjoint(kept):
             return False
-        request, bins, pool = self._request(kept), self._bins(root), self._pool[root]
+        request, able = self._request(kept)
+        bins, pool = self._bins(root), self._pool[root]
         if not admits_root(bins[0], request):
             return False
         options = []
-        for asked in request.parts:
-            able = [self.able(name, amount) for name, amount in asked.resources]
+        for asked, providers in zip(request.parts, able, strict=True):
             serving = [
                 number
                 for number, uuid in enumerate(pool)
-                if all(uuid in providers for providers in able)
-                and admits(bins[number], asked, bins[0])
+                if (providers is None or uuid in providers) and admits(bins[number], asked, bins[0])
             ]
             if not serving:
                 return False
@@ -142,11 +143,19 @@ class Matcher:
             for requirement in group
         )
 
-    def _request(self, kept: frozenset[Requirement]) -> Request:
-        """Return the request for some requirements, with marks in place of traits."""
+    def _request(self, kept: frozenset[Requirement]) -> tuple[Request, list[frozenset[str] | None]]:
+        """Return the request for some requirements, with marks in place of traits.
+
+        :return: with the providers that have room for each part; ``None``: any
+        """
         if kept not in self._requests:
             marked = [_marked(requirement) for requirement in sorted(kept, key=str)]
-            self._requests[kept] = _parsed(assembled(CandidateRequest(), self._groups, marked))
+            request = _parsed(assembled(CandidateRequest(), self._groups, marked))
+            able = [[self.able(*each) for each in asked.resources] for asked in request.parts]
+            self._requests[kept] = (
+                request,
+                [frozenset.intersection(*sets) if sets else None for sets in able],
+            )
         return self._requests[kept]
 
     def _bins(self, root: str) -> list[HostProvider]:
@@ -168,10 +177,18 @@ class Matcher:
 
     def _marks(self, uuid: str, kinds: Collection[Kind]) -> frozenset[str]:
         return frozenset(
-            _marked(requirement).value
-            for requirement in self.requirements
-            if requirement.kind in kinds and uuid in self._who(requirement)
+            mark for kind, mark, matches in self._matched if kind in kinds and uuid in matches
         )
+
+    @functools.cached_property
+    def _matched(self) -> list[tuple[Kind, str, frozenset[str]]]:
+        """The marks of the requirements, and the providers that have each."""
+        kinds = (*_TRAITS, *_AGGREGATES, Kind.IN_TREE)
+        return [
+            (requirement.kind, _marked(requirement).value, self._who(requirement))
+            for requirement in self.requirements
+            if requirement.kind in kinds
+        ]
 
 
 def _marked(requirement: Requirement) -> Requirement:
