@@ -70,12 +70,17 @@ class WaySearch:
         )
 
     def _is_apart(self, part: RequestPart, place: int) -> bool:
-        if not (self.request.is_isolated and part.group):
+        if not (self.request.is_isolated and self._needs_own(part)):
             return True
         parts = self.request.parts
         return not any(
-            parts[number].group and other == place for number, other in self._chosen.items()
+            other == place and self._needs_own(parts[number])
+            for number, other in self._chosen.items()
         )
+
+    def _needs_own(self, part: RequestPart) -> bool:
+        """Return whether a part is on a provider of its own where groups are isolated."""
+        return bool(part.group)
 
     def _is_shaped(self) -> bool:
         """Return whether the conditions on several parts hold, once everything is chosen."""

@@ -129,6 +129,12 @@ class Matcher:
         return any(True for _ in search.places()) or search.left < 0
 
     @functools.cached_property
+    def bare(self) -> frozenset[str]:
+        """The groups that never asked for a resource."""
+        served = {r.group for r in self.requirements if r.kind is Kind.RESOURCE}
+        return frozenset(self._groups) - served
+
+    @functools.cached_property
     def _unserved(self) -> frozenset[Requirement]:
         """The requirements of groups that only forbid: the service looks for no provider there."""
         by_group: dict[str, list[Requirement]] = {group: [] for group in self._groups}
@@ -233,3 +239,7 @@ class _MarkedSearch(WaySearch):
             if self.taken.get((place, name))
         ]
         return all(self._pool[place] in self._matcher.able(*each) for each in together)
+
+    def _needs_own(self, part: RequestPart) -> bool:
+        # A group that has lost its resources is none to the service.
+        return bool(part.group and (part.resources or part.group in self._matcher.bare))
