@@ -156,7 +156,7 @@ class Matcher:
         """
         if kept not in self._requests:
             marked = [_marked(requirement) for requirement in sorted(kept, key=str)]
-            request = _parsed(assembled(CandidateRequest(), self._groups, marked))
+            request = _parsed(assembled(CandidateRequest(), self._groups, marked), self.bare)
             able = [[self.able(*each) for each in asked.resources] for asked in request.parts]
             self._requests[kept] = (
                 request,
@@ -204,18 +204,27 @@ def _marked(requirement: Requirement) -> Requirement:
     return replace(requirement, value=requirement.value.replace(',', '|'))
 
 
-def _parsed(request: CandidateRequest) -> Request:
-    """Return the parts of a request that need not ask for resources."""
-    common = request.common
-    if common.resources:
-        return parsed(request)
-    # Who has a trait need not be who satisfies the other conditions.
-    alone = [Filter(required=(trait,)) for trait in common.required]
-    others = common._replace(required=())
-    conditions = [*alone, others] if others != Filter() else alone
-    parts = tuple(part({}, each) for each in conditions)
-    grouped = parsed(request._replace(common=Filter()))
-    return grouped._replace(parts=(*grouped.parts, *parts))
+def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
+    """Return the parts of a request that need not ask for resources.
+
+    :param bare: the groups that never asked for any, whose tree the service does not look at
+    """
+    common, lone = request.common, list[Filter]()
+    trees = {'': common.in_tree} | {name: group.in_tree for name, group in request.groups.items()}
+    if not common.resources:
+        # Who has a trait need not be who satisfies the other conditions.
+        lone = [Filter(required=(trait,)) for trait in common.required]
+        others = common._replace(required=())
+        lone += [others] if others != Filter() else []
+        request = request._replace(common=Filter())
+    grouped = parsed(request)
+    parts = (*grouped.parts, *(part({}, conditions) for conditions in lone))
+    return grouped._replace(
+        parts=tuple(
+            each if each.group in bare else each._replace(in_tree=trees[each.group])
+            for each in parts
+        )
+    )
 
 
 class _MarkedSearch(WaySearch):
