@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.audit_scale import Clock
-from placementclient import files
+from placementclient.files import disk
 from placementclient.model.flavors import Flavor
 from placementclient.producers.assuming.assumptions import Sources, parse
 from placementclient.producers.assuming.overlay import assumed
@@ -51,9 +51,9 @@ def main() -> None:
     clock, cloud = Clock(), used(planted(arguments.hosts).snapshot)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / 'cloud.json.gz')
-        files.write_snapshot(path, cloud)
+        disk.write_snapshot(path, cloud)
         clock.stop('make and write')
-        snapshot = files.read_snapshot(path)
+        snapshot = disk.read_snapshot(path)
         clock.stop('read')
     entries = parse(ASSUMPTIONS, 'assume.yaml', Sources(storage.read_plan, lambda _: FLAVORS))
     found = assumed(snapshot, entries)

@@ -16,13 +16,13 @@ from collections import Counter
 from keystoneauth1.session import Session
 
 from placementclient.client import http, microversion
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.insight.capacity import fits, totals
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import host_records, records
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional import planted_services
 from tests.functional.bulk import Database
 from tests.functional.planted import planted

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from benchmarks.report import cloud
-from placementclient import files
+from placementclient.files import disk
 
 FLAVORS = 30
 #: How many megabytes each may take.
@@ -62,7 +62,7 @@ def main() -> None:
     environment = {name: v for name, v in os.environ.items() if name != 'PYTHONUNBUFFERED'}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files.write_snapshot(str(folder / 'cloud.json'), cloud(arguments.hosts, flat=False))
+        disk.write_snapshot(str(folder / 'cloud.json'), cloud(arguments.hosts, flat=False))
         (folder / 'flavors.json').write_text(json.dumps(flavors(FLAVORS)))
         for command, most in COMMANDS.items():
             words = command.format('cloud.json', 'cloud.json').split()

@@ -16,7 +16,7 @@ import time
 import uuid
 from pathlib import Path
 
-from placementclient import files
+from placementclient.files import disk
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -24,7 +24,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan import invariants
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.reshape import storage
 
 CHILDREN = 8
@@ -110,7 +110,7 @@ def main() -> None:
         return
     snapshot = cloud(arguments.hosts)
     if arguments.write:
-        files.write_snapshot(arguments.write, snapshot)
+        disk.write_snapshot(arguments.write, snapshot)
         return
     known = rows(arguments.hosts) if arguments.mapped else []
     start = time.perf_counter()

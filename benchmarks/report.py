@@ -29,14 +29,14 @@ from typing import Any
 
 from selenium import webdriver
 
-from placementclient import files
+from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.reshape import storage
 
 CHILDREN, CONSUMERS = 2, 4
@@ -139,7 +139,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         snapshot = cloud(arguments.hosts, flat=arguments.plan)
-        files.write_snapshot(str(folder / 'cloud.json'), snapshot)
+        disk.write_snapshot(str(folder / 'cloud.json'), snapshot)
         given = ['--snapshot', str(folder / 'cloud.json')]
         if arguments.plan:
             storage.write_plan(str(folder / 'plan.json'), planned(snapshot))

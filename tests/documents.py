@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from placementclient.codec import snapshots
+from placementclient.files import snapshots
 from placementclient.model.snapshots import Snapshot
 
 

@@ -11,15 +11,15 @@ import tarfile
 from collections.abc import Callable
 from typing import Any
 
-from placementclient import files
 from placementclient.changes.records import journals
 from placementclient.changes.records.journals import JournalEntry
+from placementclient.files import disk
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.records.trees import tree_record
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.producers import declarations
 from placementclient.reshape import journal, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
@@ -96,7 +96,7 @@ device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
 PLAN = planner.make(
-    files.read_snapshot(str(CLOUD)), specification.from_document(SPEC, 'spec'), skip_infeasible=True
+    disk.read_snapshot(str(CLOUD)), specification.from_document(SPEC, 'spec'), skip_infeasible=True
 )
 
 
@@ -113,12 +113,12 @@ def tar() -> bytes:
 
 def text_with(parse: Callable[[str, str], Any]) -> Callable[[str], Any]:
     """What reads a file by its text."""
-    return lambda path: parse(files.read_text(path), path)
+    return lambda path: parse(disk.read_text(path), path)
 
 
 def document_with(parse: Callable[[Any, str], Any]) -> Callable[[str], Any]:
     """What reads a file by what its JSON or YAML says."""
-    return lambda path: parse(files.read_document(path), path)
+    return lambda path: parse(disk.read_document(path), path)
 
 
 def separated(by: str) -> bytes:
@@ -149,12 +149,12 @@ def of_journal() -> bytes:
 
 
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
-    'snapshot': (files.read_snapshot, [CLOUD.read_bytes()]),
+    'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
     'journal': (lambda path: journal.read(path, PLAN), [of_journal()]),
     'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
-    'document': (files.read_document, [YAML.encode(), of_json(SPEC)]),
+    'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
     'declaration': (text_with(declarations.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
     'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),
     'server details': (

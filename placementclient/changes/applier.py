@@ -32,7 +32,6 @@ from placementclient.changes.operations import (
 )
 from placementclient.changes.own_values import held_by
 from placementclient.changes.plan import ChangeSet
-from placementclient.changes.region import CONTENT, with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -40,6 +39,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.reading.facets import CONTENT, with_facets
 
 if TYPE_CHECKING:
     from placementclient.changes.journal import TreeJournal

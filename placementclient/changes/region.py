@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from typing import Any, NamedTuple
 
-from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangeSet
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
-from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.reading.facets import CONTENT, with_facets
 
 
 def read(client: Client, change_set: ChangeSet, *, is_begun: bool = False) -> Snapshot:
@@ -50,36 +49,6 @@ def _read(client: Client, change_set: ChangeSet, roots: Set[str]) -> Snapshot:
     states = [reader.state(provider) for provider in listed.values()]
     consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
     return Snapshot(filter(None, states), consumers.values())
-
-
-class Facets(NamedTuple):
-    """A provider with some facets read, and the generation of each."""
-
-    state: ProviderState
-    generations: Mapping[str, int | None]
-
-
-#: All that a provider has of its own beside what its list says.
-CONTENT = ('inventories', 'traits', 'aggregates')
-#: The same, and what is used of it.
-FACETS = (*CONTENT, 'usages')
-
-
-def with_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
-    """Read some facets of a provider: its inventories, usages, traits, aggregates."""
-    readers: tuple[tuple[str, Callable[[Client, str], Read[Any]], Callable[[Any], Any]], ...] = (
-        ('inventories', inventory.list, dict),
-        ('traits', trait.list_of_provider, frozenset),
-        ('aggregates', aggregate.list, frozenset),
-        ('usages', usage.of_provider, dict),
-    )
-    generations = {}
-    for facet, read, made in readers:
-        if facet in facets:
-            found = read(client, state.uuid)
-            state = replace(state, **{facet: made(found.value)})
-            generations[facet] = found.generation
-    return Facets(state, generations)
 
 
 def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> Snapshot:

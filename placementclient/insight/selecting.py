@@ -9,7 +9,7 @@ from typing import Any
 
 from placementclient.client import errors
 from placementclient.client.wording import meant
-from placementclient.codec.cursors import Cursor
+from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient.client.wording import meant
-from placementclient.codec.cursors import Cursor
+from placementclient.files.cursors import Cursor
 from placementclient.insight import owners
 from placementclient.model.consumers import Resources
 from placementclient.model.flavors import Flavor

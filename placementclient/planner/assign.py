@@ -9,6 +9,12 @@ from typing import NamedTuple
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
+from placementclient.planner.layout import additions
+from placementclient.planner.layout.assignment import Assignment, AssignmentProblem
+from placementclient.planner.layout.known import HoldingKey, KnownAmount
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import Place, TargetState, Where
+from placementclient.planner.layout.ways import ConsumerItem, Way
 from placementclient.planner.plan.plan import Label, PlannedRow
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import (
@@ -17,13 +23,7 @@ from placementclient.planner.solve.search import (
     ItemDecision,
     search,
 )
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target import additions
-from placementclient.planner.target.assignment import Assignment, AssignmentProblem
-from placementclient.planner.target.known import HoldingKey, KnownAmount
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import Place, TargetState, Where
-from placementclient.planner.target.ways import ConsumerItem, Way
+from placementclient.planner.specification.values import Spec
 
 
 def assign(

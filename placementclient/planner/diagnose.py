@@ -13,11 +13,11 @@ from placementclient.planner.infeasibility import (
     Cause,
     Slack,
 )
+from placementclient.planner.layout.assignment import AssignmentProblem
+from placementclient.planner.layout.target_state import TargetState, Where
+from placementclient.planner.layout.ways import ConsumerItem
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
-from placementclient.planner.target.assignment import AssignmentProblem
-from placementclient.planner.target.target_state import TargetState, Where
-from placementclient.planner.target.ways import ConsumerItem
 
 
 def diagnose(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from placementclient.client import errors
 from placementclient.client.wording import grouped, suggestion
-from placementclient.codec import cursors
+from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import Provider
@@ -22,13 +22,13 @@ from placementclient.planner.infeasibility import (
     Refused,
     Slack,
 )
+from placementclient.planner.layout.builder import build_target_state
+from placementclient.planner.layout.known import KnownAssignments
+from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.spec import check, selection
-from placementclient.planner.spec.values import Spec, TreeSelection
-from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import KnownAssignments
-from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.specification import check, selection
+from placementclient.planner.specification.values import Spec, TreeSelection
 from placementclient.planner.tree_groups import TreeGroups, TreeOutcome, TreePlanner
 
 

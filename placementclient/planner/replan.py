@@ -10,11 +10,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import BAD_ROW, Refused
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import (
+from placementclient.planner.layout.builder import build_target_state
+from placementclient.planner.layout.known import (
     HoldingKey,
     KnownAmount,
     KnownAssignments,
@@ -22,11 +19,14 @@ from placementclient.planner.target.known import (
     place_of,
     rows_by_key,
 )
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import (
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import (
     TargetState,
 )
-from placementclient.planner.target.way_back import lay_out_return
+from placementclient.planner.layout.way_back import lay_out_return
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.solve.search import TIMEOUT
+from placementclient.planner.specification.values import Spec
 from placementclient.planner.tree_plan import compose
 
 

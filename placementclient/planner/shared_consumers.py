@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from placementclient.model.consumers import Consumer
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState
+from placementclient.planner.specification.values import Spec
 
 
 class SharedConsumers:

@@ -28,15 +28,15 @@ from placementclient.planner.infeasibility import (
     OpenRow,
     Refused,
 )
+from placementclient.planner.layout.assignment import Assignment
+from placementclient.planner.layout.builder import build_target_state
+from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments, place_of
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState, Where
 from placementclient.planner.plan.plan import Label
 from placementclient.planner.shared_consumers import is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment
-from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments, place_of
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState, Where
+from placementclient.planner.specification.values import Spec
 
 #: Of more trees, not every order is tried.
 MAX_PERMUTED = 4

@@ -18,15 +18,15 @@ from placementclient.planner.infeasibility import (
     OpenRow,
     Refused,
 )
+from placementclient.planner.layout.assignment import Assignment
+from placementclient.planner.layout.builder import build_target_state
+from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
 from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment
-from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.specification.values import Spec
 from placementclient.planner.tree_plan import compose
 
 #: Of more trees that do not fit together, it is not tried which of them do.

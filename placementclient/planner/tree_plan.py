@@ -9,12 +9,12 @@ from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import warnings
+from placementclient.planner.layout.assignment import Assignment
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, PlannedRow, TreePlan
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.specification.values import Spec
 
 
 def compose(

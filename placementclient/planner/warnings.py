@@ -17,9 +17,9 @@ from placementclient.model.nova import (
 )
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState, Where
 from placementclient.planner.plan.plan import Notice, TreePlan
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState, Where
 
 #: Of some kinds the names of their facts, and the sentence, with the facts in braces.
 _KINDS = {

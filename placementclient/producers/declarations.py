@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.client import errors
-from placementclient.codec.cursors import Cursor, read
+from placementclient.files.cursors import Cursor, read
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.spec.specification import inventory_fields
+from placementclient.planner.specification.specification import inventory_fields
 
 #: The version of Nova's provider configuration files that is known.
 _SCHEMA = '1.0'

@@ -15,6 +15,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import trees as tree_records
+from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import (
     deviations,
     journal,
@@ -27,7 +28,6 @@ from placementclient.reshape.journal import Journal, Record
 from placementclient.reshape.live_state import Phase
 from placementclient.reshape.reading import StateSource
 from placementclient.reshape.tree_executor import TreeExecutor
-from placementclient.snapshot.capture import UnstableRead
 
 
 class ReshapeRun(PlanRun[TreePlan]):

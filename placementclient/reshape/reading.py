@@ -15,9 +15,9 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import Phase, TreeState
-from placementclient.snapshot.capture import UnstableRead
 
 #: From how many trees on one list of all providers takes less than a list of each tree.
 _MANY = 64

@@ -15,9 +15,9 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.client.wording import listed
-from placementclient.codec.encoding import builtins
-from placementclient.codec.snapshots import consumer_record, provider_record
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files.encoding import builtins
+from placementclient.files.snapshots import consumer_record, provider_record
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import Deviation, Rehearsal
@@ -26,10 +26,10 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.producers import restore
+from placementclient.reading.capture import capture
 from placementclient.reshape import engines, live_state
 from placementclient.reshape.engines import AnyPlan
-from placementclient.snapshot import restore
-from placementclient.snapshot.capture import capture
 
 #: The generation of nothing.
 _NEVER = -1

@@ -10,9 +10,9 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
 from placementclient.planner.plan import review
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.reading.capture import capture
 from placementclient.reshape import live_state
 from placementclient.reshape.preconditions import LeftAlone
-from placementclient.snapshot.capture import capture
 
 
 def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:

@@ -8,8 +8,8 @@ from placementclient.api import resource_provider
 from placementclient.client.http import Client
 from placementclient.model.providers import Provider, normalized
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.spec.values import Spec
-from placementclient.snapshot.capture import capture
+from placementclient.planner.specification.values import Spec
+from placementclient.reading.capture import capture
 
 
 def captured(

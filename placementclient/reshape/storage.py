@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placementclient import files
-from placementclient.codec.decoding import kind_of
-from placementclient.files import system
+from placementclient.files import disk, system
+from placementclient.files.decoding import kind_of
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
-from placementclient.planner.spec import assignments, specification
-from placementclient.planner.spec.values import Spec
+from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification.values import Spec
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan
@@ -27,15 +26,15 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
     :param rows: the files of further rows; instead of those that a plan has in it
     :raises errors.BadFile: if one is none
     """
-    content = files.read_bytes(path, files.WRITTEN)
+    content = disk.read_bytes(path, disk.WRITTEN)
     if kind_of(content) == 'plan':
         plan = plans.decode(content, path)
         if not rows:
             return plan.spec, list(plan.assignments)
         return plan.spec, [row for name in rows for row in read_assignments(name)]
-    if len(content) > files.TYPED:
-        raise system.too_large(path, files.TYPED)
-    spec = _spec(files.as_text(content, path), path)
+    if len(content) > disk.TYPED:
+        raise system.too_large(path, disk.TYPED)
+    spec = _spec(disk.as_text(content, path), path)
     return spec, [row for name in (*spec.assignments, *rows) for row in read_assignments(name)]
 
 
@@ -46,12 +45,12 @@ def read_spec(path: str) -> Spec:
 
     :raises errors.BadFile: if it is none
     """
-    return _spec(files.read_text(path), path)
+    return _spec(disk.read_text(path), path)
 
 
 def _spec(text: str, path: str) -> Spec:
     wanted = specification.parse(text, path)
-    folder = '' if path == files.STANDARD else os.path.dirname(path)
+    folder = '' if path == disk.STANDARD else os.path.dirname(path)
     return replace(
         wanted, assignments=tuple(os.path.join(folder, name) for name in wanted.assignments)
     )
@@ -62,7 +61,7 @@ def read_assignments(path: str) -> list[AssignmentRow]:
 
     :raises errors.BadFile: if it is none
     """
-    return assignments.parse(files.read_text(path, files.LISTED), path)
+    return assignments.parse(disk.read_text(path, disk.LISTED), path)
 
 
 def read_plan(path: str) -> Plan | ChangePlan:
@@ -72,7 +71,7 @@ def read_plan(path: str) -> Plan | ChangePlan:
     """
     from placementclient.changes.records import change_plans
 
-    content = files.read_bytes(path, files.WRITTEN)
+    content = disk.read_bytes(path, disk.WRITTEN)
     if kind_of(content) == change_plans.KIND:
         return change_plans.decode(content, path)
     return plans.decode(content, path)
@@ -83,5 +82,5 @@ def write_plan(path: str, plan: Plan | ChangePlan) -> None:
     from placementclient.changes.records import change_plans
 
     lines = plans.encode(plan) if isinstance(plan, Plan) else change_plans.encode(plan)
-    with files.written(path) as stream:
+    with disk.written(path) as stream:
         stream.writelines(lines)

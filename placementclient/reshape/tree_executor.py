@@ -20,7 +20,6 @@ from placementclient.changes.operations import (
     onto,
 )
 from placementclient.changes.rebase import additions
-from placementclient.changes.region import with_facets
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -30,11 +29,12 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.sides import before_of, state_of
 from placementclient.planner.records import trees
+from placementclient.reading.capture import UnstableRead
+from placementclient.reading.facets import with_facets
 from placementclient.reshape import deviations, live_state, preconditions, reading, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone
-from placementclient.snapshot.capture import UnstableRead
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)

@@ -9,12 +9,12 @@ from placementclient.changes.comparison import not_applied
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone
 from placementclient.reshape.reading import StateSource
-from placementclient.snapshot.capture import UnstableRead
 
 
 def comparing(

@@ -20,13 +20,13 @@ from placementclient.api import allocation, resource_provider
 from placementclient.changes.carrying import Carrying
 from placementclient.client import http, microversion
 from placementclient.client.microversion import Microversion
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.snapshots import Snapshot
+from placementclient.producers import declare
 from placementclient.producers.declarations import parse
-from placementclient.snapshot.capture import capture
-from placementclient.workflows import declare
+from placementclient.reading.capture import capture
 
 
 class EmbeddedPlacement:

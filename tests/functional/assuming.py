@@ -29,7 +29,7 @@ from placementclient.api import (
 from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
@@ -42,13 +42,14 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import resource_request
 from placementclient.planner.plan.plan import Plan
+from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import Sources, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
 from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import declared
+from placementclient.reading import capture
 from placementclient.reshape import engines
-from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
 

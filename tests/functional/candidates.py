@@ -17,7 +17,7 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
@@ -33,7 +33,8 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
 from placementclient.placing.ways import Ways, WaySearch
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
 

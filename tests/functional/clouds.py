@@ -18,8 +18,9 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
-from placementclient.snapshot import capture, restore
+from placementclient.planner.specification import specification
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests import documents
 
 #: All UUIDs of these clouds come from here, so that a failure can be repeated.

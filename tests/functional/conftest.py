@@ -21,7 +21,7 @@ from keystoneauth1.session import Session
 from placementclient.cli import shell
 from placementclient.client import endpoints, http, microversion
 from placementclient.client.transport import bounded
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.testing import EmbeddedPlacement
 from tests.functional import browser, databases
 

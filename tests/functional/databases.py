@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy
 
-from placementclient.direct.service import Service
+from placementclient.embedded.service import Service
 
 #: What says what there is; the rest is bookkeeping, such as the projects that were ever named.
 TABLES = {

@@ -19,15 +19,15 @@ import pytest
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient import files
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.cli import shell
 from placementclient.client import errors, http, microversion
 from placementclient.client.printable import printable
 from placementclient.commands.inspection import serving
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files import disk
 from placementclient.model.consumers import Consumer
-from placementclient.snapshot import restore
+from placementclient.producers import restore
 from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
@@ -180,7 +180,7 @@ class Program:
         resource_class.create(client, 'CUSTOM_FPGA')
         for known in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
             trait.create(client, known)
-        restore.load(client, files.read_snapshot(str(CLOUD)))
+        restore.load(client, disk.read_snapshot(str(CLOUD)))
 
     def run(self, words: list[str]) -> Ended:
         """Run a command; where it fails it has changed nothing."""

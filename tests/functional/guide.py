@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from placementclient import files
+from placementclient.files import disk
 from placementclient.hosts import archive, assignments
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -187,7 +187,7 @@ def _lines(text: str) -> list[str]:
 
 def hosts() -> Snapshot:
     """The hosts of the guides, as they are shipped with them."""
-    return files.read_snapshot(str(HOSTS / 'before.json'))
+    return disk.read_snapshot(str(HOSTS / 'before.json'))
 
 
 def write_map(path: Path) -> None:

@@ -9,7 +9,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.snapshot import restore
+from placementclient.producers import restore
 from tests.functional.clouds import uuid_of
 
 PROJECT, USER = uuid_of('project'), uuid_of('user')

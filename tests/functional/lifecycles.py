@@ -11,7 +11,7 @@ import pytest
 
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional.clouds import content
 from tests.functional.conftest import Placement, Result
 

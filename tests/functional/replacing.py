@@ -20,12 +20,13 @@ from keystoneauth1.session import Session
 
 from placementclient.cli import shell
 from placementclient.client import http, microversion
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.snapshot_pairs import content, uuid_of
 
 COMMAND = 'resource provider replace'

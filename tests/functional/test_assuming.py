@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.client.http import Client
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional import assuming, clouds
 from tests.functional.conftest import Placement
 

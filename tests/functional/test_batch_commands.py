@@ -13,7 +13,7 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.cli import shell
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 
 EXAMPLES = Path(__file__).parents[2] / 'doc' / 'source' / 'examples' / 'hosts'
 HOST, OTHER = 'gpu1', '42896e0d-205d-4fe3-bd1e-100924931787'

@@ -17,7 +17,7 @@ from placementclient.api import inventory, resource_class, resource_provider, tr
 from placementclient.api.conflict import edited
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import RACK, STORAGE, build, holder

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from placementclient.snapshot import restore
+from placementclient.producers import restore
 from tests.functional.away import Service, free_port
 from tests.functional.test_capacity_requests import varied
 

@@ -11,7 +11,7 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation, allocation_candidate
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.consumers import Candidate, Consumer
@@ -21,7 +21,8 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional.planted import Planted
 
 #: Of the cloud below; named, as they are the same in every run.

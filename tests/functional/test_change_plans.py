@@ -20,11 +20,12 @@ from placementclient.changes.tree_queue import OtherService
 from placementclient.client import errors, http, microversion
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
+from placementclient.producers import restore
+from placementclient.reading import capture
 from placementclient.reshape import engines, storage
-from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.functional.conftest import Placement
 from tests.snapshot_pairs import content, pair, with_types_of

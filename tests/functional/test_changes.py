@@ -10,7 +10,7 @@ from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.client import http
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot.capture import capture
+from placementclient.reading.capture import capture
 from tests.snapshot_pairs import content, pair, with_types_of
 
 

@@ -13,7 +13,7 @@ import pytest
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.snapshot.capture import capture
+from placementclient.reading.capture import capture
 from tests.functional import clouds
 from tests.functional.conftest import Placement
 

@@ -478,7 +478,7 @@ def test_a_child_ends_with_its_parent(number):
 
 def test_loading_the_plugin_loads_nothing_of_the_server():
     program = (
-        'import sys, placementclient.direct as direct; direct.Direct(); '
+        'import sys, placementclient.embedded as direct; direct.Direct(); '
         'assert not {"placement", "sqlalchemy", "oslo_config", "webob"} & set(sys.modules)'
     )
     subprocess.run([sys.executable, '-c', program], check=True, timeout=60)

@@ -21,10 +21,10 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.model.outcomes import State
+from placementclient.reading import capture
 from placementclient.reshape import engines, storage
-from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -139,7 +139,7 @@ KILLED = """
     import os, sys
     from keystoneauth1.session import Session
     from placementclient.reshape import storage
-    from placementclient.direct import Direct
+    from placementclient.embedded import Direct
     from placementclient.client.http import Client
     from placementclient.client.microversion import HIGHEST
     from placementclient.reshape import engines

@@ -15,7 +15,7 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation, allocation_candidate, inventory, resource_provider
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
@@ -25,7 +25,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement
 from tests.unit.insight.clouds import cloud, consumer, pool, provider

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files
 from placementclient.api import trait
 from placementclient.client import http, microversion
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files import disk
 from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import (
@@ -29,8 +29,8 @@ from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot import capture, restore
-from placementclient.workflows import inquiry
+from placementclient.producers import inquiry, restore
+from placementclient.reading import capture
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import RACK, STORAGE, holder, host, provider, storage
@@ -77,7 +77,7 @@ def where(request: pytest.FixtureRequest, client: http.Client, tmp_path: Path) -
     """The option that says who is asked."""
     if request.param == 'service':
         return ''
-    files.write_snapshot(str(tmp_path / 'cloud.json'), capture.capture(client))
+    disk.write_snapshot(str(tmp_path / 'cloud.json'), capture.capture(client))
     return f'--snapshot {tmp_path / "cloud.json"}'
 
 

@@ -16,7 +16,7 @@ from keystoneauth1.session import Session
 
 from placementclient.api import conflict
 from placementclient.client import retries
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced
 

@@ -14,7 +14,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service as compute
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional.clouds import cloud, content, disturbed, loaded, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle

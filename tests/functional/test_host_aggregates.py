@@ -11,7 +11,7 @@ import pytest
 from placementclient.api import aggregate, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.nova import service as compute
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional.clouds import content, disturbed, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle

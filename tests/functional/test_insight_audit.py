@@ -14,7 +14,6 @@ from uuid import uuid4
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files
 from placementclient.api import (
     allocation,
     allocation_candidate,
@@ -24,7 +23,8 @@ from placementclient.api import (
 )
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files import disk
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL
@@ -32,7 +32,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import service
 from placementclient.placing.topology import Topology
-from placementclient.snapshot import capture
+from placementclient.reading import capture
 from tests.functional import planted_services
 from tests.functional.bulk import Database
 from tests.functional.clouds import content, disturbed
@@ -101,7 +101,7 @@ def build(client: Client, hosts: int, folder: Path) -> Site:
     for consumer in cloud.forgotten:
         database.forget_consumer(consumer)
     site = Site(cloud, client, folder)
-    files.write_snapshot(site.snapshot, capture.capture(client, workers=2))
+    disk.write_snapshot(site.snapshot, capture.capture(client, workers=2))
     lists = {'servers': cloud.servers, 'migrations': cloud.migrations} | cloud.lists
     for name, records in lists.items():
         key = LIST_KEYS.get(name, name)
@@ -177,7 +177,7 @@ def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
 def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
     rooms = {
         line.resource_class: line.amounts
-        for line in totals.by_class(files.read_snapshot(large.snapshot))
+        for line in totals.by_class(disk.read_snapshot(large.snapshot))
     }
     # Every second host has a server with a disk; two pools of the faults have none.
     pools = HOSTS // RACK + 2
@@ -188,7 +188,7 @@ def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
 @pytest.mark.parametrize('disk', [80, 50_000, 99_999])
 def test_it_fits_where_there_are_candidates(large: Site, disk: int) -> None:
     shape = {'VCPU': 4, 'MEMORY_MB': 57344, 'DISK_GB': disk}
-    snapshot = files.read_snapshot(large.snapshot)
+    snapshot = disk.read_snapshot(large.snapshot)
     granted, _ = allocation_candidate.list(large.client, CandidateRequest(Filter(shape)))
     hosts = {
         snapshot.providers[uuid].provider.root_provider_uuid

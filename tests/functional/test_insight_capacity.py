@@ -13,7 +13,7 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation, allocation_candidate
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
@@ -24,7 +24,8 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional.conftest import Placement
 from tests.functional.planted import Planted
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import files
 from placementclient.api import resource_provider, trait
 from placementclient.client.http import Client
+from placementclient.files import disk
 from tests.functional.conftest import Placement
 from tests.functional.planted import uuid_of
 from tests.functional.test_insight_capacity import mixed
@@ -21,7 +21,7 @@ COMMAND = 'resource provider snapshot'
 def file(tmp_path: Path) -> str:
     """A cloud in a file; what is used is what the service will sum up."""
     path = str(tmp_path / 'cloud.json')
-    files.write_snapshot(path, mixed())
+    disk.write_snapshot(path, mixed())
     return path
 
 

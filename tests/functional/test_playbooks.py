@@ -16,7 +16,8 @@ import pytest
 
 from placementclient.api import allocation
 from placementclient.hosts import archive
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
 from tests.functional.nodes import Nodes

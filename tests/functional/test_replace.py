@@ -16,7 +16,8 @@ from placementclient.model.aside import aside
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.deadline import ends_within
 from tests.functional import clouds, replacing
 from tests.functional.applying import client_of

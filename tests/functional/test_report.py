@@ -16,13 +16,13 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from placementclient import files
 from placementclient.client.http import Client
+from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.reading import capture
 from placementclient.render.units import sized
 from placementclient.reshape import storage
-from placementclient.snapshot import capture
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
 from tests.functional.clouds import uuid_of
@@ -58,7 +58,7 @@ def browser(chromium: WebDriver) -> Iterator[WebDriver]:
 
 def saved(folder: Path, snapshot: Snapshot) -> str:
     path = folder / 'cloud.json'
-    files.write_snapshot(str(path), snapshot)
+    disk.write_snapshot(str(path), snapshot)
     return str(path)
 
 
@@ -248,7 +248,7 @@ def test_what_the_audit_found_leads_to_its_tree(
 ) -> None:
     hosts.build(client, hosts.holder('server', HELD))
     path = tmp_path / 'cloud.json'
-    files.write_snapshot(str(path), capture.capture(client))
+    disk.write_snapshot(str(path), capture.capture(client))
     servers, migrations = tmp_path / 'servers.json', tmp_path / 'migrations.json'
     servers.write_text('[{"ID": "other", "Name": "n", "Status": "ACTIVE", "Host": "compute0"}]')
     migrations.write_text('[]')

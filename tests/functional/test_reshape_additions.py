@@ -12,9 +12,9 @@ from placementclient.model.outcomes import Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
+from placementclient.reading import capture
 from placementclient.reshape import engines, rehearse
-from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_kill import killed_at

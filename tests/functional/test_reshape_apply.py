@@ -16,8 +16,8 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading import capture
 from placementclient.reshape import engines
-from placementclient.snapshot import capture
 from tests.functional import clouds
 
 

@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placementclient import files
 from placementclient.api import allocation
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.files import disk
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
+from placementclient.producers import restore
+from placementclient.reading import capture
 from placementclient.reshape import storage
-from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import clouds
 from tests.functional.conftest import Placement
@@ -40,7 +41,7 @@ def cloud(
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     placement(f'{PREFIX} assignments --host-facts compute1 -o gpu-map.csv')
-    restore.load(client, files.read_snapshot('cloud.json'))
+    restore.load(client, disk.read_snapshot('cloud.json'))
     return capture.capture(client)
 
 

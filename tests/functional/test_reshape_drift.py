@@ -15,8 +15,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading import capture
 from placementclient.reshape import engines, journal
-from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

@@ -15,18 +15,19 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
-from placementclient import files
 from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files import disk
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.records import plans as codec
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
+from placementclient.producers import restore
+from placementclient.reading import capture
 from placementclient.reshape import deviations, live_state, preconditions, storage, tree_executor
-from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Result
@@ -114,7 +115,7 @@ def test_a_specification(
 ) -> None:
     session, before = others
     guide.written(KINDS, tmp_path)
-    files.write_snapshot('cloud.json', before)
+    disk.write_snapshot('cloud.json', before)
 
     def run(command: str) -> str:
         capsys.readouterr()

@@ -13,8 +13,8 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading import capture
 from placementclient.reshape import engines, journal
-from placementclient.snapshot import capture
 from tests.functional import clouds
 
 

@@ -16,9 +16,9 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
+from placementclient.reading import capture
 from placementclient.reshape import engines
-from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

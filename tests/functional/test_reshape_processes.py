@@ -14,8 +14,8 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading import capture
 from placementclient.reshape import engines, journal, storage
-from placementclient.snapshot import capture
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
 from tests.functional.stopping import Service, start

@@ -14,8 +14,9 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner import planner
+from placementclient.producers import restore
+from placementclient.reading import capture
 from placementclient.reshape import engines
-from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
 from tests.unit.planner.two_trees import instance

@@ -15,12 +15,12 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
+from placementclient.reading import capture
 from placementclient.reshape import engines, executor, rehearse
-from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

@@ -11,7 +11,8 @@ import yaml
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional.conftest import Placement
 from tests.unit.planner.clouds import cloud, uuid_of
 

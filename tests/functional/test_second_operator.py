@@ -16,8 +16,8 @@ from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.reading import capture
 from placementclient.reshape import storage
-from placementclient.snapshot import capture
 from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of

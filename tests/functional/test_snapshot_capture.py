@@ -16,8 +16,9 @@ from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot import capture, restore
-from placementclient.snapshot.capture import UnstableRead
+from placementclient.producers import restore
+from placementclient.reading import capture
+from placementclient.reading.capture import UnstableRead
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
-from placementclient.direct import Direct
+from placementclient.embedded import Direct
+from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.snapshot import capture, restore
+from placementclient.producers import restore
+from placementclient.reading import capture
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
@@ -59,7 +60,7 @@ def file(tmp_path: Path) -> str:
     path = str(tmp_path / 'cloud.json')
     with Direct.scratch() as service:
         client = http.Client(Session(auth=service), microversion.HIGHEST)
-        files.write_snapshot(path, clouds.loaded(client, cloud()))
+        disk.write_snapshot(path, clouds.loaded(client, cloud()))
     return path
 
 
@@ -99,7 +100,7 @@ def is_killed(snapshot: Snapshot, after: int) -> bool:
 
 
 def test_killed_at_any_write_it_is_completed(file: str) -> None:
-    snapshot, writes = files.read_snapshot(file), 0
+    snapshot, writes = disk.read_snapshot(file), 0
     while is_killed(snapshot, writes):
         writes += 1
     # Two names, four for each provider, two groups of consumers, and limits again.
@@ -107,7 +108,7 @@ def test_killed_at_any_write_it_is_completed(file: str) -> None:
 
 
 def test_what_is_there_already_is_not_written(client: Client, file: str) -> None:
-    snapshot = files.read_snapshot(file)
+    snapshot = disk.read_snapshot(file)
     restore.load(client, snapshot)
     with watched(client) as requests:
         restore.load(client, snapshot, missing=True)
@@ -136,7 +137,7 @@ def test_consumers_that_are_there_already_are_named(
     held = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
     allocation.set(client, held)
     file = str(tmp_path / 'cloud.json')
-    files.write_snapshot(file, cloud())
+    disk.write_snapshot(file, cloud())
     result = placement(f'{COMMAND} {file}')
     assert result.status == 6
     assert 'hold allocations on other providers already: ' + held.uuid in result.stderr
@@ -199,7 +200,7 @@ def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement,
         ('child', 'traits'),
         (f'consumer {uuid_of("INSTANCE")}', 'allocations'),
     ]
-    assert content(capture.capture(client)) == content(files.read_snapshot(file))
+    assert content(capture.capture(client)) == content(disk.read_snapshot(file))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement,
 def test_what_others_have_changed_is_refused(
     client: Client, placement: Placement, file: str, what: str, said: str
 ) -> None:
-    restore.load(client, files.read_snapshot(file))
+    restore.load(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
         trait.set_on_provider(client, HOST, ['HW_NUMA_ROOT'], generation)

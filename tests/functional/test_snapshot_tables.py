@@ -17,13 +17,13 @@ import pytest
 import sqlalchemy
 from keystoneauth1.session import Session
 
-from placementclient import files
 from placementclient.api import resource_class, resource_provider, trait
 from placementclient.client import errors, http
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST, Microversion
-from placementclient.direct import Direct
-from placementclient.snapshot import capture
+from placementclient.embedded import Direct
+from placementclient.files import disk
+from placementclient.reading import capture
 from tests.functional import databases
 from tests.functional.clouds import watched
 
@@ -199,7 +199,7 @@ def test_both_read_the_same_and_write_the_same_file(
             # Where and when they were read is what they do not have in common.
             asked.origin = read.origin
             for path, snapshot in zip(paths, (read, asked), strict=True):
-                files.write_snapshot(path, snapshot)
+                disk.write_snapshot(path, snapshot)
             assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
     assert all(state.usages.keys() == state.inventories.keys() for state in read.providers.values())
 
@@ -212,7 +212,7 @@ def test_many_trees_are_picked_out_of_everything(
     reader = tables.snapshot_reader
     assert reader is not None
     asked = reader.snapshot(cloud.roots[2:5])
-    monkeypatch.setattr('placementclient.direct.tables.SELECTED', 2)
+    monkeypatch.setattr('placementclient.embedded.tables.SELECTED', 2)
     picked = reader.snapshot(cloud.roots[2:5])
     assert picked.providers == asked.providers
     assert picked.consumers == asked.consumers

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import files
 from placementclient.cli import shell
-from placementclient.snapshot import restore
+from placementclient.files import disk
+from placementclient.producers import restore
 from tests.functional.away import Service
 from tests.watching import watching
 
@@ -29,7 +29,7 @@ def test_a_service_that_is_away_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     service = Service(tmp_path)
     try:
         service.start()
-        restore.load(service.client, files.read_snapshot('cloud.json'))
+        restore.load(service.client, disk.read_snapshot('cloud.json'))
         for name, value in service.variables.items():
             monkeypatch.setenv(name, value)
         with watching(f'{RESHAPE} status p.json --watch 1', tmp_path) as watch:

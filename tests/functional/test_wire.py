@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from placementclient import files
 from placementclient.api import (
     aggregate,
     allocation,
@@ -27,12 +26,13 @@ from placementclient.api import (
 from placementclient.cli import shell
 from placementclient.client import retries
 from placementclient.client.http import Client
+from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
+from placementclient.reading import capture
 from placementclient.reshape import storage
-from placementclient.snapshot import capture
 from tests import good_files
 from tests.functional import away, databases
 from tests.functional.applying import client_of
@@ -119,7 +119,7 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
     """What the commands read."""
     there = capture.capture(client)
     # Before the lists, as an audit wants it that frees somebody.
-    files.write_snapshot(str(folder / 'before.json'), there)
+    disk.write_snapshot(str(folder / 'before.json'), there)
     held = allocation.show(client, NAMES['consumer']).value
     documents = {
         'allocations': {
@@ -158,7 +158,7 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
         more,
         provider=more.provider._replace(uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
     )
-    files.write_snapshot(str(folder / 'cloud.json'), Snapshot([added], []))
+    disk.write_snapshot(str(folder / 'cloud.json'), Snapshot([added], []))
     move = {
         'from_resource_provider': NAMES['here'],
         'to_resource_provider': f'{NAMES["here"]}_child',

@@ -15,8 +15,8 @@ from keystoneauth1.session import Session
 from requests.adapters import HTTPAdapter
 from sqlalchemy import event, exc
 
-from placementclient.direct import Direct
-from placementclient.direct.plugin import _Transport
+from placementclient.embedded import Direct
+from placementclient.embedded.plugin import _Transport
 from placementclient.model.snapshots import Snapshot
 from tests.simulation.state import State
 

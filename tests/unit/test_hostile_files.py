@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from placementclient import files
 from placementclient.client import errors
+from placementclient.files import disk
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
 from tests.good_files import GOOD, Reader
 
@@ -167,7 +167,7 @@ def test_a_name_that_no_file_can_have(kind: str) -> None:
 
 def test_nothing_is_written_to_a_name_that_no_file_can_have() -> None:
     with pytest.raises(errors.BadFile, match='NUL byte'):
-        files.write_text('a\0b', 'x')
+        disk.write_text('a\0b', 'x')
 
 
 @pytest.mark.parametrize(
@@ -181,5 +181,5 @@ def test_a_large_document_is_refused_at_once(content: bytes, said: str, tmp_path
     (tmp_path / 'file').write_bytes(content)
     started = time.process_time()
     with pytest.raises(errors.BadFile, match=said):
-        files.read_document(str(tmp_path / 'file'))
+        disk.read_document(str(tmp_path / 'file'))
     assert time.process_time() - started < 5

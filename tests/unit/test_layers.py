@@ -22,34 +22,35 @@ MAY_IMPORT: dict[str, set[str]] = {
     'client': set(),
     'model': {'client'},
     'optimize': {'client'},
-    'codec': {'model'},
-    'files': {'codec'},
+    'files': {'model'},
     'api': {'model'},
-    'direct': {'model'},
-    'nova': {'codec'},
+    'embedded': {'model'},
+    'nova': {'files'},
     'hosts': {'nova'},
-    'changes': {'api', 'files'},
+    'reading': {'api'},
+    'changes': {'reading', 'files'},
     'planner': {'changes', 'optimize'},
     'placing': {'model'},
     'insight': {'nova', 'optimize', 'placing'},
     'producers': {'insight', 'planner'},
-    'snapshot': {'changes'},
-    'reshape': {'planner', 'snapshot', 'direct'},
-    'workflows': {'producers', 'snapshot'},
+    'reshape': {'producers', 'embedded'},
     'render': {'planner', 'insight'},
     'loading': set(),
     'plugin': {'client', 'loading'},
     'completion': {'loading'},
     'cli': {'plugin', 'files'},
-    'commands': {'cli', 'completion', 'hosts', 'render', 'reshape', 'workflows'},
-    'testing': {'workflows', 'direct'},
+    'commands': {'cli', 'completion', 'hosts', 'render', 'reshape'},
+    'testing': {'producers', 'embedded'},
     '__main__': {'cli', 'completion'},
 }
 #: How many imports, one above the other, lead from the top of the table to its bottom.
 LONGEST_CHAIN = 10
 #: Folders and modules that must be testable without a service, and so usable on a file.
 PURE = (
-    *('model', 'codec', 'planner', 'placing', 'insight', 'producers', 'render'),
+    *('model', 'planner', 'placing', 'insight', 'render'),
+    *(f'files.{name}' for name in ('cursors', 'decoding', 'documents', 'encoding', 'snapshots')),
+    *('producers.assuming', 'producers.declarations', 'producers.declared', 'producers.edited'),
+    *('producers.healed', 'producers.purged', 'producers.replaced', 'producers.synced'),
     *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
     *(
@@ -61,7 +62,7 @@ PURE = (
     ),
 )
 #: Modules that send requests.
-SENDING = ('client.http', 'api', 'direct', 'snapshot', 'reshape', 'nova.service')
+SENDING = ('client.http', 'api', 'embedded', 'reading', 'reshape', 'nova.service')
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}

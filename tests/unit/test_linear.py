@@ -28,11 +28,11 @@ from placementclient.api import (
 from placementclient.changes.journal import TreeJournal
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.codec import snapshots
+from placementclient.files import snapshots
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.reshape import journal, storage
 from tests.functional.clouds import cloud, plan_of, used
 from tests.good_files import (

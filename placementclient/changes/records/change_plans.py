@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import msgspec
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.codec import sealing
-from placementclient.codec.decoding import FileSource
-from placementclient.codec.encoding import builtins, encoded, opened, separated
-from placementclient.codec.snapshots import (
+from placementclient.files import sealing
+from placementclient.files.decoding import FileSource
+from placementclient.files.encoding import builtins, encoded, opened, separated
+from placementclient.files.snapshots import (
     ConsumerRecord,
     ProviderRecord,
     consumer,

@@ -15,7 +15,7 @@ import msgspec
 
 from placementclient.client import errors
 from placementclient.client.strict_json import InvalidJSON, check_keys, located
-from placementclient.codec.encoding import encoded
+from placementclient.files.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'
 VERSION: Final = 1

@@ -19,7 +19,7 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.codec.encoding import encoded
+from placementclient.files.encoding import encoded
 
 
 def record(operation: Operation) -> dict[str, Any]:

@@ -268,9 +268,9 @@ class ReplaceAllocation(base.Command):
         api.allocation.replace(self.client, body)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
+        from placementclient.files import disk
 
-        body = normalized_body(files.read_document(parsed_args.file))
+        body = normalized_body(disk.read_document(parsed_args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
         self.retried(lambda: self.send(body), given=body)
 

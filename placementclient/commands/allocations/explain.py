@@ -84,7 +84,7 @@ class ExplainCandidate(DocumentCommand):
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight.candidates import explanation
-        from placementclient.workflows import inquiry
+        from placementclient.producers import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
         for option in self.options:

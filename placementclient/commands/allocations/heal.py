@@ -70,7 +70,7 @@ class HealAllocation(Changing):
     nothing = 'No server has to be healed'
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.workflows.heal import Healing
+        from placementclient.producers.heal import Healing
 
         flavors = self._flavors(parsed_args)
         servers, migrating = self._asked(parsed_args, flavors)
@@ -116,11 +116,11 @@ class HealAllocation(Changing):
         return ports
 
     def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.nova import records
 
         path = parsed_args.flavors
-        return records.flavors_by_id(files.read_document(path), path) if path else {}
+        return records.flavors_by_id(disk.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: ServerDetail) -> bool:
         """Return whether Nova still has a server, and as it was listed."""

@@ -32,11 +32,11 @@ def document(
     :param service: what stands for it
     :raises service.NoCompute: if the session has no catalog
     """
-    from placementclient import files
+    from placementclient.files import disk
 
     if source == service:
         return ask(command.client), _NAMES[service]
-    return files.read_document(source), source
+    return disk.read_document(source), source
 
 
 def migrations_option(purpose: str) -> Option:

@@ -66,8 +66,8 @@ class Editing(Changing):
 
         :param command: the command, without the program
         """
+        from placementclient.producers.edits import Edits
         from placementclient.render import changes
-        from placementclient.workflows.edits import Edits
 
         selection = selectors.selection(self.client, parsed_args)
         with_usages = bool(parsed_args.plan)

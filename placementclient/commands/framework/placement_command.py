@@ -232,7 +232,7 @@ class PlacementCommand(command.Command):
         ):
             # What fails without the service, such as a command on a snapshot, suggests itself.
             return ''
-        from placementclient.workflows import unknown_names
+        from placementclient.producers import unknown_names
 
         # One mistake may fail for many providers: what there is, is listed once.
         known = vars(self).setdefault('_suggestions', {})

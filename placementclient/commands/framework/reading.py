@@ -40,23 +40,23 @@ LIVE = 'live'
 
 def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
     """Return the trees that the options select, of ``--snapshot`` or of what is now."""
-    from placementclient import files
+    from placementclient.files import disk
 
     if parsed_args.snapshot:
-        snapshot = files.read_snapshot(parsed_args.snapshot)
+        snapshot = disk.read_snapshot(parsed_args.snapshot)
         return snapshot.only(selectors.trees(command, parsed_args, snapshot))
     return _captured(command, selectors.trees(command, parsed_args), workers)
 
 
 def read(command: base.PlacementCommand, path: str) -> Snapshot:
     """Return the snapshot of a file, or of what is now: :data:`LIVE`."""
-    from placementclient import files
+    from placementclient.files import disk
 
-    return _captured(command, (), option.WORKERS) if path == LIVE else files.read_snapshot(path)
+    return _captured(command, (), option.WORKERS) if path == LIVE else disk.read_snapshot(path)
 
 
 def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:
-    from placementclient.snapshot import capture
+    from placementclient.reading import capture
 
     with progress.shown(command.app, command.log) as show:
         return capture.capture(
@@ -89,7 +89,7 @@ def assumed(
 
     if not parsed_args.assume:
         return Assumed(snapshot)
-    from placementclient import files
+    from placementclient.files import disk
     from placementclient.producers.assuming import assumptions, overlay
 
     found: list[Assumption] = []
@@ -98,7 +98,7 @@ def assumed(
             functools.partial(_plan, path),
             functools.partial(_flavors, command, parsed_args, path),
         )
-        found += assumptions.parse(files.read_text(path), path, sources)
+        found += assumptions.parse(disk.read_text(path), path, sources)
     result = overlay.assumed(snapshot, found)
     for line in (*(f'assuming: {path}' for path in parsed_args.assume), *result.notes):
         (warn or command.log.warning)(line)
@@ -125,6 +125,6 @@ def _flavors(
 
 def _beside(path: str, name: str) -> str:
     """Return the path of a file that another one names, relative to that one's folder."""
-    from placementclient import files
+    from placementclient.files import disk
 
-    return os.path.join('' if path == files.STANDARD else os.path.dirname(path), name)
+    return os.path.join('' if path == disk.STANDARD else os.path.dirname(path), name)

@@ -92,7 +92,7 @@ def trees(
         selector = selection(None, parsed_args)
         found = selector.selected(snapshot.only(named).providers.values())
         return list({each.provider.root_uuid: each for each in found})
-    from placementclient.workflows import edits
+    from placementclient.producers import edits
 
     return edits.selected_roots(command.client, selection(command.client, parsed_args), named)
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
+    from placementclient.producers.repair import Repairing
     from placementclient.render.repairs import Invocation
-    from placementclient.workflows.repair import Repairing
 
 #: The longest line of a text for people, in characters, also on a wider terminal.
 _WIDEST = 100
@@ -137,9 +137,9 @@ class AuditProvider(watching.Watching, Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight.audit import checks
+        from placementclient.producers import repair
         from placementclient.render import audit_checks
         from placementclient.render import findings as tables
-        from placementclient.workflows import repair
 
         ids = [check.id for check in checks.CHECKS]
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
@@ -225,7 +225,7 @@ class AuditProvider(watching.Watching, Changing):
         self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace
     ) -> Repairing:
         """Return the repairs that are safe, by the finding's place."""
-        from placementclient.workflows.repair import Repairing
+        from placementclient.producers.repair import Repairing
 
         safe = {
             place: finding.fault.repair
@@ -318,7 +318,7 @@ def _read(
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
-    from placementclient.workflows import repair
+    from placementclient.producers import repair
 
     captured = _moment(snapshot.origin.captured_at if snapshot.origin else None)
     if captured is None:

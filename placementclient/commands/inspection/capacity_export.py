@@ -77,15 +77,15 @@ class ExportCapacity(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
         from placementclient.commands.inspection import serving
+        from placementclient.files import disk
         from placementclient.render import metrics
 
         if not parsed_args.serve:
             families = self._read(parsed_args)
-            files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
+            disk.write_text(parsed_args.output, metrics.text(families), disk.READABLE)
             return
-        if parsed_args.output != files.STANDARD:
+        if parsed_args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
         where = serving.address(parsed_args.serve)
         collector = serving.Collector(

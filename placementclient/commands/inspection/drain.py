@@ -137,8 +137,8 @@ class PlanDrain(base.Lister):
         return drains.LOSSES if parsed_args.lose else drains.MOVES
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
-        from placementclient.codec.documents import Json
+        from placementclient.files import disk
+        from placementclient.files.documents import Json
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.insight.drain.hosts import selected
         from placementclient.render import drains
@@ -167,7 +167,7 @@ class PlanDrain(base.Lister):
                 hosts,
                 facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
             )
-            files.write_text(parsed_args.output, Json(document).text)
+            disk.write_text(parsed_args.output, Json(document).text)
         self.warn(answer.said)
         return drains.rows(cloud, answer.moves)
 

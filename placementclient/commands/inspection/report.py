@@ -56,8 +56,8 @@ class ReportProvider(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
         from placementclient.changes.plan import ChangePlan
+        from placementclient.files import disk
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
@@ -66,7 +66,7 @@ class ReportProvider(base.Command):
         from placementclient.render.report.drain import panel
         from placementclient.reshape import storage
 
-        if parsed_args.output == files.STANDARD and self.app.stdout.isatty():
+        if parsed_args.output == disk.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
@@ -76,7 +76,7 @@ class ReportProvider(base.Command):
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = parsed_args.drain and panel(
-            files.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
+            disk.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
         left_out = findings.left_out(found, known.failures) if known.failures else ()
@@ -94,7 +94,7 @@ class ReportProvider(base.Command):
             title=parsed_args.title,
             cloud_name='' if parsed_args.snapshot else self._cloud_name(),
         )
-        files.write_text(parsed_args.output, page.page(template, report))
+        disk.write_text(parsed_args.output, page.page(template, report))
 
     def _cloud_name(self) -> str:
         """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""

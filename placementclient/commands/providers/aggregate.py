@@ -31,7 +31,7 @@ class ListAggregate(base.Lister):
         output = columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
         if not base.is_wanted(parsed_args, 'name'):
             return output
-        from placementclient.workflows import aggregate_names
+        from placementclient.producers import aggregate_names
 
         names = aggregate_names.of_nova(self.client)
         return base.with_column(output, 'name', lambda row: names.get(row[0].lower(), ''))

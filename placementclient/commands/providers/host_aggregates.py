@@ -41,7 +41,7 @@ class SyncAggregate(Changing):
     nothing = 'All hosts are in the aggregates that Nova says'
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.workflows.host_aggregates import Sync
+        from placementclient.producers.host_aggregates import Sync
 
         aggregates = self._aggregates(parsed_args.aggregates)
         sync = Sync(self.client, aggregates, remove=parsed_args.remove)

@@ -44,8 +44,8 @@ class PurgeProvider(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        from placementclient.producers.purge import PurgeRefused, Purging
         from placementclient.render import changes
-        from placementclient.workflows.purge import PurgeRefused, Purging
 
         purging = Purging(
             self.client,

@@ -13,7 +13,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.workflows.replace import Replacing
+    from placementclient.producers.replace import Replacing
 
 
 def _uuid(text: str) -> str:
@@ -79,7 +79,7 @@ class ReplaceProvider(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.workflows.replace import Replacement, Replacing
+        from placementclient.producers.replace import Replacement, Replacing
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')

@@ -36,7 +36,7 @@ class DemoReshape(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from keystoneauth1.session import Session
 
-        from placementclient.direct import Direct
+        from placementclient.embedded import Direct
 
         with (
             Direct.scratch() as service,
@@ -86,14 +86,14 @@ class _Demo:
         self._trees()
 
     def _prepare(self) -> None:
-        from placementclient import files
         from placementclient.client import http, microversion
-        from placementclient.snapshot import restore
+        from placementclient.files import disk
+        from placementclient.producers import restore
 
         data = resources.files('placementclient.reshape') / 'demo'
         with resources.as_file(data) as folder:
             shutil.copytree(folder, '.', ignore=shutil.ignore_patterns(_CLOUD), dirs_exist_ok=True)
-            cloud = files.read_snapshot(str(folder / _CLOUD))
+            cloud = disk.read_snapshot(str(folder / _CLOUD))
         self._client = http.Client(self._session, microversion.HIGHEST)
         restore.load(self._client, cloud)
 
@@ -105,8 +105,8 @@ class _Demo:
 
     def _trees(self) -> None:
         from placementclient.model.trees import Tree
+        from placementclient.reading import capture
         from placementclient.render import trees
-        from placementclient.snapshot import capture
 
         snapshot = capture.capture(self._client)
         for root in snapshot.roots():

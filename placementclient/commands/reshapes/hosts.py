@@ -106,21 +106,21 @@ class AssignmentsReshape(_Fitting):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.hosts import assignments
-        from placementclient.planner.spec.assignments import parse
+        from placementclient.planner.specification.assignments import parse
 
         if bool(parsed_args.host_facts) == bool(parsed_args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
         if bool(parsed_args.servers) != parsed_args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
         path = parsed_args.snapshot
-        snapshot = files.read_snapshot(path) if path else None
+        snapshot = disk.read_snapshot(path) if path else None
         if parsed_args.pinned:
             outcome = self._pinned(parsed_args, snapshot)
         else:
             outcome = self._of_hosts(parsed_args, snapshot)
-        files.write_compared(
+        disk.write_compared(
             parsed_args.output,
             assignments.written(outcome.rows),
             list(map(_moved, outcome.rows)),
@@ -191,27 +191,27 @@ class DevicesReshape(_Fitting):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.hosts import additions, device_spec, devices
 
         rows = [
             device
             for path in parsed_args.devices
-            for device in devices.parse(files.read_text(path), path)
+            for device in devices.parse(disk.read_text(path), path)
         ]
         specs = {}
         for text in parsed_args.device_spec:
             host, _, path = text.rpartition('=')
-            specs[host] = device_spec.parse(files.read_text(path), path)
+            specs[host] = device_spec.parse(disk.read_text(path), path)
         path = parsed_args.snapshot
-        snapshot = files.read_snapshot(path) if path else None
+        snapshot = disk.read_snapshot(path) if path else None
         if snapshot is None:
             self.uncompared(
                 'hosts that Placement does not know, and instances that hold nothing on theirs'
             )
         found = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in found.entries]}
-        files.write_document(parsed_args.output, document)
+        disk.write_document(parsed_args.output, document)
         self.log.info(f'{counted(len(found.entries), "provider")} written to {parsed_args.output}')
         return self.misfits(found.misfits)
 

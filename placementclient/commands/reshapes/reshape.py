@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placementclient.model.providers import Provider
     from placementclient.model.snapshots import Snapshot
     from placementclient.planner.plan.plan import TreePlan
-    from placementclient.planner.spec.values import Spec
+    from placementclient.planner.specification.values import Spec
 
 
 def still_up(hosts: Sequence[str]) -> str:
@@ -115,9 +115,9 @@ class PlanReshape(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.planner import planner
-        from placementclient.planner.spec import assignments
+        from placementclient.planner.specification import assignments
         from placementclient.render import plans
         from placementclient.reshape import storage
 
@@ -144,7 +144,7 @@ class PlanReshape(base.ShowOne):
             if parsed_args.write_assignments:
                 skeleton = assignments.skeleton(undecided.rows)
                 # It is not filled in: no row of it counts.
-                files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
+                disk.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.trees)]
@@ -162,13 +162,13 @@ class PlanReshape(base.ShowOne):
     ) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot to plan on, all providers if it has only some, and the trees."""
         if parsed_args.snapshot:
-            from placementclient import files
+            from placementclient.files import disk
 
-            snapshot = files.read_snapshot(parsed_args.snapshot)
+            snapshot = disk.read_snapshot(parsed_args.snapshot)
             trees = selectors.trees(self, parsed_args, snapshot)
             return snapshot, None, snapshot.expanded(trees)
+        from placementclient.reading import listing
         from placementclient.reshape import scope
-        from placementclient.snapshot import listing
 
         trees = listing.expanded(self.client, selectors.trees(self, parsed_args))
         with progress.shown(self.app, self.log) as show:
@@ -245,7 +245,7 @@ class RehearseReshape(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.render import runs
         from placementclient.reshape import rehearse, storage
 
@@ -255,7 +255,7 @@ class RehearseReshape(base.Lister):
                 'snapshot save cloud.json" takes one, then rehearse with --snapshot cloud.json'
             )
         plan = storage.read_plan(parsed_args.plan)
-        snapshot = files.read_snapshot(parsed_args.snapshot)
+        snapshot = disk.read_snapshot(parsed_args.snapshot)
         trees = selectors.trees_of(plan, self, parsed_args, snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
         self.exit_status = rehearsal.exit_status

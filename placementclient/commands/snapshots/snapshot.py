@@ -45,7 +45,7 @@ class SaveSnapshot(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
 
         path = parsed_args.file
         if not parsed_args.overwrite and os.path.isfile(path):
@@ -55,7 +55,7 @@ class SaveSnapshot(base.ShowOne):
                 'give another name, or --overwrite',
             )
         snapshot = reading.part(self, parsed_args, parsed_args.workers)
-        files.write_snapshot(path, snapshot)
+        disk.write_snapshot(path, snapshot)
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
 
@@ -72,11 +72,11 @@ class ShowSnapshot(base.ShowOne):
     options = (_FILE, reading.ASSUME)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
-        snapshot = files.read_snapshot(parsed_args.file)
+        snapshot = disk.read_snapshot(parsed_args.file)
         numbers = summary.of(reading.assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
@@ -154,10 +154,10 @@ class RestoreSnapshot(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
-        from placementclient.snapshot import restore
+        from placementclient.files import disk
+        from placementclient.producers import restore
 
-        snapshot = files.read_snapshot(parsed_args.file)
+        snapshot = disk.read_snapshot(parsed_args.file)
 
         def decide(trees: Sequence[str]) -> ChangePlan:
             missing = parsed_args.missing

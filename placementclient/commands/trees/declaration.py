@@ -41,12 +41,12 @@ class ApplyTree(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient import files
+        from placementclient.files import disk
+        from placementclient.producers import declare
         from placementclient.producers.declarations import parse
-        from placementclient.workflows import declare
 
         path = parsed_args.file
-        wanted = parse(files.read_text(path), path)
+        wanted = parse(disk.read_text(path), path)
 
         def decide(_: Sequence[str]) -> ChangePlan:
             return declare.plan(self.client, wanted, prune=parsed_args.prune)
@@ -73,8 +73,8 @@ class ExportTree(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.producers.declarations import document
 
         found = document(reading.part(self, parsed_args, option.WORKERS))
-        files.write_document(parsed_args.output, found)
+        disk.write_document(parsed_args.output, found)

@@ -131,10 +131,10 @@ class GraphTree(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
+        from placementclient.files import disk
         from placementclient.render import graphs, pictures
 
-        is_unasked = parsed_args.output == files.STANDARD and not parsed_args.format
+        is_unasked = parsed_args.output == disk.STANDARD and not parsed_args.format
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
@@ -146,7 +146,7 @@ class GraphTree(base.Command):
             allocations=parsed_args.allocations,
             assuming=parsed_args.assume,
         )
-        files.write_text(parsed_args.output, text)
+        disk.write_text(parsed_args.output, text)
 
 
 def _kind_of(path: str) -> str:
@@ -169,7 +169,7 @@ def _read(
     """
     if parsed_args.snapshot or parsed_args.assume:
         return _of_file(command, parsed_args)
-    from placementclient.snapshot import capture, tree_reader
+    from placementclient.reading import capture, tree_reader
 
     client, wanted = command.client, _wanted(command, parsed_args)
     if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:

@@ -27,7 +27,7 @@ from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.values import Spec
+from placementclient.planner.specification.values import Spec
 
 
 class Label(enum.StrEnum):

@@ -9,9 +9,9 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import msgspec
 
 from placementclient.changes.records import operations
-from placementclient.codec import sealing
-from placementclient.codec.decoding import FileSource
-from placementclient.codec.encoding import builtins, encoded, opened, separated
+from placementclient.files import sealing
+from placementclient.files.decoding import FileSource
+from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.wire_values import WireValues
@@ -19,7 +19,7 @@ from placementclient.planner.plan.plan import LeftOut, Plan
 from placementclient.planner.plan.state_changes import ProviderContent
 from placementclient.planner.records import specs
 from placementclient.planner.records.trees import TreeReader, tree_record
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 
 FORMAT: Final = 'placementclient/reshape-plan'
 VERSION: Final = 1

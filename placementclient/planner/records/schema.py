@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from placementclient.codec import snapshots
+from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
 from placementclient.planner.records import plans, specs, trees
 

@@ -1,6 +1,7 @@
 """Specifications as a plan's file has them, and as their schema describes them.
 
-What operators write is read by :mod:`placementclient.planner.spec`, with the line of each thing.
+:mod:`placementclient.planner.specification` reads the ones that operators write, with the line of
+each thing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import LARGEST_RATIO, Amount, Count
-from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Spec
+from placementclient.planner.specification.values import Addition, Move, ProviderSpec, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]

@@ -9,8 +9,8 @@ import msgspec
 
 from placementclient.changes.operations import ConsumerChange
 from placementclient.client.strict_json import Integer
-from placementclient.codec.decoding import FileSource
-from placementclient.codec.snapshots import AllocationsRecord
+from placementclient.files.decoding import FileSource
+from placementclient.files.snapshots import AllocationsRecord
 from placementclient.model.consumers import Resources
 from placementclient.planner.plan.plan import InventoryMove, Notice, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from placementclient.changes.plan import ChangePlan
-from placementclient.codec.cursors import Cursor, read
+from placementclient.files.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors, ServerShape
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec.specification import inventory_fields
+from placementclient.planner.specification.specification import inventory_fields
 
 #: How many hosts or servers one entry may add.
 MOST = 100_000

@@ -13,7 +13,7 @@ from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, meant
-from placementclient.codec.cursors import Cursor
+from placementclient.files.cursors import Cursor
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer
@@ -21,7 +21,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.sides import sides_of
-from placementclient.planner.spec.values import LONGEST_NAME
+from placementclient.planner.specification.values import LONGEST_NAME
 from placementclient.producers.assuming import Assumed, placing
 from placementclient.producers.assuming.assumptions import (
     AfterPlan,

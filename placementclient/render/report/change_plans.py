@@ -10,7 +10,7 @@ from placementclient.changes.transfers import Pair, changed_consumers
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
-from placementclient.planner.spec.values import Spec
+from placementclient.planner.specification.values import Spec
 
 
 def as_reshape(plan: ChangePlan) -> Plan:

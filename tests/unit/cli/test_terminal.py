@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from placementclient import files
+from placementclient.files import disk
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import RP, fault, get, provider
 
@@ -100,5 +100,5 @@ def test_a_document_on_a_terminal_has_nothing_that_steers(
     out = io.TextIOWrapper(io.BytesIO())
     out.isatty = lambda: is_terminal  # type: ignore[method-assign]
     monkeypatch.setattr('sys.stdout', out)
-    files.write_text(files.STANDARD, HOSTILE)
+    disk.write_text(disk.STANDARD, HOSTILE)
     assert out.buffer.getvalue().decode() == (READABLE if is_terminal else HOSTILE)  # type: ignore[attr-defined]

@@ -112,7 +112,7 @@ def kinds(kind: type[BaseException] = errors.PlacementError) -> Iterator[type[Ba
 def test_every_error_has_a_text(arguments: tuple[str, ...]) -> None:
     """Also those that other modules add; one without a text of its own says its class."""
     for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
-        if not module.name.startswith('placementclient.direct.'):
+        if not module.name.startswith('placementclient.embedded.'):
             importlib.import_module(module.name)
     found = {kind for kind in kinds() if kind.__module__.startswith('placementclient')}
     assert len(found) > 30

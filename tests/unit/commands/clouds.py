@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from placementclient import files
+from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -40,7 +40,7 @@ def save(folder: Path, name: str, content: Snapshot | Any) -> str:
     """Write a snapshot, or any JSON, to a file; returns its path."""
     path = str(folder / name)
     if isinstance(content, Snapshot):
-        files.write_snapshot(path, content)
+        disk.write_snapshot(path, content)
     else:
         Path(path).write_text(json.dumps(content))
     return path

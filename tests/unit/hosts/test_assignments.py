@@ -6,7 +6,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.spec import assignments as rows_of_files
+from placementclient.planner.specification import assignments as rows_of_files
 from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS, SERVERS
 
 ROOT = '10000000-0000-0000-0000-000000000001'

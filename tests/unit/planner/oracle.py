@@ -28,12 +28,12 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
+from placementclient.planner.layout.builder import build_target_state
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
-from placementclient.planner.spec import specification
-from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import Place, TargetState, Where
+from placementclient.planner.specification import specification
+from placementclient.planner.specification.values import Spec
 from tests.unit.planner.clouds import cloud, uuid_of
 
 #: A consumer, and the provider and the class of what it holds.

@@ -15,14 +15,14 @@ import yaml
 
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
-from placementclient.codec import cursors
+from placementclient.files import cursors
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.records import plans
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placementclient.planner import planner
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud
 
 SPEC = """

@@ -7,7 +7,7 @@ import pytest
 from placementclient.client import errors
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
 GPU1, CARD = uuid_of('gpu1'), uuid_of('card')

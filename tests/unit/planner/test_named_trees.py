@@ -9,8 +9,8 @@ import pytest
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
-from placementclient.snapshot.capture import capture
+from placementclient.planner.specification import specification
+from placementclient.reading.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement

@@ -13,7 +13,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')

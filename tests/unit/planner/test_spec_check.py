@@ -7,7 +7,7 @@ import pytest
 from placementclient.client import errors
 from placementclient.model.providers import Provider
 from placementclient.planner import planner
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
 from placementclient.render import failures
 from tests.unit.planner.clouds import cloud, uuid_of
 

@@ -11,7 +11,7 @@ from placementclient.model.nova import is_child_name
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.render import plans
 from tests.unit.planner.clouds import cloud, uuid_of
 

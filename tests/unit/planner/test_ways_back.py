@@ -6,7 +6,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.planner import planner, replan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}

@@ -13,8 +13,8 @@ from typing import Any
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.spec import specification
-from placementclient.planner.spec.values import Spec
+from placementclient.planner.specification import specification
+from placementclient.planner.specification.values import Spec
 from tests.unit.planner.clouds import cloud, uuid_of
 
 ROOTS = ('h0', 'h1')

@@ -14,13 +14,13 @@ import pytest
 
 from placementclient.changes.records import journals
 from placementclient.client import errors
-from placementclient.codec.encoding import builtins
+from placementclient.files.encoding import builtins
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.records.trees import TreeRecord, tree_record
+from placementclient.reading.capture import capture
 from placementclient.reshape import engines, journal, storage
-from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement

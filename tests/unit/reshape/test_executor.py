@@ -17,8 +17,8 @@ from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading.capture import capture
 from placementclient.reshape import deviations, engines, reading
-from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.dialogue import NOT_ACCEPTABLE, Reply, fault

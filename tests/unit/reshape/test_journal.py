@@ -17,7 +17,7 @@ from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records.trees import tree_plan, tree_record
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.reshape import journal
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'

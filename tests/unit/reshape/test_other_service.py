@@ -12,8 +12,8 @@ from placementclient.changes.tree_queue import OtherService
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading.capture import capture
 from placementclient.reshape import engines
-from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement

@@ -8,9 +8,9 @@ import pytest
 
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
+from placementclient.reading.capture import capture
 from placementclient.render import runs
 from placementclient.reshape import engines
-from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement

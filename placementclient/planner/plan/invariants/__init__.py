@@ -22,7 +22,7 @@ from placementclient.planner.plan.invariants import (
 )
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.spec.values import Spec, TreeSelection
+from placementclient.planner.specification.values import Spec, TreeSelection
 
 _CHECKS = (
     identities.faults,

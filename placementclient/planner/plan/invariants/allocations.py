@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from placementclient.planner.plan.invariants.subject import Amounts, Subject, add, amounts_of
 from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.values import filled
+from placementclient.planner.specification.values import filled
 
 
 def faults(subject: Subject) -> Iterator[str]:

@@ -10,7 +10,7 @@ from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.values import ROOT, Move, ProviderSpec, Spec, filled
+from placementclient.planner.specification.values import ROOT, Move, ProviderSpec, Spec, filled
 
 _SOURCE = '{source}'
 

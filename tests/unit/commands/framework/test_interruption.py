@@ -15,7 +15,7 @@ from openstackclient.shell import OpenStackShell
 from placementclient.client import endpoints, errors
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Change, Client
-from placementclient.workflows import unknown_names
+from placementclient.producers import unknown_names
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service

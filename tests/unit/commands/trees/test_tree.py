@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.snapshot import tree_reader
+from placementclient.reading import tree_reader
 from tests.documents import document
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service

@@ -9,7 +9,7 @@ import pytest
 from placementclient.planner import planner
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
 DEVICE = 'CUSTOM_PCI'

@@ -16,7 +16,7 @@ from placementclient.planner import planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 SPEC = """

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from placementclient.client import errors
-from placementclient.codec import sealing, snapshots
+from placementclient.files import sealing, snapshots
 from placementclient.model.origin import Origin
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 
 CLOUD = Path(__file__).parent / 'cloud.json'
 SPEC = {

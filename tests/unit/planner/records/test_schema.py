@@ -11,10 +11,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from placementclient.codec import snapshots
+from placementclient.files import snapshots
 from placementclient.planner import planner
 from placementclient.planner.records import plans, schema
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.specification import assignments, specification
 from tests.unit.conftest import Placement
 from tests.unit.planner.records.test_plans import CLOUD, SPEC
 
@@ -28,7 +28,7 @@ def faults(kind: str, value: Any) -> list[str]:
 @pytest.mark.parametrize('kind', schema.KINDS)
 def test_the_package_ships_what_is_generated(kind: str) -> None:
     """Made anew by ``placement resource provider reshape schema KIND``."""
-    shipped = resources.files('placementclient.codec') / 'schemas' / f'{kind}.json'
+    shipped = resources.files('placementclient.files') / 'schemas' / f'{kind}.json'
     assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.schema(kind)))
     Draft202012Validator.check_schema(schema.schema(kind))
 

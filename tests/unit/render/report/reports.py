@@ -13,7 +13,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.specification import specification
 from placementclient.render.repairs import Invocation
 from placementclient.render.report import page
 from placementclient.render.report.contents import Report

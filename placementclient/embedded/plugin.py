@@ -1,0 +1,286 @@
+"""The plugin of keystoneauth: the loader, the plugin, and its transport."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import shutil
+import tempfile
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import requests
+import urllib3
+from keystoneauth1 import loading, plugin
+from requests.adapters import HTTPAdapter
+
+from placementclient.client import errors
+from placementclient.client.wording import installing
+
+if TYPE_CHECKING:
+    from placementclient.embedded.child import ChildService
+    from placementclient.embedded.service import Service
+    from placementclient.model.snapshots import Snapshot, SnapshotReader
+
+#: The default policy requires an administrator, and for ``POST /reshaper`` a service.
+ROLES = 'admin,service'
+#: What noauth2 takes for the token, the user and the project.
+CALLER = 'admin'
+#: Held while a service starts in this process.
+_STARTING = threading.Lock()
+
+
+class DirectLoader(loading.BaseLoader['Direct']):
+    """Loads `Direct` from options, for ``--os-auth-type placement_direct``."""
+
+    @property
+    def plugin_class(self) -> type[Direct]:
+        return Direct
+
+    def get_options(self) -> list[Any]:
+        return [
+            *super().get_options(),
+            loading.Opt(
+                'placement-database',
+                help='URL of the database of the embedded Placement; never created or migrated',
+                secret=True,
+            ),
+            loading.Opt(
+                'placement-conf',
+                help='placement.conf of the deployment that the embedded Placement stands in for',
+            ),
+            loading.Opt(
+                'placement-roles',
+                default=ROLES,
+                help=f'Roles that the embedded Placement sees; default={ROLES}',
+            ),
+        ]
+
+    def load_from_options(self, **kwargs: Any) -> Direct:
+        """The plugin of these options.
+
+        :raises errors.UsageError: if there are others, such as those of a cloud
+        """
+        foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
+        if foreign:
+            raise errors.UsageError(
+                f'placement_direct needs no cloud and takes no {", ".join(foreign)}: every command '
+                'would work on a database of this host; name a cloud (OS_CLOUD, --os-cloud) or '
+                'placement_direct, not both'
+            )
+        loaded: Direct = super().load_from_options(**kwargs)
+        return loaded
+
+
+class Direct(plugin.FixedEndpointPlugin):
+    """Placement in this process, on one database.
+
+    The service starts with the first request. Without arguments it works on a SQLite file in the
+    user's data directory, which it creates and migrates; a database that is named is never
+    created or migrated. Requests raise `placementclient.client.errors.DirectError` where the
+    service cannot start.
+
+    :param placement_database: an SQLAlchemy URL; wins over the connection in the file
+    :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
+        but no user is authenticated
+    :param placement_roles: the roles of the caller, with commas between
+    """
+
+    def __init__(
+        self,
+        placement_database: str | None = None,
+        placement_conf: str | None = None,
+        placement_roles: str | None = None,
+    ) -> None:
+        # HTTP, because requests encodes nothing in URLs of schemes that it does not know.
+        super().__init__(f'http://{uuid.uuid4().hex}.placement-direct.invalid')
+        self._arguments = placement_database, placement_conf, placement_roles
+        self._headers = {'X-Auth-Token': CALLER, 'X-Roles': placement_roles or ROLES}
+        self._transport = _Transport(
+            functools.partial(_start, 'start', placement_database, placement_conf)
+        )
+
+    @classmethod
+    def scratch(cls) -> Direct:
+        """Placement on an empty database of its own, which is removed with the instance."""
+        direct = cls()
+        direct._transport = _ScratchTransport()
+        return direct
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, it is a service there, on the same database.
+
+        :raises TypeError: if it is a scratch one, which no other process can have
+        """
+        if isinstance(self._transport, _ScratchTransport):
+            raise TypeError("a scratch Placement is one process's own")
+        return type(self), self._arguments
+
+    @property
+    def snapshot_reader(self) -> SnapshotReader:
+        """The reader of the tables, which stands for the endpoints."""
+        return self._transport
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one transaction of all requests of this thread until the end.
+
+        Nothing is done if one is refused, or something is raised.
+
+        :raises placementclient.client.errors.ServerError: if the database refuses
+        """
+        caller = {'X-User-Id': CALLER, 'X-Tenant-Id': CALLER, 'X-Roles': self._headers['X-Roles']}
+        with self._transport.started().transaction(caller):
+            yield
+
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        return self._transport.database
+
+    def close(self) -> None:
+        """Let go of the database, and remove a scratch one; requests are refused from now on."""
+        self._transport.stop()
+
+    def __enter__(self) -> Direct:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def get_headers(self, session: Any) -> dict[str, str]:
+        """Return the headers for which the service trusts the caller."""
+        return dict(self._headers)
+
+    def get_endpoint(self, session: Any, *args: Any, **kwargs: Any) -> Any:
+        """The service's URL, whatever is asked for."""
+        self._mount(session)
+        return super().get_endpoint(session, *args, **kwargs)
+
+    def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
+        """Return the result of discovery at the service's URL."""
+        self._mount(session)
+        return super().get_endpoint_data(session, **kwargs)
+
+    def get_connection_params(self, session: Any) -> Any:
+        """None; but a session asks before each request, even if it knows the URL already."""
+        self._mount(session)
+        return super().get_connection_params(session)
+
+    def get_user_id(self, session: Any) -> str:
+        """The user that the service sees."""
+        return CALLER
+
+    def get_project_id(self, session: Any) -> str:
+        """The project that the service sees."""
+        return CALLER
+
+    def _mount(self, session: Any) -> None:
+        adapters = session.session.adapters
+        if self.endpoint not in adapters:
+            # Not mount(): it moves the adapters about while other threads may look through them.
+            session.session.adapters = type(adapters)(
+                [(self.endpoint, self._transport), *adapters.items()]
+            )
+
+
+class _Transport(HTTPAdapter):
+    """Carries requests to the service, which it starts for the first one."""
+
+    def __init__(self, start: Callable[[], Service | ChildService]) -> None:
+        super().__init__()
+        self._start = start
+        self._starting = threading.Lock()
+        self._service: Service | ChildService | None = None
+
+    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        """Answer as the server at the other end of a socket would."""
+        body = request.body or b''
+        if isinstance(body, str):
+            body = body.encode()
+        headers = {
+            name: value.decode('latin-1') if isinstance(value, bytes) else value
+            for name, value in request.headers.items()
+            if name.lower() not in ('content-length', 'transfer-encoding')
+        }
+        body = body if isinstance(body, bytes) else b''.join(body)
+        answer = self.started().answer(request.method, request.url, headers, body)
+        raw = urllib3.HTTPResponse(
+            body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
+            headers=urllib3.HTTPHeaderDict(answer.headers),
+            status=int(answer.status.partition(' ')[0]),
+            reason=answer.status.partition(' ')[2],
+            preload_content=False,
+        )
+        return self.build_response(request, raw)
+
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+        """See :class:`placementclient.model.snapshots.SnapshotReader`."""
+        return self.started().snapshot(roots, types)
+
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        return self.started().database
+
+    def started(self) -> Service | ChildService:
+        """The service, which is started on first use."""
+        with self._starting:
+            if self._service is None:
+                self._service = self._start()
+                self._closing = weakref.finalize(self, self._service.close)
+            return self._service
+
+    def close(self) -> None:
+        """Nothing: a session closes its adapters, but others may use this one."""
+
+    def stop(self) -> None:
+        """Close the service and start it no more."""
+        with self._starting:
+            service, self._service, self._start = self._service, None, _refuse
+        if service:
+            self._closing()
+
+
+class _ScratchTransport(_Transport):
+    """Reaches a service whose database lives as long as this does."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix='placement-')
+        super().__init__(functools.partial(_start, 'start_scratch', Path(folder)))
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    def stop(self) -> None:
+        super().stop()
+        self._remove()
+
+
+def _start(how: str, *args: Any) -> Service | ChildService:
+    """Start a service in this process; in a child, if this process has one already.
+
+    The module of the service needs the server's libraries, which load slowly.
+
+    :param how: the function of the module
+    """
+    try:
+        from placementclient.embedded import service
+    except ImportError as error:
+        raise errors.DirectError(
+            f'The embedded Placement is not installed ({error}): {installing("direct")}'
+        ) from error
+    with _STARTING:
+        if not service.is_taken():
+            start: Callable[..., Service] = getattr(service, how)
+            return start(*args)
+    from placementclient.embedded.child import ChildService
+
+    return ChildService(how, *args)
+
+
+def _refuse() -> NoReturn:
+    raise errors.DirectError('The embedded Placement has been closed')

@@ -1,0 +1,371 @@
+"""The server on one database: how it starts there, and how it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import tempfile
+import threading
+import traceback
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import webob
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from oslo_concurrency import lockutils
+from oslo_config import cfg
+from oslo_context import context
+from oslo_db.sqlalchemy import enginefacade
+from placement import conf as options
+from placement import db_api, deploy, policy
+from placement.db.sqlalchemy import migration, models
+from placement.objects import resource_class, trait
+from sqlalchemy import URL, event
+
+from placementclient.client import errors
+from placementclient.embedded import database_url
+from placementclient.embedded.tables import Tables
+from placementclient.embedded.transactions import Transactions, translated
+from placementclient.model.snapshots import Snapshot
+
+LOG = logging.getLogger(__name__)
+
+#: How long a request waits for others that write to the same SQLite file, in seconds.
+LOCK_TIMEOUT = 300
+
+_READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
+
+
+class ServiceAnswer(NamedTuple):
+    """The server's answer to a request.
+
+    :param status: ``'404 Not Found'``
+    """
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+def is_taken() -> bool:
+    """Return whether a server uses the state of its modules, of which a process has one."""
+    is_started: bool = db_api.placement_context_manager.is_started
+    return is_started
+
+
+def start(database: str | None, conf_file: str | None) -> Service:
+    """The service on the operator's database, or on the user's own if none is named.
+
+    :raises placementclient.client.errors.DirectError: the database is not there, or not as
+        the server needs it
+    """
+    if not (database or conf_file):
+        return _start_own()
+    where = database_url.shown(database) if database else str(conf_file)
+    with _explained(where, database or _configured_url(str(conf_file))):
+        service = Service(database, conf_file)
+        with service.closed_on_failure():
+            service.check()
+            service.load()
+        return service
+
+
+def start_scratch(folder: Path) -> Service:
+    """The service on an empty database in a folder."""
+    with _explained(str(folder)):
+        path = folder / 'placement.sqlite'
+        if not path.exists():
+            path.write_bytes(template())
+        service = Service(_sqlite(path), durable=False)
+        with service.closed_on_failure():
+            service.load()
+        return service
+
+
+def _start_own() -> Service:
+    data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
+    folder = Path(data, 'placementclient')
+    with _explained(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        return _start_migrated(folder / 'placement.sqlite')
+
+
+def _start_migrated(path: Path, durable: bool = True) -> Service:
+    """The service on a SQLite file that is created, or brought up to date, where needed."""
+    service = Service(_sqlite(path), durable=durable)
+    # One process at a time, because SQLite's locks do not span a migration.
+    lock = lockutils.external_lock('migration.lock', lock_path=str(path.parent))
+    with service.closed_on_failure(), lock:
+        service.migrate()
+        service.load()
+    return service
+
+
+@functools.cache
+def template() -> bytes:
+    """A current SQLite database without providers, made once for each process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, 'placement.sqlite')
+        _start_migrated(path, durable=False).close()
+        return path.read_bytes()
+
+
+@contextlib.contextmanager
+def _explained(where: str, url: str | None = None) -> Iterator[None]:
+    """Make one line of whatever keeps the service from starting.
+
+    :param url: that of the operator's database, which is secret
+    """
+    try:
+        yield
+    except errors.DirectError:
+        raise
+    except Exception as error:
+        # Its place, not its text: that may have the URL.
+        stack = ''.join(traceback.format_tb(error.__traceback__))
+        LOG.debug('%s:\n%s', type(error).__name__, stack)
+        reason = database_url.reason(error, url)
+        raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
+
+
+@contextlib.contextmanager
+def _no_handler_added() -> Iterator[None]:
+    """Keep oslo.log, as it registers options, from making an unconfigured root logger talk."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+    root.addHandler(silent)
+    try:
+        yield
+    finally:
+        root.removeHandler(silent)
+
+
+def _sqlite(path: Path) -> str:
+    return URL.create('sqlite', database=str(path)).render_as_string()
+
+
+def _configured_url(conf_file: str) -> str:
+    """The URL in a ``placement.conf``; empty if it cannot be read."""
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.StrOpt('connection', default=''), 'placement_database')
+    try:
+        conf(args=[], default_config_files=[conf_file], default_config_dirs=[], use_env=True)
+        return str(conf.placement_database.connection)
+    except Exception:
+        return ''
+
+
+class _Turn(threading.local):
+    """The effect of this thread's request on a SQLite database."""
+
+    writes = False
+    writer: Any = None
+
+
+def _keep_quiet(log: logging.Logger) -> None:
+    """Keep the server's log from the program's own, unless an option asks for it.
+
+    What it warns of, the answer says too.
+    """
+    if log.level == logging.NOTSET and not log.handlers and not log.isEnabledFor(logging.DEBUG):
+        log.setLevel(logging.CRITICAL)
+
+
+class Service:
+    """The server on one database, in this process, until it is closed.
+
+    :param database: wins over the connection in the file
+    :param conf_file: a ``placement.conf``
+    :param durable: whether the database must survive a crash of the machine
+    """
+
+    def __init__(
+        self, database: str | None, conf_file: str | None = None, durable: bool = True
+    ) -> None:
+        for name in ('placement', 'alembic'):
+            _keep_quiet(logging.getLogger(name))
+        # What it says of an engine has the URL.
+        logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
+        self._turn = _Turn()
+        self._conf = self._configure(database, conf_file, durable)
+        settings = dict(self._conf.placement_database.items())
+        del settings['sync_on_startup']
+        manager = enginefacade.transaction_context()
+        # The pauses at each use of a connection are meant for eventlet.
+        manager.configure(**settings, thread_checkin=False)
+        manager.append_on_engine_create(self._order_writers)
+        self._engine = manager.writer.get_engine()
+        self._release = db_api.placement_context_manager.patch_factory(manager)
+        # Other databases may lack what the server has added to one.
+        trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
+        policy.reset()
+        self._tables = Tables(models, self._engine)
+        self._application: Any = None
+
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        # Drivers take one in the query too.
+        return str(self._engine.url.set(query={}).render_as_string())
+
+    def check(self) -> None:
+        """Refuse a database that does not have the schema of the installed server."""
+        url, sync = self._engine.url, 'run `placement-manage db sync`'
+        if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
+            path = Path(url.database.removeprefix('file:'))
+            if not path.exists():  # SQLite would create it
+                raise errors.DirectError(f'There is no database {path}: {sync}')
+        scripts = self._scripts()
+        revision, head = migration.version(), scripts.get_current_head()
+        if revision == head:
+            return
+        if revision is None:
+            fault = f'has no schema of Placement: {sync}'
+        elif revision in {script.revision for script in scripts.walk_revisions()}:
+            fault = f'has an old schema ({revision}, not {head}): {sync}'
+        else:
+            fault = f'has a schema that this openstack-placement does not know ({revision})'
+        raise errors.DirectError(f'The database {database_url.shown(url)} {fault}')
+
+    def migrate(self) -> None:
+        """Create the schema, or bring it up to date."""
+        if migration.version() != self._scripts().get_current_head():
+            self._turn.writes = True
+            migration.upgrade('head')
+
+    def load(self) -> None:
+        """Start the server, which adds the standard traits and classes that are missing."""
+        self._turn.writes = True
+        self._application = deploy.loadapp(self._conf)
+        self._transactions = Transactions(self._conf)
+
+    def answer(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> ServiceAnswer:
+        """Return the server's answer to a request."""
+        caller = context.get_current()
+        request = webob.Request.blank(url, method=method, headers=headers, body=body)
+        try:
+            response = self._carry_out(request)
+            return ServiceAnswer(response.status, response.headerlist, response.body)
+        except Exception as error:
+            LOG.exception('The embedded Placement failed')
+            fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
+            response = webob.Response(status=500, json_body={'errors': [fault]})
+            return ServiceAnswer(response.status, response.headerlist, response.body)
+        finally:
+            if caller:
+                caller.update_store()  # the server has put its own in place of the thread's
+
+    def _carry_out(self, request: webob.Request) -> webob.Response:
+        if self._transactions.is_open:
+            return self._transactions.answer(request)
+        self._turn.writes, self._turn.writer = request.method not in _READING, None
+        return request.get_response(self._application)
+
+    @contextlib.contextmanager
+    def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
+        """Make one transaction of all requests of this thread until the end.
+
+        :param headers: the identity of the caller
+        """
+        self._turn.writes, self._turn.writer = True, None
+        with self._transactions.begin(headers):
+            yield
+
+    def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:
+        """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`.
+
+        :raises placementclient.client.errors.ServerError: if the database refuses
+        """
+        self._turn.writes = False
+        with translated():
+            return self._tables.snapshot(roots, types=types)
+
+    def close(self) -> None:
+        """Let go of the database and of the server's modules."""
+        self._engine.dispose()
+        self._conf.reset()
+        self._release()
+
+    @contextlib.contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close the service if it cannot be made ready."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
+        """The server's configuration: reads no file but the named one, sets up no logging."""
+        conf = cfg.ConfigOpts()
+        with _no_handler_added():
+            options.register_opts(conf)
+        # The groups of options are the modules' own, with what was set in them before.
+        conf.reset()
+        # As it is, the server tries for 100 seconds to reach a database that does not answer.
+        settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
+        if database:
+            settings |= {
+                'connection': database.replace('$', '$$'),
+                'connection_parameters': '',
+                'slave_connection': None,
+            }
+        if not durable:
+            settings['sqlite_synchronous'] = False
+        for name, value in settings.items():
+            conf.set_override(name, value, 'placement_database')
+        conf.set_override('auth_strategy', 'noauth2', 'api')
+        if not conf_file:
+            # Else oslo.policy takes what it finds in the home directory and in /etc.
+            conf.set_override('policy_file', os.devnull, 'oslo_policy')
+            conf.set_override('policy_dirs', [], 'oslo_policy')
+        conf(
+            args=[],
+            prog='placement',
+            project='placement',
+            default_config_files=[conf_file] if conf_file else [],
+            default_config_dirs=[],
+            use_env=bool(conf_file),
+        )
+        return conf
+
+    def _scripts(self) -> ScriptDirectory:
+        config = Config(str(Path(str(migration.__file__)).with_name('alembic.ini')))
+        return ScriptDirectory.from_config(config)
+
+    def _order_writers(self, engine: Any) -> None:
+        """Make those who write to the same SQLite file wait for each other.
+
+        The server's transactions begin by reading. If another process has written since, SQLite
+        refuses at once to let them write (``database is locked``). So those of a request that may
+        write begin as writers; but only the outermost, within which the server opens a second one
+        to read.
+        """
+        if engine.dialect.name != 'sqlite':
+            return
+        turn = self._turn
+
+        @event.listens_for(engine, 'connect')
+        def be_patient(connection: Any, _record: Any) -> None:
+            connection.execute(f'PRAGMA busy_timeout = {LOCK_TIMEOUT * 1000}')
+
+        @event.listens_for(engine, 'before_cursor_execute', retval=True)
+        def begin(
+            connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any
+        ) -> tuple[str, Any]:
+            if statement == 'BEGIN' and turn.writes and turn.writer is None:
+                turn.writer = connection
+                statement = 'BEGIN IMMEDIATE'
+            return statement, parameters
+
+        @event.listens_for(engine, 'commit')
+        @event.listens_for(engine, 'rollback')
+        def end(connection: Any) -> None:
+            if turn.writer is connection:
+                turn.writer = None

@@ -1,0 +1,252 @@
+"""Texts, documents and snapshots in files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import io
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
+
+from placementclient.client import errors
+from placementclient.client.printable import printable
+from placementclient.client.wording import listed
+from placementclient.files import cursors, snapshots, system
+from placementclient.files.decoding import kind_of
+from placementclient.files.documents import Json, Yaml
+from placementclient.model.snapshots import Snapshot
+
+LOG = logging.getLogger(__name__)
+
+#: Stands for standard input or standard output.
+STANDARD = '-'
+#: Of files that others read too, as far as the umask lets them.
+READABLE = 0o644
+# Allocations and owners are readable by the owner of the file only.
+_OWN = 0o600
+_GZIP = b'\x1f\x8b'
+_CHUNK = 1 << 20
+#: How many bytes a file may have: what this program writes, what others do for many consumers, and
+#: what people write.
+WRITTEN, LISTED, TYPED = system.WRITTEN, 1 << 28, 1 << 25
+#: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
+#: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
+_MOST_PACKED, _SMALL = 300, 1 << 26
+#: How many objects and lists a document may have, and up to how many bytes one that is damaged is
+#: read as YAML too, which takes a hundred times as long.
+_MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
+
+
+def read_text(path: str, most: int = TYPED) -> str:
+    """The text of a file, which is UTF-8 and may be compressed with gzip.
+
+    :param path: ``-`` is standard input
+    :param most: how many bytes it may have
+    :raises errors.BadFile: if it cannot be read as that
+    """
+    return as_text(read_bytes(path, most), path)
+
+
+def as_text(content: bytes, path: str) -> str:
+    if kind := kind_of(content):
+        raise errors.BadFile(path, f'a {kind}, where another kind of file is expected')
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise errors.BadFile(path, 'not UTF-8 text') from None
+
+
+def write_text(path: str, text: str, mode: int = _OWN) -> None:
+    """Write a text, as :func:`write_snapshot` does; a terminal gets it printable.
+
+    :param mode: who may read a file that is new
+    """
+    if path == STANDARD and sys.stdout.isatty():
+        text = printable(text)
+    with written(path, mode) as stream:
+        stream.write(text.encode())
+
+
+def write_document(path: str, document: Any) -> None:
+    """Write a document that people may edit: as JSON if the name ends with ``.json``, else YAML.
+
+    :param document: of mappings, lists, texts and numbers
+    :raises errors.BadFile: if it is nested too deeply to be read again, or cannot be written
+    """
+    _check_depth(document, path)
+    layout = Json if path.endswith('.json') else Yaml
+    write_text(path, layout(document).text)
+
+
+def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
+    """Write a text, as :func:`write_text` does, if it says what it is meant to say.
+
+    :param meant: what has to be read back
+    :param read: reads the text; its second argument is the path
+    :raises errors.BadFile: if something else is read back; nothing is written then
+    """
+    try:
+        found = read(as_text(text.encode(errors='surrogatepass'), path), path)
+    except errors.BadFile as refusal:
+        raise errors.BadFile(
+            path, f'not written, as it could not be read again: {refusal.reason}'
+        ) from None
+    if found != meant:
+        raise errors.BadFile(
+            path,
+            'not written, as names in it would be read back as others: rename the providers whose '
+            'names have line breaks, or spaces at their ends',
+        )
+    write_text(path, text)
+
+
+def read_document(path: str) -> Any:
+    """Read a JSON or YAML file.
+
+    :raises errors.BadFile: if it cannot be read as that
+    """
+    text = read_text(path)
+    if text.count('{') + text.count('[') > _MOST_OBJECTS:
+        raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+    except RecursionError:
+        raise errors.BadFile(path, 'nested too deeply') from None
+    except ValueError as reason:
+        if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
+            line = getattr(reason, 'lineno', None)
+            raise errors.BadFile(path, f'not JSON, or not complete: {reason}', line) from None
+        # Also of files for which YAML has the better error: with its line.
+        value = cursors.read(text, path).value
+    _check_depth(value, path)
+    return value
+
+
+def read_snapshot(path: str) -> Snapshot:
+    """A snapshot; logs a warning if its usages are missing.
+
+    :raises errors.BadFile: if it is none
+    """
+    snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
+    if names := [state.name for state in snapshot.without_usages()]:
+        LOG.warning(
+            f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '
+            'that they seem to be free. Save another one with "resource provider snapshot save"'
+        )
+    return snapshot
+
+
+def write_snapshot(path: str, snapshot: Snapshot) -> None:
+    """Write a snapshot; compressed, if the name ends with ``.gz``.
+
+    The file appears at once and whole, or not at all.
+
+    :raises errors.BadFile: if that is impossible; a file that was there stays as it was then
+    """
+    with written(path) as stream:
+        stream.writelines(snapshots.encode(snapshot))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError('a key is there twice')
+    return members
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f'{constant} is no JSON')
+
+
+def _check_depth(value: Any, path: str) -> None:
+    level = [value]
+    for _ in range(cursors.MOST_LEVELS):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise errors.BadFile(path, 'nested too deeply')
+
+
+class _Counted:
+    """A compressed stream, and how much of it was read."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.count = raw, 0
+
+    def read(self, size: int) -> bytes:
+        chunk = self._raw.read(size)
+        self.count += len(chunk)
+        return chunk
+
+
+def read_bytes(path: str, most: int) -> bytes:
+    """The content of a file, decompressed.
+
+    :param most: how many bytes it may have
+    """
+    content = io.BytesIO()
+    with system.explained(path), contextlib.ExitStack() as stack:
+        if path == STANDARD:
+            raw: Any = sys.stdin.buffer
+        else:
+            raw = stack.enter_context(open(path, 'rb'))
+            if os.fstat(raw.fileno()).st_size > most:
+                raise system.too_large(path, most)
+        counted = _Counted(raw)
+        # By its content: the name of a pipe says nothing.
+        is_packed = raw.peek(2)[:2] == _GZIP
+        stream: Any = counted
+        if is_packed:
+            stream = stack.enter_context(gzip.GzipFile(fileobj=cast(IO[bytes], counted)))
+        while chunk := stream.read(_CHUNK):
+            content.write(chunk)
+            size = content.tell()
+            if size > most:
+                raise system.too_large(path, most)
+            if is_packed and size > max(_SMALL, _MOST_PACKED * counted.count):
+                raise errors.BadFile(path, 'is compressed as no file of this kind can be')
+    return content.getvalue().removeprefix(codecs.BOM_UTF8)
+
+
+@contextlib.contextmanager
+def written(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with system.explained(path):
+        if path == STANDARD:
+            with _compressed(sys.stdout.buffer, path) as stream:
+                yield stream
+            sys.stdout.buffer.flush()
+            return
+        # A link stays one, unless another user may have made it.
+        is_shared = system.others_may_write(os.path.dirname(path))
+        target = path if is_shared else os.path.realpath(path)
+        if os.path.islink(target):
+            raise errors.BadFile(path, system.PLANTED)
+        if os.path.exists(target) and not os.path.isfile(target):
+            # It cannot be replaced: a device, a pipe; or a directory, for which open() fails.
+            descriptor = system.open_named(target, os.O_WRONLY)
+            with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
+                yield stream
+            return
+        with system.replacing(target, mode) as raw, _compressed(raw, path) as stream:
+            yield stream
+
+
+@contextlib.contextmanager
+def _compressed(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Compress the output to a stream if the name of the file says so."""
+    if not path.endswith('.gz'):
+        yield raw
+        return
+    # No name and no time, so that the same content gives the same bytes.
+    with gzip.GzipFile('', 'wb', 6, raw, 0) as stream:
+        yield stream

@@ -1,0 +1,182 @@
+"""Snapshots: one provider to a line, then one consumer to a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from placementclient.files.decoding import FileSource
+from placementclient.files.encoding import encoded, member, opened, separated
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Amount, Inventory
+from placementclient.model.origin import Origin
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.trees import fault
+
+FORMAT: Final = 'placementclient/snapshot'
+VERSION: Final = 1
+
+P = TypeVar('P')
+C = TypeVar('C')
+
+#: A generation or a sum of amounts: JSON has integers of any length, databases have not.
+Generation = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Sum = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+#: ``{provider UUID: {resource class: amount}}``
+AllocationsRecord = Mapping[str, Mapping[str, Amount]]
+
+
+class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
+    """A provider as the file has it."""
+
+    uuid: str
+    name: str
+    generation: Generation
+    parent_provider_uuid: str | None
+    root_provider_uuid: str | None
+    inventories: Mapping[str, Inventory]
+    traits: frozenset[str]
+    aggregates: frozenset[str]
+    usages: Mapping[str, Sum]
+
+
+class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
+    """A consumer as the file has it, under its UUID."""
+
+    allocations: AllocationsRecord
+    project_id: str | None
+    user_id: str | None
+    generation: Generation | None
+    type: str | None
+
+
+class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The members before the providers."""
+
+    format: Literal['placementclient/snapshot']
+    version: Literal[1]
+    origin: Origin | None = None
+
+
+class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
+    """A whole file.
+
+    :param providers: parents before their children
+    """
+
+    providers: list[P]
+    consumers: dict[str, C]
+
+
+_WHOLE = msgspec.json.Decoder(SnapshotDocument[ProviderRecord, ConsumerRecord])
+_SKELETON = msgspec.json.Decoder(SnapshotDocument[msgspec.Raw, msgspec.Raw])
+_PROVIDER = msgspec.json.Decoder(ProviderRecord)
+_CONSUMER = msgspec.json.Decoder(ConsumerRecord)
+
+
+def encode(snapshot: Snapshot) -> Iterator[bytes]:
+    """The content of a file, in a fixed order."""
+    yield opened(encoded(SnapshotHeader(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
+    yield from separated(
+        encoded(provider_record(state))
+        for root in snapshot.roots()
+        for state in snapshot.tree(root.uuid)
+    )
+    yield b'],"consumers":{\n'
+    yield from separated(
+        member(uuid, consumer_record(snapshot.consumers[uuid]))
+        for uuid in sorted(snapshot.consumers)
+    )
+    yield b'}}\n'
+
+
+def decode(content: bytes, path: str) -> Snapshot:
+    """Decode the output of :func:`encode`, or any other JSON of the same content.
+
+    :param path: the file that the content came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    source = FileSource(path, content, 'snapshot')
+    source.check_kind(VERSION)
+    try:
+        document = _WHOLE.decode(content)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        document = _in_pieces(source)
+    states = [provider_state(record) for record in document.providers]
+    if reason := fault(state.provider for state in states):
+        raise source.error(f'damaged snapshot: {reason}')
+    consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
+    return Snapshot(states, consumers, document.origin)
+
+
+def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+    """Decode each provider and consumer on its own, which takes longer.
+
+    :raises errors.BadFile: with the line of what is wrong
+    """
+    document = source.decoded(_SKELETON)
+    return SnapshotDocument(
+        document.format,
+        document.version,
+        document.origin,
+        providers=[
+            source.decoded(_PROVIDER, item, f'providers[{index}]')
+            for index, item in enumerate(document.providers)
+        ],
+        consumers={
+            uuid: source.decoded(_CONSUMER, item, f'consumers.{uuid}')
+            for uuid, item in document.consumers.items()
+        },
+    )
+
+
+def provider_state(record: ProviderRecord) -> ProviderState:
+    provider = Provider(
+        record.uuid,
+        record.name,
+        record.generation,
+        record.parent_provider_uuid,
+        record.root_provider_uuid,
+    )
+    return ProviderState(
+        provider, record.inventories, record.traits, record.aggregates, record.usages
+    )
+
+
+def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
+    return Consumer(
+        uuid,
+        record.allocations,
+        record.project_id,
+        record.user_id,
+        record.generation,
+        record.type,
+    )
+
+
+def provider_record(state: ProviderState) -> ProviderRecord:
+    provider = state.provider
+    return ProviderRecord(
+        provider.uuid,
+        provider.name,
+        provider.generation,
+        provider.parent_provider_uuid,
+        provider.root_provider_uuid,
+        state.inventories,
+        state.traits,
+        state.aggregates,
+        state.usages,
+    )
+
+
+def consumer_record(consumer: Consumer) -> ConsumerRecord:
+    return ConsumerRecord(
+        consumer.allocations,
+        consumer.project_id,
+        consumer.user_id,
+        consumer.generation,
+        consumer.type,
+    )

@@ -1,0 +1,178 @@
+"""Lays out one tree: its providers and their inventories, and where amounts may go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.layout import inventories
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.providers import TargetProviders
+from placementclient.planner.layout.target_state import InventoryFlow, TargetState, Where
+from placementclient.planner.specification.values import Addition, Spec, has_placeholder
+
+
+def build_target_state(
+    overlay: SnapshotOverlay,
+    spec: Spec,
+    root: ProviderState,
+    planned: Collection[str] | None = None,
+) -> TargetState:
+    """Lay out one tree.
+
+    :param overlay: what is there, and what the trees planned before this one make of it
+    :param spec: the specification
+    :param root: the root of the tree, one that the specification selects
+    :param planned: the names of the providers in the plan that is made again; ``None``: it is the
+        first plan
+    :raises Refused: if the specification does not suit it
+    """
+    builder = _Builder(overlay, spec, root, planned)
+    builder.build()
+    if builder.causes:
+        raise Refused(builder.causes)
+    return builder.target_state
+
+
+class _Builder:
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        spec: Spec,
+        root: ProviderState,
+        planned: Collection[str] | None,
+    ) -> None:
+        self._overlay, self._spec, self._root = overlay, spec, root
+        self.causes: list[Cause] = []
+        self.target_state = TargetState(root)
+        self._providers = TargetProviders(overlay, spec, self.target_state, self.causes, planned)
+
+    def build(self) -> None:
+        self._state_providers()
+        self._lead_flows()
+        self._check_totals()
+        for index, addition in self._providers.additions.items():
+            self._add(index, addition)
+        if self.causes:
+            return
+        inventories.find_places(self.target_state)
+        self.causes += inventories.move_inventories(self.target_state)
+        self._providers.put_parents_first()
+
+    def _state_providers(self) -> None:
+        """Apply the entries about providers by name, with moves to them or without."""
+        for name in self._providers.entries:
+            if not has_placeholder(name):
+                self._providers.provide(name)
+                if name in self._providers.indexes:
+                    index = self._providers.indexes[name]
+                    self._providers.check_length(name, 'providers', index, 'name')
+
+    def _lead_flows(self) -> None:
+        moves = [
+            (index, source)
+            for index in self._providers.moves
+            if self._spec.moves[index].moves_anything
+            for source in self._providers.sources(self._spec.moves[index])
+        ]
+        taken = self._explicit(moves)
+        for index, source in moves:
+            self._lead(index, source, taken)
+
+    def _explicit(self, moves: list[tuple[int, ProviderState]]) -> dict[Where, int]:
+        """Return the amounts that moves with a figure take of each source and class."""
+        taken: dict[Where, int] = {}
+        for index, source in moves:
+            for name, amount in self._spec.moves[index].resources.items():
+                where = Where(source.uuid, name)
+                taken[where] = taken.get(where, 0) + (amount or 0)
+        return taken
+
+    def _lead(self, index: int, source: ProviderState, taken: dict[Where, int]) -> None:
+        """Lead what one move takes off one source to its target."""
+        move = self._spec.moves[index]
+        target_name = self._providers.named(move.target, source)
+        target = self._providers.provide(target_name, source)
+        origin = self._providers.provide(source.uuid)
+        if target is None or origin is None:
+            return
+        if target.before is None and target_name not in self._providers.entries:
+            self._providers.check_length(target_name, *_keys(index, 'to_resource_provider'))
+        if target is not origin:
+            gone = [trait for trait in move.traits if trait in source.traits]
+            origin.traits.difference_update(gone)
+            target.traits.update(gone)
+        is_pattern = move.source not in (source.name, source.uuid) and '{' not in move.source
+        for name, amount in move.resources.items():
+            inventory = source.inventories.get(name)
+            if inventory is None and is_pattern:
+                continue
+            if amount is None and inventory is not None:
+                amount = _rest(inventory, Where(source.uuid, name), taken)
+            target_class = move.name_at_target(name)
+            if inventory is None or not amount:
+                self.causes.append(infeasibility.NO_INVENTORY(self._root.name, source.name, name))
+            elif target is origin and target_class == name:
+                keys = _keys(index, 'moved_resources', name)
+                self.causes.append(
+                    infeasibility.SAME_PLACE(self._root.name, keys, source.name, name)
+                )
+            else:
+                self.target_state.flows.append(
+                    InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
+                )
+
+    def _check_totals(self) -> None:
+        """Refuse to move more than there is."""
+        moved: dict[Where, int] = {}
+        for flow in self.target_state.flows:
+            origin = flow.origin
+            moved[origin] = moved.get(origin, 0) + flow.amount
+            before = self.target_state.providers[flow.source].before
+            assert before is not None
+            total = before.inventories[flow.resource_class].total
+            if moved[origin] > total >= moved[origin] - flow.amount:
+                self.causes.append(
+                    infeasibility.TOO_MUCH(
+                        self._root.name,
+                        _keys(flow.move, 'moved_resources', flow.resource_class),
+                        before.name,
+                        flow.resource_class,
+                        moved[origin],
+                        total,
+                    )
+                )
+
+    def _add(self, index: int, addition: Addition) -> None:
+        target = self._providers.provide(self._providers.named(addition.name))
+        if target is None:
+            return
+        self._providers.check_length(target.name, 'additions', index, 'resource_provider')
+        gained = {flow.destination for flow in self.target_state.flows}
+        for name in addition.inventories:
+            if name in target.inventories or Where(target.uuid, name) in gained:
+                keys = 'additions', index, 'inventories', name
+                self.causes.append(
+                    infeasibility.HAS_ALREADY(self._root.name, keys, target.name, name)
+                )
+        for consumer_uuid, amounts in addition.consumers.items():
+            if consumer_uuid not in self._overlay.snapshot.consumers:
+                at = 'additions', index, 'consumers', consumer_uuid
+                self.causes.append(infeasibility.NO_CONSUMER(self._root.name, at, consumer_uuid))
+            added = self.target_state.added.setdefault(consumer_uuid, {})
+            added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
+
+
+def _rest(inventory: Inventory, where: Where, taken: dict[Where, int]) -> int:
+    """Return the amount of a class that moves with a figure leave; the first to ask takes it."""
+    amount = max(inventory.total - taken[where], 0)
+    taken[where] += amount
+    return amount
+
+
+def _keys(move: int, *keys: str) -> tuple[str | int, ...]:
+    """Return the way to a part of a move in the specification."""
+    return 'moves', move, *keys

@@ -1,0 +1,301 @@
+"""The providers of one tree while it is laid out: those that are there, and those to be made."""
+
+from __future__ import annotations
+
+import fnmatch
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from placementclient.model.patterns import is_pattern
+from placementclient.model.providers import SHARING_TRAIT, is_uuid
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetProvider, TargetState
+from placementclient.planner.specification.values import (
+    LONGEST_NAME,
+    ROOT,
+    Addition,
+    Move,
+    ProviderSpec,
+    Spec,
+    TreeScope,
+    filled,
+    has_placeholder,
+)
+
+
+class TargetProviders:
+    """Finds the providers that a specification names for one tree, and makes what is missing.
+
+    :param overlay: what is there, and what the trees planned before this one make
+    :param spec: the specification
+    :param target_state: gets each provider that is asked for
+    :param causes: gets whatever is impossible
+    :param planned: the names of the providers in the plan that is made again; ``None``: it is the
+        first plan
+    """
+
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        spec: Spec,
+        target_state: TargetState,
+        causes: list[Cause],
+        planned: Collection[str] | None = None,
+    ) -> None:
+        self._overlay, self._root = overlay, target_state.root
+        self._target_state, self._causes = target_state, causes
+        self._namespace = uuid.UUID(self._root.uuid)
+        uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
+        self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
+        self._made: dict[str, TargetProvider] = {}
+        #: the entry that was applied to each provider, by its key
+        self._applied: dict[str, ProviderSpec] = {}
+        self._pending: set[str] = set()
+        names = {name for state in self._members.values() for name in (state.name, state.uuid)}
+        scope = spec.index.scope(self._root.name, names)
+        #: the indexes of the moves that may be about this tree
+        self.moves = scope.moves
+        #: the indexes of what the specification says of providers, by their keys in this tree:
+        #: the UUID of a provider that is there, else the name
+        self.indexes: dict[str, int] = {}
+        #: the entries themselves, those of additions among them
+        self.entries: dict[str, ProviderSpec] = {}
+        self._find_entries(spec, scope, planned)
+        #: the additions of this tree, by their indexes
+        self.additions = dict(self._own_additions(spec, scope.additions))
+        self._by_source = [key for key in self.entries if has_placeholder(key)]
+
+    def _find_entries(self, spec: Spec, scope: TreeScope, planned: Collection[str] | None) -> None:
+        """Find the entries of ``providers`` that are about this tree."""
+        targets = {self.named(spec.moves[index].target) for index in scope.moves}
+        entries = {index: spec.providers[index] for index in scope.providers}
+        parents = {
+            name: self.named(entry.parent)
+            for entry in entries.values()
+            if (name := self.named(entry.name)) not in targets and entry.parent is not None
+        }
+        for index, entry in entries.items():
+            name = self.named(entry.name)
+            if not self._is_of_tree(name, planned) or self._is_below_other(name, parents):
+                continue
+            key = self._key(name)
+            if self._is_first(key, entry, 'providers', index, 'name'):
+                self.indexes[key], self.entries[key] = index, entry
+
+    def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
+        """Return whether a provider may be in this tree, or is one that shares with it.
+
+        Planning again sees but one tree, not which providers are in the others.
+        """
+        there = self._overlay.find(name)
+        if there is None:
+            return planned is None or has_placeholder(name) or name in planned
+        return there.uuid in self._members or SHARING_TRAIT in there.traits
+
+    def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
+        """Return whether a provider is to be made below one that another tree has.
+
+        :param parents: of the providers that no move leads to
+        """
+        if has_placeholder(name):
+            return False  # a move of this tree leads there, or nothing uses the entry
+        there, seen = self._overlay.find(name), {name}
+        while there is None and (parent := parents.get(name)) is not None and parent not in seen:
+            name, there = parent, self._overlay.find(parent)
+            seen.add(name)
+            if there is not None:
+                return there.uuid not in self._members
+        return False
+
+    def _own_additions(self, spec: Spec, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+        for index in indexes:
+            addition = spec.additions[index]
+            name = self.named(addition.name)
+            parent = self.named(addition.parent or ROOT)
+            there = self._overlay.find(name) or self._overlay.find(parent)
+            is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
+            if there.uuid in self._members if there else is_of_each or parent in self.entries:
+                key = self._key(name)
+                if self._is_first(key, addition, 'additions', index, 'resource_provider'):
+                    self.entries[key] = addition
+                yield index, addition
+
+    def _key(self, name: str) -> str:
+        there = self._overlay.find(name)
+        return there.uuid if there else name
+
+    def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
+        """Return whether no entry before is about the same provider, in another spelling; refuse
+        it else.
+
+        :param key: the provider's
+        :param keys: what leads to the entry's name in the specification
+        """
+        other = self.entries.get(key)
+        if other is None:
+            return True
+        if other.name != entry.name:  # else it is a fault of the file alone
+            self._refuse_twice(key, other, *keys)
+        return False
+
+    def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
+        there = self._overlay.find(key)
+        section = 'additions' if isinstance(other, Addition) else 'providers'
+        self._causes.append(
+            infeasibility.NAMED_TWICE(
+                self._root.name, keys, there.name if there else key, section, other.name
+            )
+        )
+
+    def named(self, template: str, source: ProviderState | None = None) -> str:
+        """The name or UUID that a template means; a root may be named like another's UUID.
+
+        :param source: of the move that says so
+        """
+        if template == ROOT:
+            return self._root.uuid
+        if source is None:
+            return filled(template, root=self._root.name)
+        if template == '{source}':
+            return source.uuid
+        return filled(template, root=self._root.name, source=source.name)
+
+    def sources(self, move: Move) -> Iterator[ProviderState]:
+        """The providers of this tree that a move starts from."""
+        name = self.named(move.source)
+        exact = self._overlay.find(name)
+        if exact is not None and exact.uuid in self._members:
+            yield exact
+        elif exact is None and is_pattern(name):
+            for state in self._members.values():
+                if fnmatch.fnmatchcase(state.name, name) and any(
+                    resource_class in state.inventories for resource_class in move.resources
+                ):
+                    yield state
+        elif exact is None or move.source != name:
+            self._causes.append(infeasibility.NO_SOURCE(self._root.name, name))
+
+    def provide(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
+        """The provider of a name or UUID, to be made if there is none.
+
+        :param source: of the move that leads to it
+        :returns: ``None`` if that is impossible
+        """
+        there = self._overlay.find(name)
+        key = there.uuid if there else name
+        entries = self._entries_of(name, there, source)
+        for template, other in entries.items():
+            first = self._applied.setdefault(key, other)
+            if other is not first:
+                self._refuse_twice(key, first, 'providers', self.indexes[template], 'name')
+        entry = next(iter(entries.values()), None)
+        provider = self._made.get(key)
+        if provider is None:
+            provider = self._existing(there, entry) if there else self._new(name, entry, source)
+        if provider is not None:
+            self._made[key] = self._target_state.providers[provider.uuid] = provider
+            if entry is not None:
+                self._target_state.entries.add(entry.name)
+                provider.traits.update(entry.traits)
+                provider.aggregates.update(entry.aggregates)
+                provider.stated.update(entry.inventories)
+        return provider
+
+    def check_length(self, name: str, *keys: str | int) -> None:
+        """Refuse a name that the service would not take.
+
+        :param keys: what leads to it in the specification
+        """
+        if len(name) > LONGEST_NAME:
+            self._causes.append(infeasibility.LONG_NAME(self._root.name, keys, name, LONGEST_NAME))
+
+    def put_parents_first(self) -> None:
+        """Order the providers of the target state as they can be made."""
+        providers = self._target_state.providers
+
+        def depth(provider: TargetProvider) -> int:
+            parent = providers.get(provider.parent_provider_uuid or '')
+            return 0 if parent is None else 1 + depth(parent)
+
+        self._target_state.providers = {
+            provider.uuid: provider for provider in sorted(providers.values(), key=depth)
+        }
+
+    def _entries_of(
+        self, name: str, there: ProviderState | None, source: ProviderState | None
+    ) -> dict[str, ProviderSpec]:
+        """Return the entries of the specification about a provider, by their keys."""
+        names = (there.uuid, there.name) if there else (name,)
+        keys = [names[0]] if names[0] in self.entries else []
+        if source is not None:
+            keys += [key for key in self._by_source if self.named(key, source) in names]
+        return {key: self.entries[key] for key in keys}
+
+    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
+        if state.uuid in self._members:
+            if entry is not None and entry.parent is not None:
+                self._check_parent(state, entry.parent)
+        elif SHARING_TRAIT not in state.traits:
+            root = self._overlay.root_of(state)
+            owner = self._overlay.state(root)
+            self._causes.append(
+                infeasibility.FOREIGN_TARGET(
+                    self._root.name, state.name, owner.name if owner else root
+                )
+            )
+            return None
+        return TargetProvider(
+            state.uuid,
+            state.name,
+            state.provider.parent_provider_uuid,
+            self._overlay.root_of(state),
+            state,
+            dict(state.inventories),
+            set(state.traits),
+            set(state.aggregates),
+        )
+
+    def _check_parent(self, state: ProviderState, template: str) -> None:
+        wanted = self.named(template)
+        parent = self._members.get(state.provider.parent_provider_uuid or '')
+        if has_placeholder(wanted) or parent is None:
+            return
+        if self._overlay.find(wanted) != parent:
+            self._causes.append(
+                infeasibility.WRONG_PARENT(self._root.name, state.name, parent.name, wanted)
+            )
+
+    def _new(
+        self, name: str, entry: ProviderSpec | None, source: ProviderState | None
+    ) -> TargetProvider | None:
+        if is_uuid(name):
+            self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
+            return None
+        if (owner := self._overlay.created_in(name)) is not None:
+            self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
+            return None
+        template = ROOT if entry or source is None else '{source}'
+        if entry is not None and entry.parent is not None:
+            template = entry.parent
+        parent_name = self.named(template, source)
+        self._pending.add(name)
+        parent = self._parent_uuid(parent_name, source)
+        if parent is None:
+            self._causes.append(infeasibility.NO_PARENT(self._root.name, name, parent_name))
+            return None
+        own = uuid.uuid5(self._namespace, name)
+        return TargetProvider(str(own), name, parent, self._root.uuid, None)
+
+    def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
+        there = self._overlay.find(name)
+        if there is not None:
+            return there.uuid if there.uuid in self._members else None
+        if name in self._made:
+            return self._made[name].uuid
+        if name in self._pending or not self._entries_of(name, None, source):
+            return None
+        parent = self.provide(name, source)
+        return parent.uuid if parent else None

@@ -1,0 +1,165 @@
+"""The state of one tree's providers by a specification: inventories, traits, places.
+
+Consumers come later, in :mod:`placementclient.planner.layout.assignment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
+
+
+class Where(NamedTuple):
+    """A class on a provider."""
+
+    provider_uuid: str
+    resource_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place for an amount: a provider, and a class at it.
+
+    :param provider: its name
+    :param resource_class: what the class is called there
+    :param stays: whether this is the source itself, as it was
+    :param only_mapped: whether only assignments lead here: some of a class changes its name in
+        place, and whose that is cannot be seen from amounts
+    """
+
+    provider_uuid: str
+    provider: str
+    resource_class: str
+    stays: bool = False
+    only_mapped: bool = False
+    #: the place without its name
+    where: Where = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        where = Where(self.provider_uuid, self.resource_class)
+        object.__setattr__(self, 'where', where)
+
+
+@dataclass(slots=True)
+class TargetProvider:
+    """A provider while its tree is laid out. What may change is changed in place.
+
+    :param before: ``None`` if it is to be created
+    :param inventories: in their wanted state
+    :param stated: what the specification says of inventories
+    """
+
+    uuid: str
+    name: str
+    parent_provider_uuid: str | None
+    root_provider_uuid: str
+    before: ProviderState | None
+    inventories: dict[str, Inventory] = field(default_factory=dict)
+    traits: set[str] = field(default_factory=set)
+    aggregates: set[str] = field(default_factory=set)
+    stated: dict[str, Mapping[str, int | float]] = field(default_factory=dict)
+
+    def change(self) -> ProviderChange:
+        """The provider as a part of a plan."""
+        before = self.before
+        return ProviderChange(
+            self.uuid,
+            self.name,
+            self.parent_provider_uuid,
+            self.root_provider_uuid,
+            content_of(before) if before else None,
+            ProviderContent(
+                None, self.inventories, frozenset(self.traits), frozenset(self.aggregates)
+            ),
+            before.usages if before else {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryFlow:
+    """An amount of inventory that moves.
+
+    :param source: the provider's UUID
+    :param target: the provider's UUID
+    :param amount: in units of the class
+    :param move: the index of the move, in the specification, that says so
+    """
+
+    source: str
+    resource_class: str
+    target: str
+    target_class: str
+    amount: int
+    move: int
+
+    @property
+    def origin(self) -> Where:
+        return Where(self.source, self.resource_class)
+
+    @property
+    def destination(self) -> Where:
+        return Where(self.target, self.target_class)
+
+
+@dataclass(slots=True)
+class TargetState:
+    """A tree in its wanted state.
+
+    :param providers: every provider concerned, by UUID, parents first
+    :param flows: which inventory moves where, in the specification's order
+    :param places: of each class that moves off a provider, the places in order of preference
+    :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
+    :param entries: which of the specification's ``providers`` are of use here, by their names there
+    :param added: what consumers get that Placement never had, by consumer UUID
+    :param removed: on the way back, what they lose again
+    :param is_return: whether this is the way back
+    :param overcommitted: on the way back, by how much places were over-committed before, and may
+        be again
+    :param apart: of several trees as one, whether consumers are judged in each tree by itself: if
+        the service writes them depends on the order of the trees
+    """
+
+    root: ProviderState
+    providers: dict[str, TargetProvider] = field(default_factory=dict)
+    flows: list[InventoryFlow] = field(default_factory=list)
+    places: dict[Where, list[Place]] = field(default_factory=dict)
+    limited: dict[Where, dict[str, int]] = field(default_factory=dict)
+    entries: set[str] = field(default_factory=set)
+    added: dict[str, dict[Where, int]] = field(default_factory=dict)
+    removed: dict[str, dict[Where, int]] = field(default_factory=dict)
+    is_return: bool = False
+    overcommitted: dict[Where, int] = field(default_factory=dict)
+    apart: bool = False
+
+    def is_ambiguous(self, where: Where, providers: Collection[str]) -> bool:
+        """Return whether one of some providers may get an amount under several names."""
+        names = [place.provider for place in self.places[where]]
+        return len(set(names)) < len(names) and any(names.count(name) > 1 for name in providers)
+
+    def root_of(self, where: Where) -> str:
+        """The UUID of the root of a place's tree; empty if the tree is not laid out here."""
+        provider = self.providers.get(where.provider_uuid)
+        return provider.root_provider_uuid if provider else ''
+
+    def written_in(self, consumer_uuid: str) -> set[str]:
+        """The roots of the trees, by UUID, in which a consumer is written wherever it stays: it
+        gets or loses something there.
+        """
+        if not (self.added or self.removed):
+            return set()
+        return {
+            self.root_of(where)
+            for changes in (self.added, self.removed)
+            for where in changes.get(consumer_uuid, ())
+        }
+
+
+def content_of(state: ProviderState) -> ProviderContent:
+    return ProviderContent(
+        state.provider.generation, state.inventories, state.traits, state.aggregates
+    )

@@ -1,0 +1,259 @@
+"""The way back of a tree that was applied: its target, and the known rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
+from placementclient.planner.layout.known import HoldingKey, KnownAmount, held, rows_by_key
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import (
+    Place,
+    TargetProvider,
+    TargetState,
+    Where,
+)
+from placementclient.planner.plan.plan import Label, TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
+
+
+def lay_out_return(
+    overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState, others: Sequence[TreePlan] = ()
+) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
+    """Lay out the way back of a tree.
+
+    What the plan changed becomes what it was; what others changed since stays. Consumers go back
+    by the rows of the plan; where those do not suit what they hold now, it is not known.
+
+    :param overlay: the tree as it is now, and all that its consumers hold
+    :param tree: as it was planned, and applied
+    :param root: of the tree, as it is now
+    :param others: the other trees of the plan
+    :raises Refused: if a provider is gone, or what the plan made of one is not there any more
+    """
+    layout = _Layout(overlay, tree, root, others)
+    layout.build()
+    if layout.causes:
+        raise Refused(layout.causes)
+    return layout.target_state, dict(layout.known())
+
+
+class _Layout:
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        tree: TreePlan,
+        root: ProviderState,
+        others: Sequence[TreePlan],
+    ) -> None:
+        self._overlay, self._tree, self._others = overlay, tree, others
+        self.causes: list[Cause] = []
+        self.target_state = TargetState(root, is_return=True)
+        self._rows = rows_by_key(tree, backwards=True)
+
+    def build(self) -> None:
+        for change in self._tree.providers:
+            state = self._overlay.state(change.uuid)
+            if state is None:
+                self._refuse(f'{change.name} is gone')
+            else:
+                self.target_state.providers[change.uuid] = self._provider(change, state)
+        if not self.causes:
+            self._find_places()
+            self._tolerate()
+            self._take_back()
+            self._keep_room_for_others()
+
+    def _refuse(self, reason: str) -> None:
+        self.causes.append(BAD_ROW(self._tree.root_provider_name, reason))
+
+    def _tolerate(self) -> None:
+        """Let a place be over-committed again, if it was before and gets nothing back."""
+        reached = {
+            place.where
+            for places in self.target_state.places.values()
+            for place in places
+            if not place.stays
+        }
+        for change in self._tree.providers:
+            for name, was in change.content_before.inventories.items():
+                excess = change.usages.get(name, 0) - was.capacity
+                where = Where(change.uuid, name)
+                if excess > 0 and where not in reached:
+                    self.target_state.overcommitted[where] = excess
+
+    def _keep_room_for_others(self) -> None:
+        """Refuse to take from a target of several trees what others use."""
+        for target in self.target_state.providers.values():
+            if target.before is None or target.root_provider_uuid == self.target_state.root.uuid:
+                continue
+            for name, used in target.before.usages.items():
+                where = Where(target.uuid, name)
+                now, then = target.before.inventories.get(name), target.inventories.get(name)
+                used -= sum(self.target_state.limited.get(where, {}).values())
+                room = then.capacity if then else 0
+                excess = self.target_state.overcommitted.get(where, 0)
+                if now != then and used > room + excess:
+                    root, others = (
+                        self._tree.root_provider_name,
+                        [*self._holding(where, target.name)],
+                    )
+                    trees = (root, *others) if others else ()
+                    self.causes.append(
+                        infeasibility.STILL_IN_USE(root, target.name, name, used, room, trees)
+                    )
+
+    def _holding(self, where: Where, name: str) -> Iterator[str]:
+        """The other trees of the plan whose consumers hold what they moved there."""
+        place = (name, where.resource_class)
+        for other in self._others:
+            rows = (row for row in other.rows if (row.to_provider, row.to_resource_class) == place)
+            if any(held(self._overlay, HoldingKey(row.consumer_uuid, *where)) for row in rows):
+                yield other.root_provider_name
+
+    def _take_back(self) -> None:
+        """Of what providers got without a move, consumers lose exactly what the plan gave them."""
+        given = {
+            (row.consumer_uuid, row.to_provider, row.resource_class): row.amount
+            for row in self._tree.rows
+            if row.from_provider is None
+        }
+        moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}
+        for change in self._tree.providers:
+            gained = change.after.inventories.keys() - change.content_before.inventories.keys()
+            for name in sorted(gained):
+                if (change.name, name) not in moved:
+                    self._take_back_of(change, name, given)
+
+    def _take_back_of(
+        self,
+        change: ProviderChange,
+        name: str,
+        given: Mapping[tuple[str, str | None, str], int],
+    ) -> None:
+        for consumer in self._overlay.consumers_on(change.uuid):
+            amount = consumer.amount(change.uuid, name)
+            if amount and amount != given.get((consumer.uuid, change.name, name)):
+                self._refuse(
+                    f'{consumer.uuid} holds {amount} {name} of {change.name}, which the plan did '
+                    'not give it'
+                )
+            elif amount:
+                removed = self.target_state.removed.setdefault(consumer.uuid, {})
+                removed[Where(change.uuid, name)] = amount
+
+    def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
+        before, after = change.content_before, change.after
+        target = TargetProvider(
+            change.uuid,
+            change.name,
+            state.provider.parent_provider_uuid,
+            change.root_provider_uuid,
+            state,
+            dict(self._inventories(change, state)),
+            set(state.traits),
+            set(state.aggregates),
+        )
+        if not change.is_created:  # what is created disappears altogether
+            target.traits = set(state.traits - (after.traits - before.traits))
+            target.traits |= before.traits - after.traits
+            target.aggregates -= after.aggregates - before.aggregates
+        return target
+
+    def _inventories(
+        self, change: ProviderChange, state: ProviderState
+    ) -> Iterator[tuple[str, Inventory]]:
+        """Return the inventories that the plan changed, as they were before."""
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in sorted(before.keys() | after.keys() | state.inventories.keys()):
+            was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
+            if now == planned:
+                restored = was
+            elif was == planned and not change.is_created:
+                restored = now
+            elif (
+                was and planned and now and change.root_provider_uuid != self.target_state.root.uuid
+            ):
+                # Other trees' plans change a sharing provider too; each takes back its own part.
+                total = now.total - planned.total + was.total
+                restored = replace(now, total=max(total, 1))
+            else:
+                self.causes.append(
+                    infeasibility.CHANGED(self._tree.root_provider_name, change.name, name)
+                )
+                restored = now
+            if restored is not None:
+                yield name, restored
+
+    def _find_places(self) -> None:
+        uuids = {change.name: change.uuid for change in self._tree.providers}
+        target_state = self.target_state
+        for move in self._tree.moves:
+            target = target_state.providers[uuids[move.to_provider]]
+            where = Where(target.uuid, move.to_resource_class)
+            back = Place(uuids[move.from_provider], move.from_provider, move.resource_class)
+            places = target_state.places.setdefault(where, [])
+            if back not in places:
+                places.append(back)
+            if target.root_provider_uuid != target_state.root.uuid:
+                target_state.limited[where] = dict(self._limits(where))
+        for where, places in target_state.places.items():
+            target = target_state.providers[where.provider_uuid]
+            name = where.resource_class
+            if name in target.inventories and where not in target_state.limited:
+                places.append(Place(target.uuid, target.name, name, stays=True))
+
+    def _limits(self, where: Where) -> Iterator[tuple[str, int]]:
+        for key, rows in self._rows.items():
+            if key.where == where and (now := held(self._overlay, key)):
+                yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
+
+    def known(self) -> Iterator[tuple[HoldingKey, list[KnownAmount]]]:
+        planned = {change.uuid: change.after for change in self._tree.consumers}
+        kept = self._kept()
+        for where, places in self.target_state.places.items():
+            provider_uuid, name = where
+            by_name = {(place.provider, place.resource_class): place for place in places}
+            stays = [place for place in places if place.stays]
+            for consumer in self._overlay.consumers_on(provider_uuid):
+                key = HoldingKey(consumer.uuid, provider_uuid, name)
+                rows = self._rows.get(key, [])
+                moved = sum(row.amount for row in rows)
+                now = consumer.amount(provider_uuid, name)
+                if consumer.uuid in planned:
+                    expected = planned[consumer.uuid].get(provider_uuid, {}).get(name, 0)
+                else:
+                    expected = kept.get(key, 0)
+                if where in self.target_state.limited:
+                    now = expected = min(now, moved)
+                known = [
+                    KnownAmount(
+                        by_name[row.from_provider or '', row.resource_class],
+                        row.amount,
+                        Label.MAPPED,
+                        'the plan',
+                    )
+                    for row in rows
+                ]
+                if (rows or key in kept) and now == expected and moved <= now:
+                    if moved < now and stays:
+                        known.append(KnownAmount(stays[0], now - moved))
+                    yield key, known
+                elif not rows and stays and consumer.uuid in self._tree.residents:
+                    yield key, [KnownAmount(stays[0], now)]
+
+    def _kept(self) -> dict[HoldingKey, int]:
+        """Return the holdings that the rows of the plan leave in place."""
+        uuids = {change.name: change.uuid for change in self._tree.providers}
+        kept: dict[HoldingKey, int] = {}
+        for row in self._tree.rows:
+            place = (row.to_provider, row.to_resource_class)
+            if row.from_provider and place == (row.from_provider, row.resource_class):
+                uuid = uuids[row.from_provider]
+                key = HoldingKey(row.consumer_uuid, uuid, row.resource_class)
+                kept[key] = kept.get(key, 0) + row.amount
+        return kept

@@ -1,0 +1,234 @@
+"""The ways that a consumer may go: the service judges all that it holds whenever it writes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations_with_replacement, pairwise, product
+from math import comb, prod
+from typing import NamedTuple
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.planner.infeasibility import UNACCEPTABLE, UNDECIDABLE, Cause, Refused
+from placementclient.planner.layout.known import KnownAmount
+from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import Place, TargetProvider, TargetState, Where
+
+#: Of more ways it is not tried which of them the service would take.
+MOST_WAYS = 10_000
+
+
+class HeldAmount(NamedTuple):
+    """An amount of a class that a consumer holds on a source.
+
+    :param number: by source, consumer and class
+    :param known: the row that decides it
+    """
+
+    number: int
+    source: TargetProvider
+    resource_class: str
+    amount: int
+    known: KnownAmount | None = None
+
+    @property
+    def where(self) -> Where:
+        return Where(self.source.uuid, self.resource_class)
+
+
+class PlacedAmount(NamedTuple):
+    """An amount of a holding at a place.
+
+    :param holding: its index in its item
+    """
+
+    holding: int
+    place: Place
+    amount: int
+
+
+#: Where all holdings of an item go.
+Way = tuple[PlacedAmount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerItem:
+    """One item: holdings of one consumer whose ways depend on each other.
+
+    :param ways: in the order of preference
+    :param divisible: whether the amount of the only holding may be divided; then a way is the
+        whole of it at one place
+    :param is_refused: whether the service would take none of the ways
+    """
+
+    consumer: Consumer
+    holdings: tuple[HeldAmount, ...]
+    ways: tuple[Way, ...]
+    divisible: bool = False
+    is_refused: bool = False
+
+
+class ConsumerJudge:
+    """Judges one consumer as the service does.
+
+    :param root: the only tree, by the UUID of its root, in which it is judged; empty: all at once
+    :param items: its holdings, each with the ways that it may go by itself
+    :param reached: of several trees that are judged by themselves, the places that amounts go to
+    :ivar causes: why the service would not write the consumer
+    """
+
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        target_state: TargetState,
+        consumer: Consumer,
+        root: str,
+        items: Sequence[ConsumerItem],
+        reached: Collection[Where] = (),
+    ) -> None:
+        self.causes: list[Cause] = []
+        self._overlay, self._target_state, self._reached = overlay, target_state, reached
+        self._consumer, self._root, self._items = consumer, root, items
+        written_in = target_state.written_in(consumer.uuid)
+        self._is_written = root in written_in if root else bool(written_in)
+        self._before = {
+            Where(provider_uuid, name): amount
+            for provider_uuid, resources in consumer.allocations.items()
+            for name, amount in resources.items()
+        }
+        #: what it keeps where it is, whatever way it goes
+        self._kept = dict(self._before)
+        for where, amount in target_state.removed.get(consumer.uuid, {}).items():
+            self._kept[where] -= amount
+        for item in items:
+            for holding in item.holdings:
+                self._kept[holding.where] -= holding.amount
+        self._kept = {where: amount for where, amount in self._kept.items() if amount}
+        #: where it keeps an amount that the units do not admit
+        self._wrong = [where for where, kept in self._kept.items() if not self._admits(where, kept)]
+
+    def judged(self) -> Iterator[ConsumerItem]:
+        """Return the items, those that depend on each other as one, with the ways that can be.
+
+        :raises Refused: if there are too many ways to try
+        """
+        if self._wrong or not self._are_independent():
+            yield from self._together(self._items)
+        else:
+            for item in self._items:
+                yield from self._together([item])
+
+    def _inventory(self, where: Where) -> Inventory | None:
+        state = self._target_state.providers.get(where.provider_uuid) or self._overlay.state(
+            where.provider_uuid
+        )
+        return state.inventories.get(where.resource_class) if state else None
+
+    def _admits(self, where: Where, amount: int) -> bool:
+        inventory = self._inventory(where)
+        if inventory is None or inventory.admits(amount):
+            return True
+        if not self._root or self._target_state.root_of(where) in ('', self._root):
+            return False
+        # In some order of the trees it may be right.
+        present = self._overlay.state(where.provider_uuid)
+        was = present.inventories.get(where.resource_class) if present else None
+        return where in self._reached or (was is not None and was.admits(amount))
+
+    def _are_independent(self) -> bool:
+        """Return whether each item may go its way whatever way the others go."""
+        users = Counter[Where]()
+        for item in self._items:
+            users.update({placed.place.where for placed in chain(*item.ways)})
+        amount = sum(holding.amount for item in self._items for holding in item.holdings)
+        for where, count in users.items():
+            inventory = self._inventory(where)
+            if count > 1 and inventory is not None:
+                largest = amount + self._kept.get(where, 0)
+                if (
+                    inventory.step_size > 1
+                    or not inventory.admits(1)
+                    or not inventory.admits(largest)
+                ):
+                    return False
+        return all(
+            self._admits(where, self._kept.get(where, 0) + placed.amount)
+            for item in self._items
+            for placed in chain(*item.ways)
+            if placed.place.stays and (where := placed.place.where)
+        )
+
+    def _together(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
+        """Make one item of some, with the ways that the service takes."""
+        if len(items) == 1 and items[0].divisible and not self._wrong:
+            yield items[0]  # only the search knows the amounts
+            return
+        ways = list(self._ways(items))
+        taken = tuple(way for way in ways if self._takes(way))
+        touched = {placed.place.where for placed in chain(*ways)}
+        if not taken and not touched.issuperset(self._wrong):
+            self.causes += map(self._unacceptable, self._wrong)
+        elif items:
+            holdings = tuple(chain(*(item.holdings for item in items)))
+            yield ConsumerItem(self._consumer, holdings, taken or tuple(ways), False, not taken)
+
+    def _ways(self, items: Sequence[ConsumerItem]) -> Iterable[Way]:
+        """Return the ways of items together, those with the fewest parts first."""
+        if len(items) == 1 and not items[0].divisible:
+            return items[0].ways
+        numbers = (
+            comb(item.holdings[0].amount + len(item.ways) - 1, len(item.ways) - 1)
+            if item.divisible
+            else len(item.ways)
+            for item in items
+        )
+        check_number(prod(numbers), self._consumer, self._target_state)
+        number, own = 0, []
+        for item in items:
+            ways = _divided(item) if item.divisible else item.ways
+            own.append([[each._replace(holding=each.holding + number) for each in w] for w in ways])
+            number += len(item.holdings)
+        return sorted((tuple(chain(*each)) for each in product(*own)), key=len)
+
+    def _takes(self, way: Way) -> bool:
+        """Return whether the service takes a way: it judges all, if it writes the consumer."""
+        after = dict(self._kept)
+        for _, place, amount in way:
+            after[place.where] = after.get(place.where, 0) + amount
+        touched = {*self._wrong, *(placed.place.where for placed in way)}
+        return (not self._is_written and after == self._before) or all(
+            self._admits(where, after[where]) for where in touched
+        )
+
+    def _unacceptable(self, where: Where) -> Cause:
+        provider_uuid, name = where
+        state = self._target_state.providers.get(provider_uuid) or self._overlay.state(
+            provider_uuid
+        )
+        assert state is not None
+        tree = self._target_state.root.name
+        return UNACCEPTABLE(tree, self._consumer.uuid, state.name, name, self._kept[where])
+
+
+def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
+    """See whether the ways of a consumer are few enough to be tried.
+
+    :raises Refused: if there are too many
+    """
+    if ways > MOST_WAYS:
+        advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
+        raise Refused([UNDECIDABLE(target_state.root.name, f'{consumer.uuid} {advice}')])
+
+
+def _divided(item: ConsumerItem) -> Iterator[Way]:
+    """Return the ways of an item whose only holding may be divided."""
+    amount = item.holdings[0].amount
+    places = [way[0].place for way in item.ways]
+    # The ends of the parts, one after the other, as marks between units.
+    for ends in combinations_with_replacement(range(amount + 1), len(places) - 1):
+        parts = (end - start for start, end in pairwise((0, *ends, amount)))
+        yield tuple(
+            PlacedAmount(0, place, part) for place, part in zip(places, parts, strict=True) if part
+        )

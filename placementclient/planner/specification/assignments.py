@@ -1,0 +1,152 @@
+"""Known assignments: rows of a CSV, JSON or YAML file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from placementclient.client import errors
+from placementclient.client.wording import counted, lines_of
+from placementclient.files.cursors import Cursor, Faults, read
+from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
+from placementclient.model.inventories import UNLIMITED
+from placementclient.planner.infeasibility import OpenRow
+
+_ALLOWED = (*COLUMNS, TO_CLASS)
+_NEEDED = COLUMNS[:2]
+
+
+def parse(text: str, path: str) -> list[AssignmentRow]:
+    """Read assignments. Rows without ``to_provider`` are passed over: they are not filled in.
+
+    :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
+    :param path: the file that the text came from
+    :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
+    """
+    written = next((line for line in lines_of(text) if _is_written(line)), '')
+    if not written:
+        raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
+    for character, name in (';', 'semicolons'), ('\t', 'tabs'):
+        first, found, _ = written.lstrip('\ufeff').partition(character)
+        if found and first.strip(' "') in _ALLOWED:
+            raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
+    is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
+    rows: dict[tuple[str, ...], AssignmentRow] = {}
+    faults = Faults()
+    lines = _from_csv(text, path, faults) if is_csv else _from_document(read(text, path), faults)
+    for cells in lines:
+        with faults.collected():
+            row = _row(cells)
+            if row is not None:
+                _add(rows, row)
+    faults.raise_any()
+    return list(rows.values())
+
+
+def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
+    key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
+    if row.to_resource_class is not None:
+        key += (row.to_resource_class,)
+    if key in rows:
+        where = f'line {rows[key].line}' if rows[key].line else 'above'
+        raise row.error(f'the same row as {where}: {", ".join(key)}')
+    rows[key] = row
+
+
+def skeleton(undecided: Iterable[OpenRow]) -> str:
+    """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
+    rows = list(undecided)
+    is_named = any(row.classes for row in rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator='\n')
+    writer.writerow((*COLUMNS, TO_CLASS) if is_named else COLUMNS)
+    choices: tuple[Sequence[str], Sequence[str]] | None = None
+    for row in rows:
+        if (row.choices, row.classes) != choices:
+            choices = (row.choices, row.classes)
+            out.write(f'# to_provider is one of: {_in_a_line(row.choices)}\n')
+            if row.classes:
+                out.write(f'# {TO_CLASS} is one of: {_in_a_line(row.classes)}\n')
+        cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
+        writer.writerow((*cells, '') if is_named else cells)
+    return out.getvalue()
+
+
+def _in_a_line(names: Iterable[str]) -> str:
+    """Names in a comment, which one with a line break would end."""
+    return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
+
+
+def _is_written(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith('#')
+
+
+def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+    header: list[str] | None = None
+    written = lines_of(text.lstrip('\ufeff'))
+    lines = (f'{line}\n' if _is_written(line) else '\n' for line in written)
+    reader = csv.reader(lines, strict=True)
+    try:
+        for cells in reader:
+            if not any(cells):
+                continue
+            row = Cursor(cells, path, '', reader.line_num)
+            if header is None:
+                header = [cell.strip() for cell in cells]
+                Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
+            elif len(cells) != len(header):
+                fields = counted(len(cells), 'field')
+                faults.found.append(row.error(f'{fields}, the header has {len(header)}'))
+            else:
+                yield {
+                    name: Cursor(cell.strip(), path, name, reader.line_num)
+                    for name, cell in zip(header, cells, strict=True)
+                    if cell.strip()
+                }
+    except csv.Error as reason:
+        faults.found.append(errors.BadFile(path, str(reason), reader.line_num))
+
+
+def _from_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+    for item in document.items():
+        with faults.collected():
+            inside = item.keys(_ALLOWED, _NEEDED)
+            yield {name: at for name, at in inside.items() if at.value not in (None, '')}
+
+
+def _row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
+    if not cells:
+        return None
+    first = next(iter(cells.values()))
+    for name in _NEEDED:
+        if name not in cells:
+            raise errors.BadFile(first.path, f'{name} is empty', first.line)
+    if 'to_provider' not in cells:
+        return None
+    faults, values = Faults(), dict[str, Any]()
+    for name, cursor in cells.items():
+        with faults.collected():
+            values[name] = _READERS[name](cursor)
+    faults.raise_any()
+    values.setdefault('amount', None)
+    return AssignmentRow(**values, path=first.path, line=first.line)
+
+
+def _amount(cursor: Cursor) -> int:
+    value = cursor.value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)
+
+
+#: What each field has to be.
+_READERS: Mapping[str, Callable[[Cursor], Any]] = {
+    'consumer_uuid': Cursor.uuid,
+    'resource_class': Cursor.symbol,
+    'amount': _amount,
+    'to_provider': Cursor.text,
+    'evidence': Cursor.text,
+    TO_CLASS: Cursor.symbol,
+}

@@ -1,0 +1,243 @@
+"""Reads the specification of a reshape: what moves where. Both of its forms become one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from placementclient.files.cursors import Cursor, Faults, read
+from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
+from placementclient.model.providers import normalized
+from placementclient.planner.specification.values import (
+    PLACEHOLDER,
+    Addition,
+    Move,
+    ProviderSpec,
+    Spec,
+    TreeSelection,
+    has_placeholder,
+)
+
+#: What may stand for "as much as the source has" in ``moved_resources``.
+ALL = 'all'
+
+
+def parse(text: str, path: str) -> Spec:
+    """Read a specification, YAML or JSON, in either form.
+
+    :param path: the file that the text came from
+    :raises errors.BadFile: if it is none, with the line
+    """
+    return _spec(read(text, path))
+
+
+def from_document(document: Any, path: str) -> Spec:
+    """The same from what was decoded already, as in a plan.
+
+    :raises errors.BadFile: if it is none
+    """
+    return _spec(Cursor(document, path, ''))
+
+
+def _spec(document: Cursor) -> Spec:
+    if isinstance(document.value, list):
+        given: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
+    else:
+        given = document.fields(
+            {
+                'trees': _selection,
+                'providers': _providers,
+                'moves': lambda cursor: cursor.each(lambda item: _move(item, ('root',))),
+                'together': _together,
+                'split': Cursor.boolean,
+                'assignments': Cursor.texts,
+                'additions': _additions,
+            },
+            [] if 'additions' in document.mapping() else ['moves'],
+        )
+    moves = given.pop('moves', ())
+    if not moves and not given.get('additions'):
+        inside = document.inside('moves')
+        raise inside.error('has no moves' if inside is document else 'is empty')
+    selection = given.pop('trees', None)
+    if selection is None and any(has_placeholder(move.source) for move in moves):
+        raise document.error('trees is missing, and a source with a placeholder selects none')
+    return Spec(document.path, moves, selection=selection, **given, document=document)
+
+
+def _selection(cursor: Cursor) -> TreeSelection:
+    given = cursor.fields(
+        {
+            'name': Cursor.texts,
+            'uuid': lambda at: at.each(Cursor.uuid),
+            'trait': Cursor.symbols,
+            'class': Cursor.symbols,
+        }
+    )
+    return TreeSelection(
+        given.get('name', ()), given.get('uuid', ()), given.get('trait', ()), given.get('class', ())
+    )
+
+
+def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
+    names: set[str] = set()
+
+    def provider(item: Cursor) -> ProviderSpec:
+        entry = ProviderSpec(
+            **item.fields(
+                {
+                    'name': lambda at: _template(at, ('root', 'source')),
+                    'parent': lambda at: _template(at, ('root', 'source')),
+                    'inventories': lambda at: at.entries(inventory_fields),
+                    'traits': Cursor.symbols,
+                    'aggregates': lambda at: at.each(Cursor.uuid),
+                },
+                ['name'],
+            )
+        )
+        if entry.name in names:
+            raise item.error(f'{entry.name} is there twice')
+        names.add(entry.name)
+        if '{source}' in (entry.parent or '') and '{source}' not in entry.name:
+            raise item.inside('parent').error('{source} has no meaning if name lacks it')
+        return entry
+
+    return cursor.each(provider)
+
+
+def _additions(cursor: Cursor) -> tuple[Addition, ...]:
+    names: set[str] = set()
+
+    def addition(item: Cursor) -> Addition:
+        given = item.fields(
+            {
+                'resource_provider': lambda at: normalized(_template(at, ('root',))),
+                'parent': lambda at: _template(at, ('root',)),
+                'inventories': lambda at: at.entries(inventory_fields),
+                'traits': Cursor.symbols,
+                'aggregates': lambda at: at.each(Cursor.uuid),
+                'consumers': _added,
+            },
+            ['resource_provider', 'inventories'],
+        )
+        entry = Addition(given.pop('resource_provider'), **given)
+        if entry.name in names:
+            raise item.error(f'{entry.name} is there twice')
+        names.add(entry.name)
+        for uuid, amounts in entry.consumers.items():
+            for name in amounts:
+                if name not in entry.inventories:
+                    raise item.inside('consumers', uuid, name).error(
+                        f'{name} is not in inventories'
+                    )
+        return entry
+
+    return cursor.each(addition)
+
+
+def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
+    return {
+        replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
+        for uuid, item in cursor.mapping().items()
+    }
+
+
+def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
+    """The fields of one inventory that are given.
+
+    :raises errors.BadFile: if one is unknown, or its value cannot be
+    """
+    readers: dict[str, Callable[[Cursor], int | float]] = {
+        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
+        'reserved': lambda at: at.integer(0, UNLIMITED),
+        'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
+    }
+    return cursor.fields(readers)
+
+
+def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
+    resources = 'moved_resources'
+    given = cursor.fields(
+        {
+            'from_resource_provider': lambda at: _template(at, placeholders),
+            'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
+            resources: lambda at: at.entries(_moved, at.mappings()),
+            'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
+            'moved_traits': Cursor.symbols,
+            'consumers': Cursor.mapping,
+        },
+        ('from_resource_provider', 'to_resource_provider', resources),
+    )
+    moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
+    faults = Faults()
+    if cursor.value[resources] == {} and not traits:
+        faults.found.append(cursor.inside(resources).error('is empty'))
+    faults.found += [
+        cursor.inside('as', name).error(f'{name} is not in {resources}')
+        for name in renamed
+        if name not in moved
+    ]
+    consumers = {}
+    with faults.collected():
+        consumers = _consumers(given.get('consumers', {}), moved)
+    faults.raise_any()
+    return Move(
+        given['from_resource_provider'],
+        given['to_resource_provider'],
+        moved,
+        renamed,
+        traits,
+        consumers,
+    )
+
+
+def _moved(cursor: Cursor) -> int | None:
+    return None if cursor.value == ALL else cursor.integer(1, UNLIMITED)
+
+
+def _consumers(
+    items: Mapping[str, Cursor], moved: Mapping[str, int | None]
+) -> dict[str, dict[str, int | None]]:
+    """An amount alone is one of the only class; where several move, each has to be named."""
+    faults = Faults()
+    result: dict[str, dict[str, int | None]] = {}
+    for uuid, item in items.items():
+        with faults.collected():
+            known = replace(item, value=uuid).uuid()
+            if isinstance(item.value, Mapping):
+                result[known] = item.fields(dict.fromkeys(moved, _amount))
+            elif item.value is None or len(moved) == 1:
+                result[known] = dict.fromkeys(moved, _amount(item))
+            else:
+                raise item.error(f'has to say how much of which class: {", ".join(moved)}')
+    faults.raise_any()
+    return result
+
+
+def _amount(cursor: Cursor) -> int | None:
+    return None if cursor.value is None else cursor.integer(1, UNLIMITED)
+
+
+def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    seen: set[str] = set()
+
+    def group(item: Cursor) -> tuple[str, ...]:
+        names = item.symbols()
+        if len(set(names)) < 2:
+            raise item.error('has to name two classes or more')
+        if len(set(names)) < len(names) or seen.intersection(names):
+            raise item.error('names a class that is in a group already')
+        seen.update(names)
+        return names
+
+    return cursor.each(group)
+
+
+def _template(cursor: Cursor, placeholders: Collection[str]) -> str:
+    text = cursor.text()
+    for name in PLACEHOLDER.findall(text):
+        if name not in placeholders:
+            known = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
+            raise cursor.error(f'unknown placeholder {{{name}}}, known are {known}')
+    return text

@@ -1,0 +1,278 @@
+"""The values of a specification: moves, providers, additions, selection of trees."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from placementclient.client import errors
+from placementclient.files.cursors import Cursor
+from placementclient.model.patterns import is_pattern
+from placementclient.model.providers import normalized
+
+#: The default parent of a provider of the long form.
+ROOT = '{root}'
+#: How long the service lets the name of a provider be.
+LONGEST_NAME = 200
+PLACEHOLDER = re.compile(r'\{(\w*)\}')
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSelection:
+    """The trees to work on: those that meet every condition that is given.
+
+    :param names: patterns; the root's name matches one of them
+    :param uuids: the root has one of them
+    :param traits: the root has all of them
+    :param classes: the root has inventory of all of them
+    """
+
+    names: tuple[str, ...] = ()
+    uuids: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSpec:
+    """A provider to make, or what to change on one that is there.
+
+    :param name: may have ``{root}`` and ``{source}`` in it
+    :param parent: the same; ``None`` where the file does not say
+    :param inventories: the fields that are given, of each class
+    """
+
+    name: str
+    parent: str | None = None
+    inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
+    traits: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Inventory that moves from one provider to another.
+
+    :param source: name, pattern or UUID; may have ``{root}`` in it
+    :param target: name or UUID; may have ``{root}`` and ``{source}`` in it
+    :param resources: units of each class; ``None``: as much as the source has
+    :param renamed: new names of classes
+    :param traits: taken off the source and put on the target
+    :param consumers: what is known to belong to the target: ``{consumer: {class: amount}}``, where
+        ``None`` is all that it holds
+    """
+
+    source: str
+    target: str
+    resources: Mapping[str, int | None]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    traits: tuple[str, ...] = ()
+    consumers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+
+    @property
+    def moves_anything(self) -> bool:
+        return bool(self.resources or self.traits)
+
+    def name_at_target(self, resource_class: str) -> str:
+        return self.renamed.get(resource_class, resource_class)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition(ProviderSpec):
+    """Inventory and allocations that Placement never had.
+
+    :param name: the provider; made below ``parent`` if it does not exist
+    :param consumers: what they get: ``{consumer: {class: amount}}``
+    """
+
+    consumers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A specification.
+
+    :param path: the file that it came from
+    :param selection: ``None``: the trees that the sources are in
+    :param together: groups of classes that go to one target, of each consumer
+    :param split: whether a consumer's amount of a class may be divided
+    :param assignments: the names of files with assignment rows; reading them is the caller's part
+    :param additions: what providers and consumers get beside what moves
+    :param document: what it was read from
+    """
+
+    path: str = field(compare=False)
+    moves: tuple[Move, ...]
+    providers: tuple[ProviderSpec, ...] = ()
+    selection: TreeSelection | None = None
+    together: tuple[tuple[str, ...], ...] = ()
+    split: bool = False
+    assignments: tuple[str, ...] = ()
+    additions: tuple[Addition, ...] = ()
+    document: Cursor | None = field(default=None, compare=False, repr=False)
+
+    def error(self, reason: str, *keys: str | int) -> errors.BadFile:
+        """The exception that says what is wrong, with the line.
+
+        :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
+        """
+        if self.document is None:
+            return errors.BadFile(self.path, reason)
+        if isinstance(self.document.value, list):  # the short form is nothing but the moves
+            keys = keys[1:]
+        return self.document.inside(*keys).error(reason)
+
+    @property
+    def sections(self) -> dict[str, Sequence[ProviderSpec]]:
+        """The lists of entries about providers, by their keys in the file."""
+        return {'providers': self.providers, 'additions': self.additions}
+
+    @functools.cached_property
+    def index(self) -> SpecIndex:
+        return SpecIndex(self)
+
+    @functools.cached_property
+    def names(self) -> SpecNames:
+        return SpecNames(self)
+
+
+def filled(template: str, **names: str) -> str:
+    """A template with its placeholders replaced.
+
+    :param names: a name for each placeholder; others stay as they are
+    """
+    if '{' not in template:
+        return template
+    return PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
+
+
+def has_placeholder(template: str) -> bool:
+    return PLACEHOLDER.search(template) is not None
+
+
+class TreeScope(NamedTuple):
+    """The parts of a specification about one tree, as indexes into its lists, in order."""
+
+    moves: tuple[int, ...]
+    providers: tuple[int, ...]
+    additions: tuple[int, ...]
+
+
+class SpecIndex:
+    """Finds what a specification says of one tree without going through all of it.
+
+    What is said with placeholders or patterns is about every tree. What names a provider is about
+    the tree that this is in, or is to be in: below the parent that is named with it, or where a
+    move to it comes from.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._open_moves: list[int] = []
+        self._moves_from: dict[str, list[int]] = {}
+        targets = set()
+        for index, move in enumerate(spec.moves):
+            if has_placeholder(move.source) or is_pattern(move.source):
+                self._open_moves.append(index)
+            else:
+                for name in _readings(move.source):
+                    self._moves_from.setdefault(name, []).append(index)
+            targets.add(move.target)
+        self._providers = _Entries(spec.providers, targets)
+        self._additions = _Entries(spec.additions)
+
+    def scope(self, root: str, names: Collection[str]) -> TreeScope:
+        """Return the parts about one tree.
+
+        :param root: the name of its root
+        :param names: names and UUIDs of all its providers
+        """
+        moves = {*self._open_moves}
+        for name in names:
+            moves.update(self._moves_from.get(name, ()))
+        targets = [self._spec.moves[index].target for index in moves]
+        providers, additions = {*self._providers.open}, {*self._additions.open}
+        pending = [*names, *targets]
+        pending += (filled(self._spec.providers[index].name, root=root) for index in providers)
+        pending += (filled(self._spec.additions[index].name, root=root) for index in additions)
+        while pending and (self._providers.about or self._additions.about):
+            name = pending.pop()
+            for entries, found in ((self._providers, providers), (self._additions, additions)):
+                new = [index for index in entries.about.get(name, ()) if index not in found]
+                found.update(new)
+                pending += (entries.names[index] for index in new)
+        return TreeScope(*(tuple(sorted(found)) for found in (moves, providers, additions)))
+
+    def mentioned(self, root: str, names: Collection[str]) -> set[str]:
+        """Names and UUIDs of the targets, and of the providers to make or to change, in one tree.
+
+        :param root: the name of its root
+        :param names: names and UUIDs of all its providers
+        """
+        moves, providers, additions = self.scope(root, names)
+        templates = {self._spec.moves[index].target for index in moves}
+        entries = [self._spec.providers[index] for index in providers]
+        for entry in (*entries, *(self._spec.additions[index] for index in additions)):
+            templates.update(filter(None, (entry.name, entry.parent)))
+        return {
+            filled(template, root=root, source=source)
+            for template in templates
+            for source in (names if '{source}' in template else ('',))
+        }
+
+
+class _Entries:
+    """Entries by what makes them the affair of one tree.
+
+    :param targets: of moves; an entry for one of them goes where its move is
+    :ivar open: the indexes of those that are about every tree
+    :ivar about: the indexes of the others, by the names of the fields
+    """
+
+    def __init__(self, entries: Sequence[ProviderSpec], targets: Collection[str] = ()) -> None:
+        self.names = [entry.name for entry in entries]
+        self.open: list[int] = []
+        self.about: dict[str, list[int]] = {}
+        for index, entry in enumerate(entries):
+            has_parent = entry.parent is not None and not has_placeholder(entry.parent)
+            if has_placeholder(entry.name) or not (has_parent or entry.name in targets):
+                self.open.append(index)
+                continue
+            for text in filter(None, (entry.name, entry.parent)):
+                for name in _readings(text):
+                    self.about.setdefault(name, []).append(index)
+
+
+def _readings(name_or_uuid: str) -> set[str]:
+    """Return the meanings of a text: a name, or a UUID in capitals."""
+    return {name_or_uuid, normalized(name_or_uuid)}
+
+
+class SpecNames:
+    """The names in a specification, which it so allows to change.
+
+    :ivar renamed: the name of each class that moves, at its source and at its target
+    :ivar moved: these names
+    :ivar stated: the classes whose inventories it states
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        entries = (*spec.providers, *spec.additions)
+        self.renamed = {
+            (name, move.name_at_target(name)) for move in spec.moves for name in move.resources
+        }
+        self.moved = {name for pair in self.renamed for name in pair}
+        self.stated = {name for entry in entries for name in entry.inventories}
+        self.moved_traits = {trait for move in spec.moves for trait in move.traits}
+        self.stated_traits = {trait for entry in entries for trait in entry.traits}
+        self.aggregates = {uuid for entry in entries for uuid in entry.aggregates}
+        self._additions: dict[str, list[Addition]] = {}
+        for addition in spec.additions:
+            for consumer_uuid in addition.consumers:
+                self._additions.setdefault(consumer_uuid, []).append(addition)
+
+    def additions_for(self, consumer_uuid: str) -> Sequence[Addition]:
+        return self._additions.get(consumer_uuid, ())

@@ -1,0 +1,70 @@
+"""Ask the service why a request has no candidates, with few requests."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from placementclient.api import allocation_candidate, resource_provider
+from placementclient.client.http import Client
+from placementclient.insight.candidates.provider_index import Offer
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState
+from placementclient.reading import tree_reader
+
+#: So many candidates are asked for at most, if the operator does not say how many.
+LIMIT = 1000
+#: So many requests for candidates are sent at most: each costs the service a search.
+ASKED = 16
+
+
+class Inquiry:
+    """Asks, and keeps count.
+
+    :param limit: at most so many candidates of each request
+    """
+
+    def __init__(self, client: Client, limit: int | None = None) -> None:
+        self._client = client
+        self._limit = limit or LIMIT
+        self._left = ASKED
+
+    def offer(self, request: CandidateRequest) -> Offer | None:
+        """Return the answer to a request; None, if it has been asked often enough."""
+        if not self._left:
+            return None
+        self._left -= 1
+        candidates, summaries = allocation_candidate.list(
+            self._client, request._replace(limit=self._limit)
+        )
+        trees = {root for candidate in candidates for root in candidate.roots(summaries)}
+        return Offer(len(trees), len(candidates) >= self._limit)
+
+
+class ServiceIndex:
+    """The providers of the service; who has what is asked as soon as it is needed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.providers = {provider.uuid: provider for provider in resource_provider.list(client)}
+        self._sharing = tree_reader.sharing(client)
+
+    @property
+    def sharing(self) -> Collection[str]:
+        """The UUIDs of the providers that share what they have."""
+        return self._sharing.providers
+
+    @property
+    def reach(self) -> Mapping[str, Collection[str]]:
+        """Return the sharing providers that serve each tree, by the UUID of its root."""
+        return self._sharing.reach
+
+    def matching(self, asked: Filter) -> Collection[str]:
+        """The UUIDs of the providers that a filter lets through."""
+        return [provider.uuid for provider in resource_provider.list(self._client, matching=asked)]
+
+    def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+        """The providers that can serve each of some trees, with all that they have."""
+        if not roots:
+            return {}
+        found = tree_reader.read_trees(self._client, roots, aggregates=True)
+        return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in found}

@@ -1,0 +1,281 @@
+"""Find two providers, also half way between them, and plan that one replaces the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from placementclient.api import inventory, resource_provider
+from placementclient.changes.operations import Operation, Reshape, SetInventories
+from placementclient.changes.plan import ChangePlan, plan_of
+from placementclient.changes.transfers import changed_consumers
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.client.wording import first
+from placementclient.model.aside import LONGEST_NAME, aside, original
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.replaced import check_related, replaced
+from placementclient.reading import capture
+
+_COMMAND = 'resource provider replace'
+#: From here on a provider that is no root can get another parent.
+_MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
+
+
+class Passing(errors.PlacementError):
+    """An inventory has to have other values for a moment, which only a journal can bring back.
+
+    :param names: of the providers
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        super().__init__(
+            f'More is allocated of {", ".join(names)} than Placement would grant today: the limits '
+            'are lifted for a moment, and would be lost if the command is killed then. Write a '
+            'plan with --plan FILE, and carry it out with "resource provider reshape apply FILE"'
+        )
+
+
+class Ungranted(errors.PlacementError):
+    """A consumer holds on another tree what Placement would not grant it today.
+
+    :param facts: of each: consumer, amount, resource class, and the name of the provider
+    """
+
+    def __init__(self, facts: Sequence[tuple[str, int, str, str]]) -> None:
+        self.facts = tuple(facts)
+        shown = [f'{n} {name} of {who} on {provider}' for who, n, name, provider in facts]
+        super().__init__(
+            f'Placement judges all that a consumer holds, and would refuse {first(shown)}: '
+            'min_unit, max_unit or step_size is against it. "resource provider audit --id '
+            'broken-units" lists such allocations'
+        )
+
+
+class Replacement(NamedTuple):
+    """The two providers, as an operator names them.
+
+    :param old: name or UUID
+    :param uuid: of the new one, which is made; ``None`` if it is there
+    :param twin: name or UUID of the new one, if it is there
+    :param name: that the new one gets; ``None``: that of the old one
+    :param is_merge: whether the new one may be another host, with consumers of its own
+    """
+
+    old: str
+    uuid: str | None = None
+    twin: str | None = None
+    name: str | None = None
+    is_merge: bool = False
+
+
+class Replacing:
+    """Plans a replacement, and plans it again after a change of one of the trees.
+
+    A replacement that was cut off is recognised by the name to which the old one was moved aside,
+    by the UUID of the new one, and by its name.
+
+    :param is_journaled: whether the plan is carried out with a journal
+    :raises errors.NoSuchProvider: if one of the two is not there
+    :raises errors.BadArgument: if the new one is another than the operator says
+    :ivar finished: says that nothing is left to do; empty if there may be
+    :ivar name: the name that the new one gets
+    """
+
+    def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
+        self._client, self._is_journaled = client, is_journaled
+        self._is_merge = request.is_merge
+        found = _FoundProviders(client, request)
+        self.new_uuid = request.uuid or (found.new.uuid if found.new else '')
+        self.old_uuid = self.name = self.finished = ''
+        if found.old is None:
+            self.finished = found.finished()
+        else:
+            self.old_uuid, self.name = found.old.uuid, found.checked_name(found.old)
+
+    def plan(self, _: Sequence[str] = ()) -> ChangePlan:
+        """Plan the replacement.
+
+        :raises: the errors of :func:`producers.replaced.replaced`
+        :raises errors.NoSuchProvider: if the old one was deleted meanwhile
+        :raises Unrelated: if the new one seems to be another host that is in use
+        :raises errors.BadArgument: if another provider has one of the new names
+        :raises errors.UnsupportedVersion: if there are children, which the service cannot move
+        :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
+        :raises Passing: if that needs a journal, and there is none
+        """
+        uuids = (self.old_uuid, self.new_uuid)
+        existing = {
+            each: found for each in uuids if each and (found := _by_uuid(self._client, each))
+        }
+        if self.old_uuid not in existing:
+            new = existing.get(self.new_uuid)
+            if self.old_uuid and (new is None or new.name != self.name):
+                raise errors.NoSuchProvider(
+                    f'No resource provider has the UUID {self.old_uuid} any more, and {self.name} '
+                    'was not made in its place'
+                )
+            return ChangePlan(_COMMAND, ())
+        there = capture.capture(self._client, list(existing))
+        if not self._is_merge:
+            check_related(there, self.old_uuid, self.new_uuid, self.name)
+        after = replaced(there, self.old_uuid, self.new_uuid, self.name)
+        self._check(there, after)
+        if facts := list(self._ungranted(there, after)):
+            raise Ungranted(facts)
+        plan = plan_of(_COMMAND, there, after)
+        if not self._is_journaled and (names := _passing(plan)):
+            raise Passing(names)
+        return plan
+
+    def _check(self, there: Snapshot, after: Snapshot) -> None:
+        # That of the new one first: those of its children follow it.
+        for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
+            state = after.providers[uuid]
+            before = there.providers.get(uuid)
+            above = state.provider.parent_provider_uuid
+            if before and above != before.provider.parent_provider_uuid:
+                self._client.require('to move children to another provider', _MOVES_CHILDREN)
+            if before and before.name == state.name:
+                continue
+            if len(state.name) > LONGEST_NAME:
+                raise errors.BadArgument(
+                    f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
+                )
+            holder = resource_provider.with_name(self._client, state.name)
+            if holder and holder.uuid not in there.providers:
+                raise errors.BadArgument(
+                    f'The resource provider {holder.uuid} is called {state.name}: '
+                    'give another --name, or rename that one first'
+                )
+
+    def _ungranted(self, there: Snapshot, after: Snapshot) -> Iterator[tuple[str, int, str, str]]:
+        """Return all that consumers hold elsewhere and would be refused now.
+
+        In the two trees themselves the limits are lifted for a moment.
+        """
+        known: dict[str, Mapping[str, Inventory]] = {}
+        for pair in changed_consumers(there, after):
+            for uuid in pair.provider_uuids - there.providers.keys() - {self.new_uuid}:
+                if uuid not in known:
+                    known[uuid] = inventory.list(self._client, uuid).value
+                for name, amount in pair.before.allocations[uuid].items():
+                    if name not in known[uuid] or not known[uuid][name].admits(amount):
+                        provider = resource_provider.show(self._client, uuid).value
+                        yield pair.before.uuid, amount, name, provider.name
+
+
+class _FoundProviders:
+    """The two providers of a request, as far as they are there.
+
+    :ivar old: ``None`` if it is gone
+    :ivar new: ``None`` if it is to be made
+    """
+
+    def __init__(self, client: Client, request: Replacement) -> None:
+        self._request, self._client = request, client
+        reference = request.uuid or request.twin or ''
+        self.new = _reference(client, reference)
+        self.old = _reference(client, request.old)
+        is_new = bool(self.old and self.new and self.old.uuid == self.new.uuid)
+        is_lost = self.old is None or (self.new is None and request.twin)
+        if not is_uuid(request.old) and (is_new or is_lost):
+            # Half way the new one has the name of the old one already.
+            self.old = _made_way(client, request.old) or (None if is_new else self.old)
+        if self.new is None and request.twin:
+            self.new = self._renamed(request.twin)
+
+    def _renamed(self, twin: str) -> Provider:
+        """Return the provider that was called by a name before it got that of the old one."""
+        if self.old and self.old.name != original(self.old.name, self.old.uuid):
+            found = resource_provider.with_name(self._client, self._final(self.old))
+            if found:
+                return found
+        raise errors.NoSuchProvider(
+            f'No resource provider has the name or UUID {twin!r}. If it has replaced '
+            f'{self._request.old} already, nothing is left to do'
+        )
+
+    def _final(self, old: Provider) -> str:
+        typed = old.name if is_uuid(self._request.old) else self._request.old
+        return self._request.name or original(typed, old.uuid)
+
+    def finished(self) -> str:
+        """Say that the old one is gone, and the new one in its place.
+
+        :raises errors.NoSuchProvider: if there is no sign of that
+        """
+        old, name = self._request.old, self._request.name
+        name = name or (None if is_uuid(old) else old)
+        if self.new is None or name not in (None, self.new.name):
+            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {old!r}')
+        return (
+            f'Nothing to change: {self.new.name} has the UUID {self.new.uuid}, and there is no '
+            f'other resource provider {old}'
+        )
+
+    def checked_name(self, old: Provider) -> str:
+        """Return the name that the new one gets.
+
+        :raises errors.BadArgument: if the new one is another than the operator says
+        """
+        final, new, request = self._final(old), self.new, self._request
+        if new and new.uuid == old.uuid:
+            raise errors.BadArgument(f'{old.name} cannot replace itself')
+        if request.uuid and new and new.name != final:
+            raise errors.BadArgument(
+                f'{new.name} has the UUID {new.uuid} already: --with {new.uuid} replaces '
+                f'{request.old} with it'
+            )
+        is_cut = is_uuid(request.old) and len(old.name) == LONGEST_NAME
+        if is_cut and old.name != final and not request.name:
+            raise errors.BadArgument(
+                f'{old.name} has been moved aside, and its name was cut: give the whole one with '
+                '--name'
+            )
+        is_lasting = final in (request.twin, original(old.name, old.uuid))
+        if request.twin and not is_uuid(request.twin) and not is_lasting:
+            assert new is not None
+            raise errors.BadArgument(
+                f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, which '
+                'stays'
+            )
+        return final
+
+
+def _passing(plan: ChangePlan) -> list[str]:
+    """Return the providers that have for a moment inventories of which no trace is left."""
+    return [
+        state.name
+        for tree in plan.trees
+        for uuid, inventories in _written(tree.operations)
+        if (state := tree.after.providers.get(uuid)) and state.inventories != inventories
+    ]
+
+
+def _written(operations: Iterable[Operation]) -> Iterator[tuple[str, Mapping[str, Inventory]]]:
+    for operation in operations:
+        if isinstance(operation, SetInventories):
+            yield operation.provider_uuid, operation.after
+        elif isinstance(operation, Reshape):
+            yield from ((each.provider_uuid, each.after) for each in operation.inventories)
+
+
+def _reference(client: Client, name_or_uuid: str) -> Provider | None:
+    if is_uuid(name_or_uuid):
+        return _by_uuid(client, normalized(name_or_uuid))
+    return resource_provider.with_name(client, name_or_uuid)
+
+
+def _by_uuid(client: Client, uuid: str) -> Provider | None:
+    return next(iter(resource_provider.list(client, uuid=uuid)), None)
+
+
+def _made_way(client: Client, name: str) -> Provider | None:
+    """Return the provider that was moved aside from a name."""
+    listed = resource_provider.list(client)
+    return next((each for each in listed if each.name == aside(name, each.uuid)), None)

@@ -1,0 +1,319 @@
+"""Read a Placement, or some of its trees, as a snapshot."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from placementclient import program
+from placementclient.api import allocation, resource_provider
+from placementclient.api.parallel import parallel
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
+from placementclient.model import patterns
+from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.origin import Origin
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
+from placementclient.reading.facets import with_facets
+from placementclient.reading.listing import check, members, whole_trees
+
+#: From here on the listing of a provider's allocations has the consumers' generations.
+SINCE = GUARDS_CONSUMERS
+#: The UUID of no provider.
+_NOBODY = '00000000-0000-0000-0000-000000000000'
+#: How often a tree is read before it is given up.
+ATTEMPTS = 6
+
+T = TypeVar('T')
+U = TypeVar('U')
+
+
+class UnstableRead(errors.PlacementError):
+    """A tree changes faster than it can be read.
+
+    :param provider: the name of its root
+    :param attempts: how often it was read
+    """
+
+    def __init__(self, provider: str, attempts: int) -> None:
+        self.provider, self.attempts = provider, attempts
+        super().__init__(
+            f'{provider}, or its tree, changed each of the {attempts} times that it was read: '
+            'try again when less is going on there'
+        )
+
+
+def capture(
+    client: Client,
+    trees: Sequence[str] = (),
+    *,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+    expect: Callable[[int], None] | None = None,
+) -> Snapshot:
+    """Read whole trees, each as it was at one moment; all at the same one from tables.
+
+    A tree is read again if it changed meanwhile. The generations show that, but for
+    allocations that are freed: these bump no provider's generation, so what a provider lists and
+    what its consumers say of themselves is compared too.
+
+    :param trees: names, UUIDs, or patterns of names of providers, of which the whole
+        trees are read; none: everything
+    :param workers: how many trees are read at a time
+    :param progress: called with the name of the root of each tree that has been read
+    :param expect: called with the number of trees, as soon as that is known
+    :raises errors.NoSuchProvider: if there is no such provider
+    :raises UnstableRead: if a tree cannot be read consistently
+    :raises errors.UnsupportedVersion: below microversion 1.28
+    """
+    client.require('a snapshot', SINCE)
+    # Before the reading, which may take longer than a token is good for.
+    origin = origin_of(client)
+    snapshot = _captured(client, trees, workers, progress, expect)
+    # One may have gone while it was read.
+    snapshot.root_uuids(name for name in trees if not patterns.is_pattern(name))
+    snapshot.origin = origin
+    return snapshot
+
+
+def origin_of(client: Client) -> Origin:
+    """Return the origin of what is read from now on."""
+    begun = datetime.datetime.now(datetime.UTC)
+    return Origin(begun.isoformat(timespec='seconds'), client.service, program())
+
+
+def _captured(
+    client: Client,
+    trees: Sequence[str],
+    workers: int,
+    progress: Callable[[str], None] | None,
+    expect: Callable[[int], None] | None,
+) -> Snapshot:
+    if client.snapshot_reader is not None:
+        return _at_once(client, client.snapshot_reader, trees, progress)
+    reader = _CaptureReader(client)
+    captured: list[_CapturedTree] = []
+    listed = members(client, trees).values()
+    if expect:
+        expect(len(listed))
+    for tree in parallel(reader.tree, listed, workers):
+        captured.append(tree)
+        if progress and tree.states:
+            progress(tree.name)
+    attempts = 1
+    while contradicting := _contradicting(captured, reader.consumers):
+        if attempts == ATTEMPTS:
+            raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
+        attempts += 1
+        for index in contradicting:
+            captured[index] = reader.tree([state.provider for state in captured[index].states])
+    return Snapshot(
+        (state for tree in captured for state in tree.states),
+        {consumer.uuid: consumer for tree in captured for consumer in tree.consumers}.values(),
+    )
+
+
+def _at_once(
+    client: Client,
+    reader: SnapshotReader,
+    trees: Sequence[str],
+    progress: Callable[[str], None] | None,
+) -> Snapshot:
+    """The same from tables, once it is seen that the service grants reading."""
+    roots = list(members(client, trees)) if trees else None
+    if roots is None:
+        resource_provider.list(client, uuid=_NOBODY)
+    snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
+    check((state.provider for state in snapshot.providers.values()), 'The database has')
+    if progress:
+        for root in snapshot.roots():
+            progress(root.name)
+    return snapshot
+
+
+def capture_any(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
+    """Read whole trees, as :func:`capture` does; nothing, where none is named."""
+    return capture(client, trees, workers=workers) if trees else Snapshot((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _CapturedTree:
+    """A tree as it was at one moment, and its consumers as they were then."""
+
+    states: tuple[ProviderState, ...]
+    consumers: tuple[Consumer, ...]
+
+    @property
+    def name(self) -> str:
+        """The root's."""
+        return next(s.name for s in self.states if s.provider.parent_provider_uuid is None)
+
+
+class _Moved(Exception):
+    """A tree has changed while it was read."""
+
+
+class _CaptureReader:
+    """Reads trees, and each consumer once, wherever it holds something."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.consumers: dict[str, Consumer] = {}
+        # Two threads that need the same consumer wait for each other; others rarely do.
+        self._turns = [threading.Lock() for _ in range(61)]
+        self._interned: dict[object, object] = {}
+
+    def tree(self, members: Sequence[Provider]) -> _CapturedTree:
+        """Read a tree until it held still; without providers, if it does not exist any more."""
+        name, any_provider = members[0].name, members[0].uuid
+        for provider in members:
+            if provider.parent_provider_uuid is None:
+                name, any_provider = provider.name, provider.uuid
+        hidden: list[tuple[str, Counter[str]]] | None = None
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                # With jitter, so that a writer with a rhythm is not met each time.
+                time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
+                members = whole_trees(self._client, any_provider)
+                if not members:
+                    return _CapturedTree((), ())
+            try:
+                tree, unlisted = self._read(members, any_provider)
+            except (_Moved, errors.NotFound):
+                continue
+            # Used but listed nowhere: freed just between the two answers, or an allocation whose
+            # consumer has no record. That one is there the next time too.
+            if not unlisted or unlisted == hidden:
+                return tree
+            hidden = unlisted
+        raise UnstableRead(name, ATTEMPTS)
+
+    def _read(
+        self, members: Sequence[Provider], any_provider: str
+    ) -> tuple[_CapturedTree, list[tuple[str, Counter[str]]]]:
+        states: list[ProviderState] = []
+        held: dict[str, dict[str, Holding]] = {}
+        for provider in members:
+            state, holdings = self._provider(provider)
+            states.append(state)
+            for holding in holdings:
+                held.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+        own = {provider.uuid for provider in members}
+        consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in held.items())
+        current = self._current(members, states, any_provider)
+        return _CapturedTree(current, consumers), list(_unlisted(current, consumers))
+
+    def _current(
+        self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
+    ) -> tuple[ProviderState, ...]:
+        """All of a tree, if there was a moment at which it was like that.
+
+        It was when it was listed, if no provider has moved between that and its own answers. Where
+        one has, the tree is listed once more: then it was like that at the end of the reading.
+        """
+        if all(
+            provider.generation == state.provider.generation
+            for provider, state in zip(members, states, strict=True)
+        ):
+            return tuple(states)
+        closing = {provider.uuid: provider for provider in whole_trees(self._client, any_provider)}
+        if {uuid: provider.generation for uuid, provider in closing.items()} != {
+            state.uuid: state.provider.generation for state in states
+        }:
+            raise _Moved
+        # A new parent moves no generation, so what was listed first may be out of date.
+        return tuple(replace(state, provider=closing[state.uuid]) for state in states)
+
+    def _provider(self, provider: Provider) -> tuple[ProviderState, list[Holding]]:
+        client, uuid = self._client, provider.uuid
+        found, generations = with_facets(client, ProviderState(provider))
+        holdings = allocation.list_of_provider(client, uuid)
+        generation = holdings.generation
+        if generation is None or {*generations.values()} != {generation}:
+            raise _Moved
+        state = ProviderState(
+            provider._replace(generation=generation),
+            {sys.intern(name): self._shared(value) for name, value in found.inventories.items()},
+            self._shared(found.traits),
+            self._shared(found.aggregates),
+            found.usages,
+        )
+        return state, holdings.value
+
+    def _shared(self, value: T) -> T:
+        """One object for all that are equal: the hosts of a cloud are alike."""
+        return self._interned.setdefault(value, value)  # type: ignore[return-value]
+
+    def _consumer(self, uuid: str, own: set[str], holdings: Mapping[str, Holding]) -> Consumer:
+        """A consumer that says of itself what the providers of a tree say of it."""
+        with self._turns[hash(uuid) % len(self._turns)]:
+            known = self.consumers.get(uuid)
+            if known is not None and _agrees(known, own, holdings):
+                return known
+            consumer = allocation.show(self._client, uuid).value
+            self.consumers[uuid] = _lean(consumer)
+            if not _agrees(consumer, own, holdings):
+                raise _Moved
+            return self.consumers[uuid]
+
+
+def _agrees(consumer: Consumer, own: set[str], holdings: Mapping[str, Holding]) -> bool:
+    held = {uuid: held for uuid, held in consumer.allocations.items() if uuid in own}
+    return held == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
+        holding.consumer_generation == consumer.generation for holding in holdings.values()
+    )
+
+
+def _lean(consumer: Consumer) -> Consumer:
+    """A consumer whose texts, which recur, take their room once."""
+    return replace(
+        consumer,
+        allocations={
+            sys.intern(uuid): {sys.intern(name): amount for name, amount in resources.items()}
+            for uuid, resources in consumer.allocations.items()
+        },
+        provider_generations={},
+    )
+
+
+def _unlisted(
+    states: Iterable[ProviderState], consumers: Iterable[Consumer]
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Return the usage of each provider that no consumer accounts for."""
+    listed: dict[str, Counter[str]] = {}
+    for consumer in consumers:
+        for uuid, resources in consumer.allocations.items():
+            listed.setdefault(uuid, Counter()).update(resources)
+    for state in states:
+        unlisted = Counter(state.usages)
+        unlisted.subtract(listed.get(state.uuid, {}))
+        if any(unlisted.values()):
+            yield state.uuid, +unlisted
+
+
+def _contradicting(
+    captured: Sequence[_CapturedTree], consumers: Mapping[str, Consumer]
+) -> list[int]:
+    """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
+    owner = {state.uuid: index for index, tree in enumerate(captured) for state in tree.states}
+    own_consumers: dict[int, set[str]] = {}
+    result: set[int] = set()
+    for index, tree in enumerate(captured):
+        for consumer in tree.consumers:
+            if consumers[consumer.uuid] is not consumer:
+                result.add(index)
+            for elsewhere in {owner.get(uuid, index) for uuid in consumer.allocations} - {index}:
+                if elsewhere not in own_consumers:
+                    own_consumers[elsewhere] = {c.uuid for c in captured[elsewhere].consumers}
+                if consumer.uuid not in own_consumers[elsewhere]:
+                    result |= {index, elsewhere}
+    return sorted(result)

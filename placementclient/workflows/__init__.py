@@ -1,1 +1,0 @@
-"""Requests beside the reshape: purge, healing, sync, repairs, edits of many, inquiries."""

@@ -1,0 +1,69 @@
+"""The password of a database is never printed."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.embedded import database_url, service
+
+SECRET = 'SECRET'
+
+
+@pytest.mark.parametrize(
+    ('url', 'shown'),
+    [
+        ('sqlite:////var/lib/p.sqlite', 'sqlite:////var/lib/p.sqlite'),
+        ('mysql+pymysql://u:SECRET@h:33/p', 'mysql+pymysql://u:***@h:33/p'),
+        ('mysql+pymysql://u@h/p?password=SECRET', 'mysql+pymysql://u@h/p'),
+        ('postgresql://u:SECRET@h/p?sslpassword=SECRET', 'postgresql://u:***@h/p'),
+        ('mysql+pymysql://u:x@SECRET@h/p', database_url.UNREADABLE),
+        ('u:SECRET@h/p', database_url.UNREADABLE),
+        ('mysql:/u:SECRET@h/p', database_url.UNREADABLE),
+        ('mysql+pymysql://u:SECRET@h:port/p', database_url.UNREADABLE),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert database_url.shown(url) == shown
+
+
+HOSTILE = [
+    'u:SECRET@h/p',
+    'mysql:/u:SECRET@h/p',
+    'nonsense://u:SECRET@h/p',
+    'mysql+pymysql://u:SECRET@127.0.0.1:1/p',
+    'mysql+pymysql://u:x@SECRET@127.0.0.1/p',
+    'mysql+pymysql://u@127.0.0.1:1/p?password=SECRET',
+    'mysql+pymysql://u@127.0.0.1:1/p?SECRET=1',
+    'mysql+pymysql://u:SECRET@h:port/p',
+    'sqlite:////nowhere/p.sqlite?password=SECRET',
+]
+
+
+@pytest.mark.parametrize('url', HOSTILE)
+def test_no_failure_tells_it(
+    url: str,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    caplog.set_level('DEBUG')
+    with pytest.raises(errors.DirectError) as failure:
+        service.start(url, None)
+    told = [*traceback.format_exception(failure.value), *capfd.readouterr(), caplog.text]
+    assert SECRET not in ''.join([*told, *(str(warning.message) for warning in recwarn)])
+
+
+@pytest.mark.parametrize('line', ['connection = {}', 'connection {}', 'connection: {}\n{}'])
+@pytest.mark.parametrize('url', HOSTILE)
+def test_nor_does_one_with_a_file(
+    url: str, line: str, tmp_path: object, capfd: pytest.CaptureFixture[str]
+) -> None:
+    conf = f'{tmp_path}/placement.conf'
+    with open(conf, 'w') as file:
+        file.write(f'[placement_database]\n{line.format(url, url)}\n')
+    with pytest.raises(errors.DirectError) as failure:
+        service.start(None, conf)
+    assert SECRET not in ''.join([str(failure.value), *capfd.readouterr()])

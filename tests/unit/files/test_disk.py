@@ -1,0 +1,399 @@
+"""Files: what they hold, how they are written, and what can be wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient.client import errors
+from placementclient.files import cursors, disk
+from placementclient.files.documents import Json, Yaml
+from placementclient.model.assignments import AssignmentRow
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.records import plans
+from placementclient.planner.specification import specification
+from placementclient.reshape import storage
+from tests.documents import document
+from tests.fuzzing import examples
+from tests.unit.planner.clouds import cloud, uuid_of
+
+ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    root = ProviderState(
+        Provider(ROOT, 'Köln-1', 3, None, ROOT),
+        {'VGPU': Inventory(4)},
+        frozenset({'COMPUTE_NODE'}),
+        frozenset(),
+        {'VGPU': 1},
+    )
+    return Snapshot([root], [Consumer(SERVER, {ROOT: {'VGPU': 1}}, 'project', 'user', 1, None)])
+
+
+@pytest.fixture
+def plan(snapshot: Snapshot) -> Plan:
+    move = {
+        'from_resource_provider': 'Köln-1',
+        'to_resource_provider': 'gpu',
+        'moved_resources': {'VGPU': 4},
+    }
+    return planner.make(snapshot, specification.from_document([move], 'spec.yaml'))
+
+
+@pytest.mark.parametrize('name', ['cloud.json', 'cloud.json.gz'])
+def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) -> None:
+    path = tmp_path / name
+    disk.write_snapshot(str(path), snapshot)
+    assert document(disk.read_snapshot(str(path))) == document(snapshot)
+    assert (path.read_bytes()[:2] == b'\x1f\x8b') == name.endswith('.gz')
+    first = path.read_bytes()
+    disk.write_snapshot(str(path), snapshot)
+    assert path.read_bytes() == first
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize('indent', [None, 2])
+def test_any_layout_of_the_json_is_read(
+    tmp_path: Path, snapshot: Snapshot, plan: Plan, indent: int | None
+) -> None:
+    path = tmp_path / 'file.json'
+    path.write_text(json.dumps(document(snapshot), indent=indent))
+    assert document(disk.read_snapshot(str(path))) == document(snapshot)
+    storage.write_plan(str(path), plan)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=indent, sort_keys=True))
+    assert storage.read_plan(str(path)) == plan
+
+
+def test_a_file_is_json_with_one_item_to_a_line(
+    tmp_path: Path, snapshot: Snapshot, plan: Plan
+) -> None:
+    path = tmp_path / 'file.json'
+    disk.write_snapshot(str(path), snapshot)
+    assert json.loads(path.read_text()) == document(snapshot)
+    assert [line for line in path.read_text().splitlines() if SERVER in line[:40]]
+    storage.write_plan(str(path), plan)
+    shown = plans.document(plan)
+    assert shown['trees'][0].pop('inverse')
+    written = json.loads(path.read_text())
+    assert written.pop('digest').startswith('sha256:')
+    assert written == shown
+    assert len(path.read_text().splitlines()) == 3
+    assert storage.read_plan(str(path)) == plan
+
+
+def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
+    path = tmp_path / 'plan.json'
+    storage.write_plan(str(path), plan)
+    content = json.loads(path.read_text())
+    content['trees'][0]['root_provider_name'] += 'x'
+    path.write_text(json.dumps(content))
+    with pytest.raises(errors.BadFile, match='was edited'):
+        storage.read_plan(str(path))
+    del content['digest']
+    path.write_text(json.dumps(content))
+    with pytest.raises(errors.BadFile, match='missing required field digest'):
+        storage.read_plan(str(path))
+
+
+def test_nothing_in_it(tmp_path: Path) -> None:
+    path = str(tmp_path / 'file.json')
+    disk.write_snapshot(path, Snapshot([], []))
+    assert document(disk.read_snapshot(path)) == document(Snapshot([], []))
+
+
+def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: Plan) -> None:
+    path = tmp_path / 'file.json'
+    for write, read, value in (
+        (disk.write_snapshot, disk.read_snapshot, snapshot),
+        (storage.write_plan, storage.read_plan, plan),
+    ):
+        write(str(path), value)  # type: ignore[operator]
+        whole = path.read_bytes()
+        for length in range(0, len(whole) - 1, 7):
+            path.write_bytes(whole[:length])
+            with pytest.raises(errors.BadFile):
+                read(str(path))
+
+
+def test_what_was_there_stays_if_writing_fails(
+    tmp_path: Path, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / 'cloud.json'
+    path.write_text('precious')
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(disk.os, 'fsync', full)
+    with pytest.raises(errors.BadFile, match='No space left') as caught:
+        disk.write_snapshot(str(path), snapshot)
+    assert caught.value.path == str(path)
+    assert path.read_text() == 'precious'
+    assert os.listdir(tmp_path) == ['cloud.json']
+
+
+def test_who_may_read_it(tmp_path: Path, snapshot: Snapshot) -> None:
+    disk.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
+    assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize('mode', [0o600, 0o640, 0o644])
+def test_nobody_may_read_it_who_could_not_read_the_one_before(
+    tmp_path: Path, snapshot: Snapshot, mode: int
+) -> None:
+    path = tmp_path / 'text'
+    path.write_text('old')
+    path.chmod(mode)
+    disk.write_text(str(path), 'new', disk.READABLE)
+    assert path.stat().st_mode & 0o777 == mode
+    disk.write_snapshot(str(path), snapshot)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_stays_one(tmp_path: Path, snapshot: Snapshot) -> None:
+    (tmp_path / 'link').symlink_to(tmp_path / 'target')
+    disk.write_snapshot(str(tmp_path / 'link'), snapshot)
+    assert (tmp_path / 'link').is_symlink()
+    assert document(disk.read_snapshot(str(tmp_path / 'target'))) == document(snapshot)
+
+
+def test_a_device_is_written_to(snapshot: Snapshot) -> None:
+    disk.write_snapshot('/dev/null', snapshot)
+    with pytest.raises(errors.BadFile, match='No space left'):
+        disk.write_snapshot('/dev/full', snapshot)
+
+
+def test_standard_input_and_output(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(raw))
+    disk.write_snapshot('-', snapshot)
+    written: Any = io.BytesIO(raw.getvalue())
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BufferedReader(written)))
+    assert document(disk.read_snapshot('-')) == document(snapshot)
+
+
+BAD = {
+    'missing': None,
+    'empty': b'',
+    'text': b'hello',
+    'list': b'[]',
+    'another format': b'{"format": "other"}',
+    'another version': b'{"format": "placementclient/snapshot", "version": 2}',
+    'no providers': b'{"format": "placementclient/snapshot", "version": 1}',
+    'latin': '{"format": "Köln"}'.encode('latin-1'),
+    'utf-16': '{"format": 1}'.encode('utf-16'),
+    'binary': bytes(range(256)),
+    'not gzip': b'\x1f\x8bhello',
+    'torn gzip': gzip.compress(b'{"format": "placementclient/snapshot"}' * 9)[:-12],
+    'deep': b'[' * 100_000,
+    'not an object inside': b'{"format": "placementclient/snapshot", "version": 1, '
+    b'"providers": [7], "consumers": {}}',
+}
+
+
+@pytest.mark.parametrize('content', BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / 'file.json'
+    if content is not None:
+        path.write_bytes(content)
+    for read in (disk.read_snapshot, storage.read_plan):
+        with pytest.raises(errors.BadFile) as caught:
+            read(str(path))
+        assert caught.value.path == str(path)
+
+
+def test_a_folder_is_no_file(tmp_path: Path, snapshot: Snapshot) -> None:
+    with pytest.raises(errors.BadFile, match='Is a directory'):
+        disk.read_snapshot(str(tmp_path))
+    with pytest.raises(errors.BadFile, match='Is a directory'):
+        disk.write_snapshot(str(tmp_path), snapshot)
+    with pytest.raises(errors.BadFile, match='No such file'):
+        disk.write_snapshot(str(tmp_path / 'missing' / 'cloud.json'), snapshot)
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [('{"a": [1]}', {'a': [1]}), ('a:\n  - 1\n', {'a': [1]}), ('\ufeff[1]', [1])],
+)
+def test_documents(tmp_path: Path, text: str, value: object) -> None:
+    path = tmp_path / 'document'
+    path.write_text(text, 'utf-8')
+    assert disk.read_document(str(path)) == value
+
+
+def test_a_document_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / 'document'
+    path.write_text('a: [1\nb: 2\n')
+    with pytest.raises(errors.BadFile) as caught:
+        disk.read_document(str(path))
+    assert caught.value.line is not None
+
+
+def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
+    path = tmp_path / 'spec.yaml'
+    path.write_text(
+        'assignments: [map.csv, /etc/map.csv]\n'
+        'moves:\n- from_resource_provider: a\n  to_resource_provider: b\n'
+        '  moved_resources: {VGPU: 1}\n'
+    )
+    assert storage.read_spec(str(path)).assignments == (str(tmp_path / 'map.csv'), '/etc/map.csv')
+
+
+@pytest.mark.parametrize(
+    'read',
+    [storage.read_spec, storage.read_specified, storage.read_assignments, disk.read_document],
+)
+def test_a_snapshot_is_nothing_that_people_write(
+    tmp_path: Path, snapshot: Snapshot, read: Callable[[str], object]
+) -> None:
+    path = str(tmp_path / 'cloud.json')
+    disk.write_snapshot(path, snapshot)
+    with pytest.raises(errors.BadFile) as refusal:
+        read(path)
+    assert str(refusal.value) == f'{path}: a snapshot, where another kind of file is expected'
+
+
+def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> None:
+    path, rows = tmp_path / 'plan.json', tmp_path / 'map.csv'
+    plan = plan_of_one_row()
+    storage.write_plan(str(path), plan)
+    assert storage.read_specified(str(path)) == (plan.spec, list(plan.assignments))
+    consumer = uuid_of('a')
+    rows.write_text(f'consumer_uuid,resource_class,amount,to_provider\n{consumer},VGPU,,gpu1\n')
+    spec, given = storage.read_specified(str(path), [str(rows)])
+    assert (spec, [row.to_provider for row in given]) == (plan.spec, ['gpu1'])
+
+
+def plan_of_one_row() -> Plan:
+    """A plan with what the operator knows in it."""
+    there = cloud(
+        {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
+    )
+    spec = specification.parse(
+        '- from_resource_provider: compute1\n  to_resource_provider: gpu0\n'
+        '  moved_resources: {VGPU: 1}\n'
+        '- from_resource_provider: compute1\n  to_resource_provider: gpu1\n'
+        '  moved_resources: {VGPU: 1}\n',
+        'spec.yaml',
+    )
+    row = AssignmentRow(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
+    return planner.make(there, spec, [row])
+
+
+def test_assignments(tmp_path: Path) -> None:
+    path = tmp_path / 'map.csv'
+    path.write_text(
+        'consumer_uuid,resource_class,amount,to_provider,evidence\n'
+        f'{SERVER},VGPU,,gpu,looked it up\n'
+    )
+    [row] = storage.read_assignments(str(path))
+    assert (row.consumer_uuid, row.to_provider, row.line) == (SERVER, 'gpu', 2)
+
+
+def test_a_link_that_others_may_have_made_is_not_followed(
+    tmp_path: Path, snapshot: Snapshot
+) -> None:
+    (tmp_path / 'precious').write_text('precious')
+    (tmp_path / 'link').symlink_to(tmp_path / 'precious')
+    tmp_path.chmod(0o1777)
+    with pytest.raises(errors.BadFile, match='symbolic link, in a folder where others may write'):
+        disk.write_snapshot(str(tmp_path / 'link'), snapshot)
+    assert (tmp_path / 'precious').read_text() == 'precious'
+    disk.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
+
+
+#: Texts that YAML folds, refuses, or takes for something else where they are not quoted.
+HOSTILE = [
+    'a\x85b', '\x85', '\u2028a', '\u2029', '\ufeffa', 'a\ufeff', '\ud800', '\udfffa', ' a',
+    'a ', '\t', 'a\nb', 'a\r\nb',
+    '\n', '\x00', '\x1b', '\x7f', '\x9f', '\xa0', '\ufffe', '\U0001f600',
+    '\U000e0001',
+    'yes', 'null', '1e3', '0x1f', '012', '1_0', '1:30', '.inf', '2026-01-01', '=', '~', '<<', '!a',
+    '&a', '*a', '# a', 'a #b', 'a: b', '- a', '?', '|', '>', '%a', '@a', '`a', "'", '"', '{a}', ',',
+    '\\u0041', 'a  ' * 100, 'a' * 3000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
+@pytest.mark.parametrize('text', HOSTILE, ids=ascii)
+def test_a_document_is_read_back_as_it_was(tmp_path: Path, name: str, text: str) -> None:
+    path = str(tmp_path / name)
+    meant = [{'name': text, 'traits': [text], 'key': {'ratio': 1.5, 'total': 1}}]
+    disk.write_document(path, meant)
+    assert cursors.read(disk.read_text(path), path).value == meant
+
+
+@pytest.mark.slow
+@examples(300)
+@given(st.text() | st.text('\x85\u2028\ufeff \n\t-:#a"\'\\'))
+def test_so_is_any_text(text: str) -> None:
+    for layout in (Yaml, Json):
+        assert cursors.read(layout([text]).text, '').value == [text]
+
+
+@pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, name: str) -> None:
+    path, deep = str(tmp_path / name), []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(errors.BadFile, match=r'nested too deeply$'):
+        disk.write_document(path, deep)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ('read', 'said'),
+    [
+        (lambda text, path: text.strip(), 'names in it would be read back as others'),
+        (
+            lambda text, path: storage.read_assignments(path),
+            'could not be read again: No such file',
+        ),
+    ],
+)
+def test_what_says_something_else_is_not_written(
+    tmp_path: Path, read: Callable[[str, str], Any], said: str
+) -> None:
+    path = tmp_path / 'out'
+    path.write_text('before')
+    with pytest.raises(errors.BadFile, match=said):
+        disk.write_compared(str(tmp_path / 'no' if 'No' in said else path), ' a', ' a', read)
+    assert path.read_text() == 'before'
+    disk.write_compared(str(path), ' a', ' a', lambda text, path: text)
+    assert path.read_text() == ' a'
+
+
+@pytest.mark.parametrize(
+    'example', ['cloud.json', 'compute.json', 'hosts/before.json'], ids=lambda name: name
+)
+def test_a_snapshot_without_usages_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, example: str
+) -> None:
+    path = Path(__file__).parents[3] / 'doc/source/examples' / example
+    assert disk.read_snapshot(str(path)).consumers
+    assert caplog.messages == []
+    document = json.loads(path.read_text())
+    for provider in document['providers']:
+        provider['usages'] = {}
+    without = tmp_path / 'without.json'
+    without.write_text(json.dumps(document))
+    disk.read_snapshot(str(without))
+    (message,) = caplog.messages
+    assert message.startswith(f'{without}: no usages of ')

@@ -1,0 +1,83 @@
+"""Documents as text: what is laid out is read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient.files import cursors
+from placementclient.files.documents import DocumentText, Json, Yaml
+from tests.fuzzing import examples
+
+WORDS = st.text() | st.sampled_from(['yes', 'null', '1e3', '1:30', '2026-01-01', '-', 'a: b', 'ä'])
+SCALARS = WORDS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
+#: Keys are the names of fields and of resource classes.
+KEYS = st.sampled_from(['name', 'VCPU', 'CUSTOM_A', 'CUSTOM_1', 'yes', '1', 'null', 'a b'])
+DOCUMENTS = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+both = pytest.mark.parametrize('layout', [Json, Yaml])
+
+
+@pytest.mark.slow
+@both
+@examples(300)
+@given(DOCUMENTS)
+def test_a_document_is_read_as_it_was_written(layout: type[DocumentText], document: Any) -> None:
+    assert cursors.read(layout(document).text, '').value == document
+
+
+@both
+def test_a_part_that_stands_at_many_places_is_the_same_at_each(layout: type[DocumentText]) -> None:
+    part = {'total': 1, 'allocation_ratio': 1.5}
+    document = [
+        {'a': part, 'b': [part, {'c': part}], 'd': part},
+        [[part], part],
+        part,
+        {'empty': {}, 'none': [], 'nested': [[], {}, [[1, [2]], 3]]},
+    ]
+    assert cursors.read(layout(document).text, '').value == document
+
+
+def test_the_layout_is_that_of_other_tools() -> None:
+    document = [{'name': 'a', 'VCPU': {'total': 1}, 'traits': ['B', 'C'], 'children': [{'x': []}]}]
+    assert Yaml(document).text == yaml.safe_dump(document, sort_keys=False)
+    assert Json(document).text == (
+        '[\n  {\n    "name": "a",\n    "VCPU": {\n      "total": 1\n    },\n    "traits": [\n'
+        '      "B",\n      "C"\n    ],\n    "children": [\n      {\n        "x": []\n      }\n'
+        '    ]\n  }\n]\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'written'),
+    [
+        ('compute1.example.org', 'compute1.example.org'),
+        ('gpu_0000:84:00.0', 'gpu_0000:84:00.0'),
+        ('1:30', "'1:30'"),
+        ('yes', "'yes'"),
+        ('2026-01-01', "'2026-01-01'"),
+        ("it's", "'it''s'"),
+        ('ü', "'ü'"),
+        ('a\nb', '"a\\nb"'),
+        ('', "''"),
+        (1e30, '1.0e+30'),
+        (1.5, '1.5'),
+        (True, 'true'),
+    ],
+)
+def test_values_in_yaml(text: Any, written: str) -> None:
+    assert Yaml(text).text == f'{written}\n'
+
+
+@both
+def test_a_tuple_is_a_list_and_another_object_is_refused(layout: type[DocumentText]) -> None:
+    assert layout({'a': (1, (), ('b',))}).text == layout({'a': [1, [], ['b']]}).text
+    with pytest.raises(TypeError):
+        layout([object()])

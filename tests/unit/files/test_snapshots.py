@@ -1,0 +1,221 @@
+"""Snapshots as bytes: what comes back, and how each fault is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.files import snapshots
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.origin import Origin
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.documents import document
+from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP
+
+
+def state(uuid: str, name: str, parent: str | None = None) -> ProviderState:
+    return ProviderState(
+        Provider(uuid, name, 1, parent, parent or uuid),
+        {'VCPU': Inventory(8), 'DISK_GB': Inventory(9, allocation_ratio=1.5)},
+        frozenset({'B', 'A'}),
+        frozenset(),
+        {'VCPU': 2},
+    )
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    return Snapshot(
+        [state(RP, 'numa0', ROOT), state(ROOT, 'host')],
+        [
+            Consumer(CONSUMER2, {RP: {'VCPU': 1, 'DISK_GB': 2}, ROOT: {'VCPU': 1}}),
+            Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u', 3, 'INSTANCE', {RP: 7}),
+        ],
+        Origin('2026-11-21T14:00:00Z', 'http://placement', 'python-placementclient 1.0'),
+    )
+
+
+def test_a_snapshot_comes_back_but_for_what_ages(snapshot: Snapshot) -> None:
+    content = b''.join(snapshots.encode(snapshot))
+    read = snapshots.decode(content, 'a.json')
+    assert (read.providers, read.consumers) == (snapshot.providers, snapshot.consumers)
+    assert read.origin == snapshot.origin
+    assert read.consumers[CONSUMER].provider_generations == {}
+    assert b''.join(snapshots.encode(read)) == content
+
+
+def test_the_order_is_fixed_with_one_item_to_a_line(snapshot: Snapshot) -> None:
+    lines = b''.join(snapshots.encode(snapshot)).decode().splitlines()
+    assert [line[:20] for line in lines[1:3]] == [f'{{"uuid":"{uuid}'[:20] for uuid in (ROOT, RP)]
+    assert '"inventories":{"DISK_GB":{"total":9,' in lines[1]
+    assert '"traits":["A","B"]' in lines[1]
+    assert [line[:12] for line in lines[4:6]] == [f'"{CONSUMER}'[:12], f'"{CONSUMER2}'[:12]]
+    assert len(lines) == 7
+
+
+def test_other_json_of_the_same_content_is_read() -> None:
+    """Spaces in the lines, integers for ratios, and nothing of where it was read."""
+    text = (
+        '{"format": "placementclient/snapshot", "version": 1, "providers": [\n'
+        f'{{"uuid": "{ROOT}", "name": "a", "generation": 1, "parent_provider_uuid": null, '
+        f'"root_provider_uuid": "{ROOT}", "inventories": {{"VCPU": {{"total": 8, "reserved": 0, '
+        '"min_unit": 1, "max_unit": 8, "step_size": 1, "allocation_ratio": 16}}, "traits": [], '
+        '"aggregates": [], "usages": {}}\n'
+        '], "consumers": {\n}}\n'
+    )
+    read = snapshots.decode(text.encode(), 'a.json')
+    assert read.origin is None
+    assert read.providers[ROOT].inventories['VCPU'] == Inventory(8, 0, 1, 8, 1, 16.0)
+
+
+Damage = Callable[[dict[str, Any]], Any]
+
+
+def provider(**fields: Any) -> Damage:
+    return lambda content: content['providers'][1].update(fields)
+
+
+def inventory(**fields: Any) -> Damage:
+    return lambda content: content['providers'][1]['inventories']['VCPU'].update(fields)
+
+
+def consumer(**fields: Any) -> Damage:
+    return lambda content: content['consumers'][CONSUMER2].update(fields)
+
+
+FAULTS: dict[str, tuple[Damage, str]] = {
+    'format': (lambda content: content.update(format='other'), 'not a snapshot'),
+    'version': (lambda content: content.update(version=2), 'snapshot version 2 is not known'),
+    'missing': (
+        lambda content: content.pop('consumers'),
+        'damaged snapshot: object missing required field consumers',
+    ),
+    'kind': (
+        lambda content: content.update(providers={}),
+        'damaged snapshot: providers: expected array, got object',
+    ),
+    'twice': (
+        lambda content: content['providers'].append(content['providers'][0]),
+        f'damaged snapshot: two providers have the UUID {ROOT}',
+    ),
+    'one name': (
+        provider(name='host'),
+        f"damaged snapshot: two providers have the name 'host': {ROOT} and {RP}",
+    ),
+    'no parent': (
+        provider(parent_provider_uuid=CONSUMER),
+        f"damaged snapshot: the parent of 'numa0' ({RP}), {CONSUMER}, is missing",
+    ),
+    'own parent': (
+        provider(parent_provider_uuid=RP),
+        f"damaged snapshot: 'numa0' ({RP}) is its own parent",
+    ),
+    'a circle': (
+        lambda content: content['providers'][0].update(parent_provider_uuid=RP),
+        f"damaged snapshot: the parents of 'host' ({ROOT}) are a circle",
+    ),
+    'other root': (
+        provider(root_provider_uuid=RP),
+        f"damaged snapshot: 'numa0' ({RP}) is not in the tree of its root, {RP}",
+    ),
+}
+ITEMS: dict[str, tuple[Damage, str]] = {
+    'text for a number': (
+        inventory(total='8'),
+        'providers[1].inventories[...].total: expected int, got str',
+    ),
+    'no step': (
+        inventory(step_size=0),
+        'providers[1].inventories[...].step_size: expected int >= 1',
+    ),
+    'list for a mapping': (
+        provider(usages=[]),
+        'providers[1].usages: expected object, got array',
+    ),
+    'long number': (
+        provider(usages={'VCPU': 10**400}),
+        'providers[1].usages[...]: expected int <= 9223372036854775807',
+    ),
+    'large number': (
+        provider(generation=2**63),
+        'providers[1].generation: expected int <= 9223372036854775807',
+    ),
+    'no amount': (
+        consumer(allocations={RP: {'VCPU': 0}}),
+        f'consumers.{CONSUMER2}.allocations[...][...]: expected int >= 1',
+    ),
+}
+FAULTS = {name: (damage, f'a.json: {reason}') for name, (damage, reason) in FAULTS.items()} | {
+    name: (damage, f'a.json:1: damaged snapshot: {reason}')
+    for name, (damage, reason) in ITEMS.items()
+}
+
+
+@pytest.mark.parametrize(('damage', 'message'), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told_with_its_place(
+    snapshot: Snapshot, damage: Damage, message: str
+) -> None:
+    content = document(snapshot)
+    damage(content)
+    with pytest.raises(errors.BadFile) as caught:
+        snapshots.decode(json.dumps(content).encode(), 'a.json')
+    assert str(caught.value) == message
+
+
+HOST = 'a.json:2: damaged snapshot: providers[0]'
+TEXTS = {
+    'no JSON': (b'"total":8', b'"total":NaN', 'a.json:2: damaged or not complete'),
+    'number': (
+        b'"total":8',
+        b'"total":1e999',
+        f'{HOST}.inventories[...].total: ',
+    ),
+    'ratio': (
+        b'"allocation_ratio":1.5',
+        b'"allocation_ratio":1e999',
+        HOST,
+    ),
+    'ratio that no service stores': (
+        b'"allocation_ratio":1.5',
+        b'"allocation_ratio":1e39',
+        f'{HOST}.inventories[...].allocation_ratio: expected float <= 3.40282e+38',
+    ),
+    'not UTF-8': (b'"host"', b'"ho\xffst"', 'a.json:2: not UTF-8 text'),
+    'torn': (b'}\n}}\n', b'', 'a.json:6: damaged or not complete'),
+    'twice': (b'"total":8', b'"total":7,"total":8', "a.json: damaged snapshot: the key 'total' is"),
+    'deep': (b'"total":8', b'"other":' + b'[' * 100_000, 'a.json: nested too deeply'),
+}
+
+
+@pytest.mark.parametrize(('old', 'new', 'message'), TEXTS.values(), ids=TEXTS)
+def test_a_fault_in_the_text_is_told_with_its_line(
+    snapshot: Snapshot, old: bytes, new: bytes, message: str
+) -> None:
+    content = b''.join(snapshots.encode(snapshot))
+    assert old in content
+    with pytest.raises(errors.BadFile) as caught:
+        snapshots.decode(content.replace(old, new, 1), 'a.json')
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize('content', [b'null', b'[]', b'{}', b'7', b'"text"'])
+def test_what_is_no_snapshot_at_all(content: bytes) -> None:
+    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot$'):
+        snapshots.decode(content, 'a.json')
+
+
+@pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
+def test_what_is_no_json(content: bytes) -> None:
+    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is no JSON$'):
+        snapshots.decode(content, 'a.json')
+
+
+def test_an_empty_snapshot_is_one() -> None:
+    content = b''.join(snapshots.encode(Snapshot([], [])))
+    assert snapshots.decode(content, 'a.json').roots() == []

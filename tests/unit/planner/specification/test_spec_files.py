@@ -1,0 +1,245 @@
+"""Specifications and assignments: what is read, and how errors say where they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.files.encoding import builtins
+from placementclient.model.assignments import AssignmentRow
+from placementclient.planner.records import specs
+from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification.values import Spec
+
+A = '00000000-0000-4000-8000-00000000000a'
+#: No float has as much.
+HUGE = 10**400
+MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
+
+BAD_SPECS = {
+    '': 'spec: is empty',
+    '[]': 'spec: has no moves',
+    'moves: []': 'spec:1: moves: is empty',
+    'providers: []': 'spec: moves is missing',
+    '- a: {b': 'spec:1: the brace that opens here is not closed',
+    f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
+    f'- {MOVE}\n- from_resource_provider: a': (
+        'spec:2: [1]: to_resource_provider and moved_resources are missing'
+    ),
+    '- {zzz: 1}': (
+        'spec:1: [0].zzz: unknown key, known are from_resource_provider, to_resource_provider, '
+        'moved_resources, as, moved_traits, consumers; spec:1: [0]: from_resource_provider and '
+        'to_resource_provider and moved_resources are missing'
+    ),
+    f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
+    f'moves: [{MOVE}]\nsplit: 1': 'spec:2: split: has to be true or false',
+    f'moves: [{MOVE}]\ntogether: [[VCPU]]': (
+        'spec:2: together[0]: has to name two classes or more'
+    ),
+    f'moves: [{MOVE}]\ntogether: [[A, B], [B, C]]': (
+        'spec:2: together[1]: names a class that is in a group already'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{totl: 1}}}}': (
+        'spec:4: providers[0].inventories.VGPU.totl: unknown key, did you mean total?'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{total: 0}}}}': (
+        'spec:4: providers[0].inventories.VGPU.total: has to be from 1 to 2147483647'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{A: {{allocation_ratio: {HUGE}}}}}': (
+        'spec:4: providers[0].inventories.A.allocation_ratio: has to be from 0.0 to 3.40282e+38'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b is there twice',
+    f'moves: [{MOVE}]\nproviders:\n- name: 8000': (
+        'spec:3: providers[0].name: 8000 has to be a text: quote it'
+    ),
+    f'moves: [{MOVE}]\nproviders: [{{name: "{{host}}"}}]': (
+        'spec:2: providers[0].name: unknown placeholder {host}, known are {root}, {source}'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  parent: "{{source}}"': (
+        'spec:4: providers[0].parent: {source} has no meaning if name lacks it'
+    ),
+    f'moves: [{MOVE}]\ntrees: {{uuid: [x]}}': "spec:2: trees.uuid[0]: 'x' has to be a UUID",
+    f'moves: [{MOVE}]\ntrees: {{class: [vgpu]}}': (
+        "spec:2: trees.class[0]: 'vgpu' has to be A-Z, 0-9 and _ only"
+    ),
+    'moves:\n- {from_resource_provider: "{root}", to_resource_provider: b,'
+    ' moved_resources: {VGPU: 1}}': (
+        'spec: trees is missing, and a source with a placeholder selects none'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 0}}': (
+        'spec:1: [0].moved_resources.VGPU: has to be from 1 to 2147483647'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {}}': (
+        'spec:1: [0].moved_resources: is empty'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
+        'spec:1: [0].moved_resources[1].A: A is there twice'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b,\n moved_resources: '
+    '[A: 1,\n B: 0, c: 1]}': (
+        'spec:3: [0].moved_resources[1].B: has to be from 1 to 2147483647; '
+        "spec:3: [0].moved_resources[2].c: 'c' has to be A-Z, 0-9 and _ only"
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [VGPU]}': (
+        'spec:1: [0].moved_resources[0]: has to be a mapping'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1}, as: {B: C}}': (
+        'spec:1: [0].as.B: B is not in moved_resources'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1, B: 1},'
+    f' consumers: {{{A}: 1}}}}': (
+        f'spec:1: [0].consumers.{A}: has to say how much of which class: A, B'
+    ),
+}
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
+def test_bad_specification(text: str, message: str) -> None:
+    with pytest.raises(errors.BadFile) as error:
+        specification.parse(text, 'spec')
+    assert str(error.value) == message
+
+
+def _written(spec: Spec) -> Any:
+    return builtins(specs.record(spec))
+
+
+def test_both_forms_are_one() -> None:
+    short = specification.parse(f'- {MOVE}', 'spec')
+    assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
+    assert short == specification.from_document(_written(short), 'plan')
+
+
+def test_resources_may_be_a_list() -> None:
+    move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
+    listed = specification.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
+    assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
+    fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
+    assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
+    for nothing in ('[]', 'null', ''):
+        empty = specification.parse(f'- {{{move}: {nothing}}}', 'spec')
+        assert empty.moves[0].resources == {}
+        assert empty == specification.from_document(_written(empty), 'plan')
+
+
+def test_json_is_read_too() -> None:
+    text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": {}}]'
+    with pytest.raises(errors.BadFile, match=r'spec:2: .*is empty'):
+        specification.parse(text, 'spec')
+
+
+def test_long_form() -> None:
+    parsed = specification.parse(
+        """
+        trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
+        providers:
+          - name: "{root}_gpu"
+            parent: "{root}"
+            inventories: {VGPU: {total: 4, max_unit: 1}}
+            traits: [OWNER_NOVA]
+            aggregates: []
+        moves:
+          - from_resource_provider: "{root}"
+            to_resource_provider: "{root}_gpu"
+            moved_resources: {VGPU: all}
+            as: {VGPU: PGPU}
+            moved_traits: [HW_CPU_X86_AMD_SEV]
+        together: [[VCPU, MEMORY_MB]]
+        split: false
+        assignments: [gpu-map.csv]
+        """,
+        'spec',
+    )
+    assert parsed.assignments == ('gpu-map.csv',)
+    assert parsed.moves[0].resources == {'VGPU': None}
+    assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
+    assert parsed == specification.from_document(_written(parsed), 'plan')
+
+
+HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'
+BAD_ROWS = {
+    'consumer,resource_class\n': (
+        'rows:1: consumer: unknown key, did you mean consumer_uuid?; '
+        'rows:1: amount and to_provider are missing'
+    ),
+    'consumer_uuid,resource_class\n': 'rows:1: amount and to_provider are missing',
+    HEADER + f'{A},VGPU\n': 'rows:2: 2 fields, the header has 5',
+    HEADER + f'{A},,1,gpu0,\n': 'rows:2: resource_class is empty',
+    HEADER + 'a,VGPU,1,gpu0,\n': "rows:2: consumer_uuid: 'a' has to be a UUID",
+    HEADER + f'{A},VGPU,one,gpu0,\n': 'rows:2: amount: has to be an integer',
+    HEADER + f'{A},VGPU,0,gpu0,\n': 'rows:2: amount: has to be from 1 to 2147483647',
+    HEADER + f'{A},VGPU,1,gpu0,\n# x\n\n{A},VGPU,2,gpu0,\n': (
+        f'rows:5: the same row as line 2: {A}, VGPU, gpu0'
+    ),
+    f'- consumer_uuid: {A}\n  resource_clas: VGPU\n': (
+        'rows:2: [0].resource_clas: unknown key, did you mean resource_class?'
+    ),
+    f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
+    f'consumer_uuid: {A}\n': 'rows: has to be a list',
+}
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD_ROWS.items())
+def test_bad_assignments(text: str, message: str) -> None:
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text, 'rows')
+    assert str(error.value) == message
+
+
+def test_all_faults_of_a_file_at_once() -> None:
+    text = f'consumer_uuid,resource_class,amount,to_provider\nx,vgpu,0,b\n{A},VGPU\n{A},VGPU,1,b\n'
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text + f'{A},VGPU,1,b\n', 'rows.csv')
+    assert [str(fault) for fault in error.value.faults] == [
+        "rows.csv:2: consumer_uuid: 'x' has to be a UUID",
+        "rows.csv:2: resource_class: 'vgpu' has to be A-Z, 0-9 and _ only",
+        'rows.csv:2: amount: has to be from 1 to 2147483647',
+        'rows.csv:3: 2 fields, the header has 4',
+        f'rows.csv:5: the same row as line 4: {A}, VGPU, b',
+    ]
+
+
+def test_all_faults_of_a_document_at_once() -> None:
+    text = (
+        f'- consumer_uuid: {A}\n  resource_class: vgpu\n  to_provider: b\n- resource_clas: VGPU\n'
+    )
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text, 'rows')
+    assert [fault.line for fault in error.value.faults] == [2, 4, 4]
+
+
+def test_the_same_rows_from_every_format() -> None:
+    comma = HEADER + f'{A},VGPU,,gpu0,"mdev, read"\n'
+    json = (
+        f'[{{"consumer_uuid": "{A}", "resource_class": "VGPU", "amount": null,'
+        ' "to_provider": "gpu0", "evidence": "mdev, read"}]'
+    )
+    row = AssignmentRow(A, 'VGPU', None, 'gpu0', 'mdev, read', 'rows', 2)
+    assert assignments.parse(comma, 'rows') == [row]
+    assert assignments.parse('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
+    (from_json,) = assignments.parse(json, 'rows')
+    assert from_json == replace(row, line=1)
+    with pytest.raises(errors.BadFile, match='is empty'):
+        assignments.parse('', 'rows')
+    assert assignments.parse(HEADER, 'rows') == []
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
+def test_no_character_but_a_line_feed_begins_a_row(control: str) -> None:
+    text = f'{HEADER}# note{control}{A},VGPU,1,other,\n{A},VGPU,1,b,\n'
+    (row,) = assignments.parse(text, 'rows')
+    assert (row.to_provider, row.line) == ('b', 3)
+
+
+@pytest.mark.parametrize('end', ['\n', '\r', '\r\n'], ids=ascii)
+def test_no_name_in_a_comment_begins_a_row(end: str) -> None:
+    hostile = f'gpu0{end}{A},VGPU,1,other,'
+    undecided = SimpleNamespace(
+        consumer_uuid=A, resource_class='VGPU', amount=1, choices=['b', hostile], classes=[hostile]
+    )
+    text = assignments.skeleton([undecided])
+    assert assignments.parse(text, 'rows') == []

@@ -1,0 +1,193 @@
+"""One edit of many providers: what is read of them, and what is read again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from placementclient.changes.carrying import Carrying
+from placementclient.changes.summary import rows
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
+from placementclient.insight.selecting import ProviderSelector
+from placementclient.model.inventories import Inventory
+from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
+from placementclient.producers.edits import Edits
+from tests.unit.conftest import Service
+from tests.unit.dialogue import AGG, ROOT, RP, RP2, Exchange, conflict, fault, get, provider, put
+
+VCPU, PCPU = Inventory(8).as_fields(), Inventory(4).as_fields()
+MORE = InventoryEdit({'VCPU': {'total': 16}}, amend=True)
+HOSTS = ProviderSelector(match='host?')
+
+
+def body(generation: int, **inventories: Any) -> dict[str, Any]:
+    return {'inventories': inventories, 'resource_provider_generation': generation}
+
+
+def listing(*records: Any, query: str = '') -> Exchange:
+    return get(f'/resource_providers{query}', {'resource_providers': list(records)})
+
+
+def path(uuid: str = RP, facet: str = 'inventories') -> str:
+    return f'/resource_providers/{uuid}/{facet}'
+
+
+TWO = [
+    listing(provider(RP2, 'host2'), provider(RP, 'host1'), provider(ROOT, 'other')),
+    get(path(), body(1, VCPU=VCPU)),
+    get(path(RP2), body(1, VCPU=VCPU)),
+]
+
+
+def carried(client: Client, service: Service, *exchanges: Exchange, edit: Edit = MORE) -> Carrying:
+    service.answer(*TWO, *exchanges)
+    edits = Edits(client, 'edit', HOSTS, edit)
+    carrying = Carrying(client, edits.plan(), edits.plan)
+    carrying.run()
+    lines = [each.line for each in (*TWO, *exchanges)]
+    assert [sent.line for sent in service.requests][: len(lines)] == lines
+    return carrying
+
+
+def states(carrying: Carrying) -> dict[str, tuple[str, str]]:
+    return {
+        each.tree.root_provider_name: (each.state.value, str(each.error or ''))
+        for each in carrying.results
+    }
+
+
+def test_one_listing_and_one_request_for_each(client: Client, service: Service) -> None:
+    service.answer(*TWO)
+    plan = Edits(client, 'edit', HOSTS, MORE).plan()
+    assert [sent.line for sent in service.requests] == [each.line for each in TWO]
+    assert [tree.root_provider_name for tree in plan.trees] == ['host1', 'host2']
+    assert [row for tree in plan.trees for row in rows(tree.before, tree.after)] == [
+        ('host1', 'VCPU:total', 8, 16),
+        ('host2', 'VCPU:total', 8, 16),
+    ]
+
+
+def test_a_tree_is_named_after_its_root(client: Client, service: Service) -> None:
+    child = provider(RP, 'gpu', parent=ROOT, root=ROOT)
+    exchanges = [
+        listing(child, query=f'?required=CUSTOM_X&member_of={AGG}'),
+        get(path(), body(4, VCPU=VCPU)),
+        get(path(facet='traits'), {'traits': [], 'resource_provider_generation': 4}),
+        listing(child, provider(ROOT, 'host')),
+    ]
+    service.answer(*exchanges, get('/traits?name=in:CUSTOM_A', {'traits': ['CUSTOM_A']}))
+    selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
+    plan = Edits(client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))).plan()
+    assert [sent.line for sent in service.requests][:4] == [each.line for each in exchanges]
+    [tree] = plan.trees
+    assert (tree.root_provider_name, tree.root_provider_uuid) == ('host', ROOT)
+    assert tree.before.providers[RP].provider.generation == 4
+
+
+def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Service) -> None:
+    service.answer(
+        listing(provider(RP, 'host1')),
+        get(path(facet='traits'), {'traits': [], 'resource_provider_generation': 4}),
+        get('/traits?name=in:CUSTOM_B', {'traits': []}),
+        get('/traits', {'traits': ['CUSTOM_A']}),
+    )
+    edits = Edits(client, 'edit', ProviderSelector(), NamesEdit('traits', frozenset({'CUSTOM_B'})))
+    with pytest.raises(errors.BadArgument) as refused:
+        edits.plan()
+    assert str(refused.value) == (
+        "There is no trait 'CUSTOM_B', did you mean CUSTOM_A? "
+        'Or make it first: trait create CUSTOM_B'
+    )
+
+
+def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service) -> None:
+    edit = InventoryEdit({'VCPU': {'total': 16}}, replaces=True)
+    found = carried(
+        client,
+        service,
+        put(path(), answer=conflict()),
+        get(path(), body(2, VCPU=VCPU, PCPU=PCPU)),
+        put(path(RP2), answer=body(2, VCPU=VCPU)),
+        edit=edit,
+    )
+    assert states(found) == {
+        'host1': (
+            'failed',
+            'Others have changed host1 meanwhile, and more would change than was shown: '
+            "host1: PCPU is {'total': 4}, not nothing. Run the command again to see it",
+        ),
+        'host2': ('applied', ''),
+    }
+    assert found.exit_status is ExitStatus.PARTIAL
+
+
+def used(uuid: str = RP, **amounts: int) -> Exchange:
+    usages = {'usages': amounts, 'resource_provider_generation': 1}
+    return get(f'/resource_providers/{uuid}/usages', usages)
+
+
+def test_less_than_what_is_in_use_is_remarked(client: Client, service: Service) -> None:
+    """The service takes it. Only of those that shrink is the use read."""
+    answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
+    service.answer(*answers)
+    edits = Edits(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
+    assert [tree.root_provider_name for tree in edits.plan().trees] == ['host1', 'host2']
+    assert [sent.line for sent in service.requests] == [each.line for each in answers]
+    assert edits.remarks == [
+        '5 VCPU of host1 is in use, and there would be 4. Nothing goes there until enough of it '
+        'has left'
+    ]
+
+
+def test_what_has_come_meanwhile_is_judged(client: Client, service: Service) -> None:
+    found = carried(
+        client,
+        service,
+        used(VCPU=0),
+        used(RP2, VCPU=0),
+        put(path(), answer=conflict()),
+        get(path(), body(2, VCPU=VCPU | {'reserved': 6})),
+        put(path(RP2), answer=body(2, VCPU=VCPU)),
+        edit=InventoryEdit({'VCPU': {'total': 4}}, amend=True),
+    )
+    assert states(found)['host1'] == ('failed', 'VCPU: reserved 6 is above the total of 4')
+
+
+def test_what_is_decided_anew_is_written(client: Client, service: Service) -> None:
+    found = carried(
+        client,
+        service,
+        put(path(), answer=conflict()),
+        get(path(), body(2, VCPU=VCPU, PCPU=PCPU)),
+        put(path(), answer=body(3, VCPU=VCPU)),
+        put(path(RP2), answer=body(2, VCPU=VCPU)),
+    )
+    sent = service.requests[5].body
+    assert (sent['resource_provider_generation'], set(sent['inventories'])) == (2, {'VCPU', 'PCPU'})
+    assert found.exit_status is ExitStatus.DONE
+
+
+def test_one_that_is_refused_does_not_stop_the_others(client: Client, service: Service) -> None:
+    found = carried(
+        client,
+        service,
+        put(path(), answer=fault(409, 'In use', 'placement.inventory.inuse')),
+        put(path(RP2), answer=body(2, VCPU=VCPU)),
+    )
+    assert [state for state, _ in states(found).values()] == ['failed', 'applied']
+    assert found.exit_status is ExitStatus.PARTIAL
+
+
+def test_a_service_that_is_away_is_not_waited_for_again(client: Client, service: Service) -> None:
+    service.answer(*TWO)
+    edits = Edits(client, 'edit', HOSTS, MORE)
+    plan = edits.plan()
+    service.fail(requests.ConnectionError('away'))
+    carrying = Carrying(client, plan, edits.plan)
+    carrying.run()
+    assert [state for state, _ in states(carrying).values()] == ['failed', 'not started']
+    assert {RP2 in request.url for request in service.history} == {False}
