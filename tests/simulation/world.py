@@ -135,6 +135,8 @@ class _Tables(_Transport):
     def __init__(self, transport: Any, exchange: Any, turn: Any) -> None:
         super().__init__(transport.started)
         self._exchange, self._turn = exchange, turn
+        # The world closes it, not the operator who goes.
+        self.started = transport.started
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         answer: requests.Response = self._exchange(request)
