@@ -266,12 +266,11 @@ class Applier:
         :raises errors.ConcurrentUpdate: if it has another one
         """
         provider = Provider(operation.uuid, operation.name, 0)
-        state, found = with_facets(self._client, ProviderState(provider), CONTENT)
-        generations = {*found.values()} - {None}
+        state = with_facets(self._client, ProviderState(provider), CONTENT).consistent().state
         expected = operation.inventories, operation.traits, operation.aggregates
-        if len(generations) > 1 or expected != (state.inventories, state.traits, state.aggregates):
+        if expected != (state.inventories, state.traits, state.aggregates):
             raise _changed(operation.uuid)
-        return generations.pop()
+        return state.provider.generation
 
     def _generation_of(self, consumer: Consumer) -> int | None:
         """Return the generation that a consumer has now.

@@ -97,10 +97,7 @@ class _RegionReader:
         wanted = _differing(before, after)
         if 'inventories' in wanted or state.uuid in self._used:
             wanted |= {'inventories', 'usages'}
-        state, generations = with_facets(self._client, state, wanted)
-        if len({state.provider.generation, *generations.values()} - {None}) > 1:
-            raise errors.ConcurrentUpdate(409, f'{state.name} changed while it was read')
-        return state
+        return with_facets(self._client, state, wanted).consistent(state.provider.generation).state
 
     def consumers(self, states: Iterable[ProviderState | None]) -> Iterator[Consumer]:
         """Read the consumers that change, and those of providers that come or go."""

@@ -134,7 +134,7 @@ class Edits:
 
     def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""
-        state, generations = with_facets(self._client, ProviderState(provider), facets)
+        state, generations, _ = with_facets(self._client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
             return state

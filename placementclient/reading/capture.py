@@ -23,7 +23,7 @@ from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
-from placementclient.reading.facets import with_facets
+from placementclient.reading.facets import ALLOCATIONS, FACETS, with_facets
 from placementclient.reading.listing import check, members, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
@@ -233,21 +233,20 @@ class _CaptureReader:
         # A new parent moves no generation, so what was listed first may be out of date.
         return tuple(replace(state, provider=closing[state.uuid]) for state in states)
 
-    def _provider(self, provider: Provider) -> tuple[ProviderState, list[Holding]]:
-        client, uuid = self._client, provider.uuid
-        found, generations = with_facets(client, ProviderState(provider))
-        holdings = allocation.list_of_provider(client, uuid)
-        generation = holdings.generation
-        if generation is None or {*generations.values()} != {generation}:
-            raise _Moved
-        state = ProviderState(
-            provider._replace(generation=generation),
-            {sys.intern(name): self._shared(value) for name, value in found.inventories.items()},
-            self._shared(found.traits),
-            self._shared(found.aggregates),
-            found.usages,
+    def _provider(self, provider: Provider) -> tuple[ProviderState, Sequence[Holding]]:
+        facets = with_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
+        try:
+            state = facets.consistent().state
+        except errors.ConcurrentUpdate:
+            raise _Moved from None
+        inventories = state.inventories.items()
+        lean = replace(
+            state,
+            inventories={sys.intern(name): self._shared(value) for name, value in inventories},
+            traits=self._shared(state.traits),
+            aggregates=self._shared(state.aggregates),
         )
-        return state, holdings.value
+        return lean, facets.holdings
 
     def _shared(self, value: T) -> T:
         """One object for all that are equal: the hosts of a cloud are alike."""

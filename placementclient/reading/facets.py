@@ -1,42 +1,119 @@
-"""The facets of a provider: its inventories, usages, traits and aggregates."""
+"""The one reader of providers: some of their facets, consistent or quick."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from placementclient.api import aggregate, inventory, trait, usage
+from placementclient.api import aggregate, allocation, inventory, trait, usage
+from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.freshness import Read
-from placementclient.model.snapshots import ProviderState
-
-
-class Facets(NamedTuple):
-    """A provider with some facets read, and the generation of each."""
-
-    state: ProviderState
-    generations: Mapping[str, int | None]
-
+from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: All that a provider has of its own beside what its list says.
 CONTENT = ('inventories', 'traits', 'aggregates')
 #: The same, and what is used of it.
 FACETS = (*CONTENT, 'usages')
+#: The facet that is no part of the provider's state: who holds what of it.
+ALLOCATIONS = 'allocations'
+
+_READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any], Any]]] = {
+    'inventories': (inventory.list, dict),
+    'traits': (trait.list_of_provider, frozenset),
+    'aggregates': (aggregate.list, frozenset),
+    'usages': (usage.of_provider, dict),
+}
+
+
+class Facets(NamedTuple):
+    """A provider with some facets read.
+
+    :param generations: of the provider, as the answer about each facet says it
+    :param holdings: the allocations on it, if they were read
+    """
+
+    state: ProviderState
+    generations: Mapping[str, int | None]
+    holdings: Sequence[Holding] = ()
+
+    def consistent(self, expected: int | None = None) -> Facets:
+        """Return the same with the one generation that all answers say.
+
+        :param expected: the generation that they have to say; ``None``: any
+        :raises errors.ConcurrentUpdate: if they differ
+        """
+        answers = expected, *self.generations.values()
+        generations = {generation for generation in answers if generation is not None}
+        if len(generations) > 1:
+            raise errors.ConcurrentUpdate(409, f'{self.state.name} changed while it was read')
+        provider = self.state.provider
+        for generation in generations:
+            provider = provider._replace(generation=generation)
+        return self._replace(state=replace(self.state, provider=provider))
 
 
 def with_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
-    """Read some facets of a provider: its inventories, usages, traits, aggregates."""
-    readers: tuple[tuple[str, Callable[[Client, str], Read[Any]], Callable[[Any], Any]], ...] = (
-        ('inventories', inventory.list, dict),
-        ('traits', trait.list_of_provider, frozenset),
-        ('aggregates', aggregate.list, frozenset),
-        ('usages', usage.of_provider, dict),
-    )
+    """Read some facets of a provider: of :data:`FACETS`, and :data:`ALLOCATIONS`.
+
+    The other facets stay as ``state`` has them.
+    """
     generations = {}
-    for facet, read, made in readers:
+    for facet, (read, made) in _READERS.items():
         if facet in facets:
-            found = read(client, state.uuid)
-            state = replace(state, **{facet: made(found.value)})
-            generations[facet] = found.generation
-    return Facets(state, generations)
+            answer = read(client, state.uuid)
+            state = replace(state, **{facet: made(answer.value)})
+            generations[facet] = answer.generation
+    if ALLOCATIONS not in facets:
+        return Facets(state, generations)
+    holdings = allocation.list_of_provider(client, state.uuid)
+    return Facets(state, {**generations, ALLOCATIONS: holdings.generation}, holdings.value)
+
+
+def read_states(
+    client: Client,
+    states: Iterable[ProviderState],
+    facets_of: Callable[[ProviderState], Collection[str]],
+    *,
+    is_consistent: bool,
+) -> Snapshot:
+    """Read some facets of some providers, and the consumers that these list.
+
+    Providers that are gone are left out. A consumer has what it holds on these providers.
+
+    :param facets_of: returns the facets to read of a provider; its others stay as they are
+    :param is_consistent: whether all facets of a provider have to be of one generation, which the
+        provider then has; otherwise each is as it was when it was read
+    :raises errors.ConcurrentUpdate: if a provider changes while it is read
+    """
+    current, holdings = list[ProviderState](), dict[str, Sequence[Holding]]()
+    for state in states:
+        try:
+            facets = with_facets(client, state, facets_of(state))
+        except errors.NotFound:
+            continue
+        if is_consistent:
+            facets = facets.consistent()
+        current.append(facets.state)
+        holdings[state.uuid] = facets.holdings
+    return Snapshot(current, consumers_of(holdings))
+
+
+def consumers_of(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
+    """Return the consumers of some providers, with what they hold on these.
+
+    A consumer has no generation where the providers say different ones: it changed meanwhile.
+
+    :param holdings: by the UUID of the provider
+    """
+    allocations: dict[str, dict[str, Mapping[str, int]]] = {}
+    generations: dict[str, set[int | None]] = {}
+    for provider_uuid, listed in holdings.items():
+        for holding in listed:
+            allocations.setdefault(holding.consumer_uuid, {})[provider_uuid] = holding.resources
+            generations.setdefault(holding.consumer_uuid, set()).add(holding.consumer_generation)
+    for uuid, resources in allocations.items():
+        generation = generations[uuid].pop() if len(generations[uuid]) == 1 else None
+        yield Consumer(uuid, resources, generation=generation)

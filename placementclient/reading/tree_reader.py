@@ -7,20 +7,19 @@ Nothing here is consistent beyond one request. Decisions need
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient.api import aggregate, allocation, resource_provider
+from placementclient.api import aggregate, resource_provider
 from placementclient.api.parallel import parallel
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
-from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
-from placementclient.reading.facets import with_facets
+from placementclient.reading.facets import ALLOCATIONS, read_states
 from placementclient.reading.listing import members
 
 #: From here on the sharing providers can be asked for.
@@ -49,17 +48,21 @@ def read_trees(
     """
     client.require('a provider tree', SINCE)
     facets = {'inventories', 'usages', *(['traits'] * traits), *(['aggregates'] * aggregates)}
-    reader = _TableReader(client, facets, allocations)
+
+    def read(providers: Sequence[Provider], facets: set[str]) -> Snapshot:
+        states = map(ProviderState, providers)
+        return read_states(client, states, lambda _: facets, is_consistent=False)
+
     listed = members(client, trees)
-    sharing = reader.sharing()
-    found = parallel(
-        lambda root_uuid: reader.tree(listed[root_uuid], sharing.get(root_uuid, ())),
-        listed,
-        workers,
-    )
-    for tree in found:
-        if tree is not None:
-            yield tree
+    sharers = sharing(client)
+    shared = read(list(sharers.providers.values()), facets).providers
+    own = facets | ({ALLOCATIONS} if allocations else set())
+    snapshots = parallel(lambda root_uuid: read(listed[root_uuid], own), listed, workers)
+    for snapshot in snapshots:
+        # Without a root, the tree has gone meanwhile.
+        for root in snapshot.roots()[:1]:
+            uuids = sharers.reach.get(root.uuid, ())
+            yield Tree(snapshot, root, [shared[uuid] for uuid in uuids if uuid in shared])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,51 +92,9 @@ def sharing(client: Client) -> Sharing:
         }
         for uuid in {uuid for aggregates in joined.values() for uuid in aggregates}
     }
-    found = ((each.uuid, each.root_uuid, joined.get(each.uuid, ())) for each in sharers)
-    return Sharing({provider.uuid: provider for provider in sharers}, reach(found, roots_in))
-
-
-class _TableReader:
-    """Reads what is asked for of each provider."""
-
-    def __init__(self, client: Client, facets: Set[str], allocations: bool) -> None:
-        self._client, self._facets, self._allocations = client, facets, allocations
-
-    def sharing(self) -> dict[str, list[ProviderState]]:
-        """The sharing providers that serve each tree from another one, by the UUID of its root."""
-        found = sharing(self._client)
-        states = {}
-        for uuid, provider in found.providers.items():
-            with contextlib.suppress(errors.NotFound):
-                states[uuid] = with_facets(
-                    self._client, ProviderState(provider), self._facets
-                ).state
-        return {
-            root: [states[uuid] for uuid in uuids if uuid in states]
-            for root, uuids in found.reach.items()
-        }
-
-    def tree(self, members: Sequence[Provider], sharing: Sequence[ProviderState]) -> Tree | None:
-        """A tree, unless it has gone meanwhile."""
-        states, held = [], dict[str, dict[str, dict[str, int]]]()
-        for provider in members:
-            try:
-                state = self._state(provider)
-                listed = self._holdings(provider)
-            except errors.NotFound:
-                continue
-            states.append(state)
-            for holding in listed:
-                resources = held.setdefault(holding.consumer_uuid, {})
-                resources[state.uuid] = dict(holding.resources)
-        snapshot = Snapshot(states, [Consumer(uuid, where) for uuid, where in held.items()])
-        roots = snapshot.roots()
-        return Tree(snapshot, roots[0], sharing) if roots else None
-
-    def _state(self, provider: Provider) -> ProviderState:
-        return with_facets(self._client, ProviderState(provider), self._facets).state
-
-    def _holdings(self, provider: Provider) -> Sequence[Holding]:
-        if not self._allocations:
-            return ()
-        return allocation.list_of_provider(self._client, provider.uuid).value
+    aggregates_of = (
+        (sharer.uuid, sharer.root_uuid, joined.get(sharer.uuid, ())) for sharer in sharers
+    )
+    return Sharing(
+        {provider.uuid: provider for provider in sharers}, reach(aggregates_of, roots_in)
+    )
