@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
+from placementclient.client import endpoints
 from placementclient.model.requests import CandidateRequest, Filter
 
 
@@ -35,6 +37,30 @@ def of_candidates(request: CandidateRequest) -> dict[str, str | int | list[str] 
         'root_required': _joined(request.root_required, request.root_forbidden),
         'limit': request.limit,
     }
+
+
+def of_scheduler(request: CandidateRequest) -> str:
+    """The path and query with which Nova's scheduler (34.0) sends a request."""
+    pairs: list[tuple[str, str | int]] = []
+    if request.limit is not None:
+        pairs.append(('limit', request.limit))
+    if request.group_policy is not None:
+        pairs.append(('group_policy', request.group_policy))
+    if roots := _joined(sorted(request.root_required), sorted(request.root_forbidden)):
+        pairs.append(('root_required', roots))
+    pairs += [('same_subtree', ','.join(sorted(names))) for names in request.same_subtree]
+    for suffix, group in {'': request.common, **request.groups}.items():
+        if group != Filter():
+            amounts = sorted(f'{name}:{amount}' for name, amount in group.resources.items())
+            pairs.append((f'resources{suffix}', ','.join(amounts)))
+        if traits := _joined(sorted(group.required), sorted(group.forbidden)):
+            pairs.append((f'required{suffix}', traits))
+        pairs += [(f'member_of{suffix}', f'in:{names}') for names in group.member_of]
+        if group.in_tree is not None:
+            pairs.append((f'in_tree{suffix}', group.in_tree))
+        pairs += [(f'member_of{suffix}', f'!in:{names}') for names in group.forbidden_member_of]
+    # Sorted by name, and by value where a name is there several times.
+    return f'{endpoints.LIST_CANDIDATES.template}?{urlencode(sorted(pairs))}'
 
 
 def _traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:

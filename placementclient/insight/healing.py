@@ -13,7 +13,8 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import ServerDetail
 from placementclient.model.services import Port
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.resource_request import devices, resources
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import devices, resources
 
 
 class HealState(enum.StrEnum):
@@ -174,7 +175,11 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     flavor = server.flavor
     if flavor is None:
         return unknown('its flavor with extra specs is not known')
-    if chosen := devices(flavor):
+    try:
+        chosen = devices(flavor)
+    except Refusal as refusal:
+        return unknown(f'Nova refuses its flavor: {refusal}')
+    if chosen:
         return unknown(f'which devices it has: {", ".join(chosen)}')
     host = snapshot.named(node)
     if host is None:

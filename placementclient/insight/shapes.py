@@ -14,7 +14,7 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova import resource_request
+from placementclient.nova.server_request import ServerRequest, Sources, requested
 
 #: Lists flavors, given the path of a file; given ``None``, it asks for them.
 Flavors = Callable[[str | None], Sequence[Flavor]]
@@ -41,7 +41,7 @@ class ServerShape:
         if self.flavor is None:
             return CandidateRequest(Filter(self.resources, self.required, self.forbidden))
         is_owned = owners.is_owner_required(snapshot)
-        return resource_request.request(self.flavor, is_owned=is_owned)
+        return requested(ServerRequest(self.flavor), sources=Sources(is_owned)).first
 
 
 #: The readers of the fields of a shape, by name.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,7 @@ class HostAggregate:
     :param hosts: the names of its compute services
     :param zone: the availability zone that it is
     :param project_ids: the projects that alone may use its hosts, or prefer them; none: all
+    :param metadata: as Nova has it, from which zone and projects are
     """
 
     uuid: str
@@ -20,3 +22,4 @@ class HostAggregate:
     hosts: tuple[str, ...]
     zone: str | None = None
     project_ids: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -13,6 +13,7 @@ import msgspec
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.nova import schema
 from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
+from placementclient.nova.server_request import PortGroup, RequestedPort
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
@@ -78,6 +79,11 @@ class _RequestRecord(msgspec.Struct):
     request_groups: list[_GroupRecord] | None = None
     resources: dict[Text, Amount] = {}
     required: list[Text] = []
+    same_subtree: list[Text] = []
+
+
+class _AddressRecord(msgspec.Struct):
+    subnet_id: OptionalText = None
 
 
 class _ProfileRecord(msgspec.Struct):
@@ -91,6 +97,10 @@ class _PortRecord(msgspec.Struct):
     bindinghostid: OptionalText = None
     resourcerequest: _RequestRecord | None = None
     bindingprofile: _ProfileRecord | None = None
+    bindingvnictype: OptionalText = None
+    deviceprofile: OptionalText = None
+    networkid: OptionalText = None
+    fixedips: list[_AddressRecord] = []
 
 
 @schema.reader('services', _ServiceRecord, lambda r: (r.id,))
@@ -198,15 +208,45 @@ def ports(document: Any, path: str) -> list[Port]:
     ]
 
 
-def _groups(request: _RequestRecord | None) -> Iterator[_GroupRecord]:
-    """The groups that ask for something; one without an ID before Neutron had groups."""
+def requested_ports(document: Any, path: str, server: str | None = None) -> list[RequestedPort]:
+    """The ports that a server has or is to have, and what they ask for.
+
+    :param document: what ``GET /v2.0/ports`` answers an administrator
+    :param path: where it came from, for the error
+    :param server: the UUID of the server; without it all ports are of one server
+    :raises errors.BadFile: if it is something else, or has a port twice
+    """
+    return [
+        RequestedPort(
+            place.required('id', record.id),
+            tuple(
+                PortGroup(group.id or record.id or '', group.resources, tuple(group.required))
+                for group in _all_groups(record.resourcerequest)
+            ),
+            tuple(record.resourcerequest.same_subtree) if record.resourcerequest else (),
+            record.bindingvnictype or 'normal',
+            record.deviceprofile,
+            record.networkid,
+            next((address.subnet_id for address in record.fixedips), None),
+        )
+        for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
+        if server is None or (record.deviceid or '').lower() == server
+    ]
+
+
+def _all_groups(request: _RequestRecord | None) -> list[_GroupRecord]:
+    """The groups of a port; one without an ID before Neutron had groups."""
     if request is None:
-        return
-    groups = request.request_groups
-    whole = _GroupRecord('', request.resources, request.required)
-    for group in [whole] if groups is None else groups:
-        if any(group.resources.values()):
-            yield group
+        return []
+    if request.request_groups is not None:
+        return request.request_groups
+    is_empty = not request.resources and not request.required
+    return [] if is_empty else [_GroupRecord('', request.resources, request.required)]
+
+
+def _groups(request: _RequestRecord | None) -> Iterator[_GroupRecord]:
+    """The groups that ask for something."""
+    return (group for group in _all_groups(request) if any(group.resources.values()))
 
 
 def _providers(profile: _ProfileRecord | None) -> Iterator[tuple[str, str]]:

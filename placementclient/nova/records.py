@@ -179,6 +179,7 @@ def aggregates(place: RecordPlace, record: schema.AggregateRecord) -> HostAggreg
         tuple(record.hosts),
         metadata.get('availability_zone'),
         tuple(_projects_of(metadata)),
+        metadata,
     )
 
 

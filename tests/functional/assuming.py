@@ -40,7 +40,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova import resource_request
+from placementclient.nova.server_request import ServerRequest, requested
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed
@@ -63,7 +63,7 @@ FLAVORS = {
     'disk': Flavor('disk', 1, 256, 10),
 }
 REQUESTS = (
-    *(resource_request.request(flavor) for flavor in FLAVORS.values()),
+    *(requested(ServerRequest(flavor)).first for flavor in FLAVORS.values()),
     CandidateRequest(Filter({'VCPU': 4, 'MEMORY_MB': 2048})),
     CandidateRequest(Filter({'VCPU': 1}, ('CUSTOM_SSD',), ('CUSTOM_FAST',))),
     CandidateRequest(Filter({'VCPU': 1}, member_of=(uuid_of('rack'),))),
@@ -252,7 +252,7 @@ class Trial:
         placed = self.assumed().placed
         self.entries.append({'servers': entry})
         after = self.assumed()
-        request = resource_request.request(flavor)
+        request = requested(ServerRequest(flavor)).first
         new = [uuid for uuid in after.snapshot.consumers if uuid in after.placed - placed]
         for uuid in new:
             held = after.snapshot.consumers[uuid].allocations

@@ -51,7 +51,8 @@ PURE = (
     *(f'files.{name}' for name in ('cursors', 'decoding', 'documents', 'encoding', 'snapshots')),
     *('producers.assuming', 'producers.declarations', 'producers.declared', 'producers.edited'),
     *('producers.healed', 'producers.purged', 'producers.replaced', 'producers.synced'),
-    *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
+    *('nova.schema', 'nova.records', 'nova.server_request', 'changes.records'),
+    *('nova.cpus', 'nova.refusals', 'nova.settings', 'nova.wishes'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
     *(
         'changes.simulation',

@@ -128,12 +128,16 @@ class ExplainCandidate(DocumentCommand):
                 f'No flavor is called {name!r}{wording.meant(name, known)}: see openstack flavor '
                 'list --all'
             )
-        from placementclient.nova import resource_request
+        from placementclient.nova import server_request
+        from placementclient.nova.server_request import ServerRequest, Sources
 
-        if names := resource_request.unmodelled(known[name]):
-            self.log.warning(f'flavor {name}: not counted: {", ".join(names)}')
-        asked = resource_request.request(known[name], is_owned=is_owned())
-        return asked.restricted(request)
+        sources = Sources(is_owned())
+        asked = server_request.requested(ServerRequest(known[name]), sources=sources)
+        if asked.impossible:
+            raise errors.BadArgument(f'flavor {name}: Placement refuses it: {asked.impossible}')
+        if asked.uncounted:
+            self.log.warning(f'flavor {name}: not counted: {", ".join(asked.uncounted)}')
+        return asked.first.restricted(request)
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight import owners, unknown_names

@@ -35,9 +35,12 @@ def requests(
     :param warn: called with what is not counted, and with requests that no provider meets
     """
     from placementclient.insight import owners, unknown_names
-    from placementclient.nova import resource_request
+    from placementclient.nova import server_request
+    from placementclient.nova.refusals import Refusal
+    from placementclient.nova.server_request import ServerRequest, Sources
 
-    there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
+    there = unknown_names.Names.of(snapshot)
+    sources = Sources(owners.is_owner_required(snapshot))
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
@@ -45,9 +48,17 @@ def requests(
             'provider audit --id owner-missing has the command that adds it'
         )
     for flavor in flavors:
-        if names := resource_request.unmodelled(flavor):
-            warn(f'flavor {flavor.name}: not counted: {", ".join(names)}')
-        request = resource_request.request(flavor, is_owned=is_owned)
+        try:
+            asked = server_request.requested(ServerRequest(flavor), sources=sources)
+        except Refusal as reason:
+            warn(f'flavor {flavor.name}: Nova refuses it: {reason}')
+            continue
+        if asked.impossible:
+            warn(f'flavor {flavor.name}: Placement refuses it: {asked.impossible}')
+            continue
+        if asked.uncounted:
+            warn(f'flavor {flavor.name}: not counted: {", ".join(asked.uncounted)}')
+        request = asked.first
         for absent in unknown_names.absent(there, request):
             warn(f'flavor {flavor.name}: {absent.sentence}')
         if request.common.resources or request.groups:

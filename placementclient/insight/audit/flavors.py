@@ -16,10 +16,13 @@ from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova import resource_request
+from placementclient.nova import server_request
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import ServerRequest
 from placementclient.placing.providers import is_sharing
 
 #: Which older releases of Nova do not ask for.
+_TPM_SECRETS = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
 _TPM_MODELS = frozenset({'COMPUTE_SECURITY_TPM_CRB', 'COMPUTE_SECURITY_TPM_TIS'})
 #: So many kinds of trees are looked at before all of them: most flavors fit on most.
 _FEW = 50
@@ -52,19 +55,24 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Fault]:
         return
     names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
     for flavor in cloud.answers.flavors:
-        evidence = _ignored(flavor) or _unmet(hosts, names, flavor)
-        if evidence:
+        if evidence := _evidence(hosts, names, flavor):
             yield Fault(flavor.name, (), evidence, None, _CHANGE)
 
 
-def _ignored(flavor: Flavor) -> dict[str, Any]:
-    """Extra specs that ask for a class or an amount that does not exist."""
-    wrong = [s for s in resource_request.unmodelled(flavor) if s.startswith('resources')]
-    return {'ignored': wrong} if wrong else {}
+def _evidence(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
+    try:
+        asked = server_request.requested(ServerRequest(flavor, from_volume=True))
+    except Refusal as reason:
+        return {'refused': str(reason)}
+    if asked.ignored:
+        return {'ignored': list(asked.ignored)}
+    if asked.impossible:
+        return {'refused': asked.impossible}
+    evidence = [_unmet(hosts, names, _lasting(request, names)) for request in asked.requests]
+    return evidence[0] if all(evidence) else {}
 
 
-def _unmet(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
-    request = _request(replace(flavor, disk=0), names)
+def _unmet(hosts: _EmptyHosts, names: Names, request: CandidateRequest) -> dict[str, Any]:
     if not request.common.resources and not request.groups:
         return {}
     if missing := [each.sentence for each in absent(names, request)]:
@@ -74,13 +82,16 @@ def _unmet(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
     return {}
 
 
-def _request(flavor: Flavor, names: Names) -> CandidateRequest:
-    """Return the request of Nova without the parts that decide on hosts of the moment."""
-    asked = resource_request.request(flavor)._replace(root_forbidden=())
+def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
+    """Return a request without what hosts are at the moment, and what only later Novas ask."""
+    required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):
-        required = tuple(name for name in asked.common.required if name not in _TPM_MODELS)
-        return asked._replace(common=asked.common._replace(required=required))
-    return asked
+        required = tuple(name for name in required if name not in _TPM_MODELS)
+    if not any(name.startswith(_TPM_SECRETS) for name in names.traits):
+        root = tuple(name for name in root if not name.startswith(_TPM_SECRETS))
+    return request._replace(
+        common=request.common._replace(required=required), root_required=root, root_forbidden=()
+    )
 
 
 class _EmptyHosts:

@@ -9,7 +9,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE
-from placementclient.nova import resource_request
+from placementclient.nova import server_request
 
 #: What Nova takes by flavors alone. Ports, images and PCI devices take others, without a limit.
 _OF_FLAVORS = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
@@ -54,8 +54,8 @@ def limit_missing(cloud: Cloud) -> Iterator[Fault]:
 def _asked(flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
     """The classes that flavors ask for, with the names of these."""
     asking: dict[str, list[str]] = {}
-    for flavor in flavors:
-        for name in resource_request.resources(flavor):
+    for flavor, request in server_request.first_of_each(flavors):
+        for name in server_request.amounts(request):
             asking.setdefault(name, []).append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 

@@ -14,7 +14,7 @@ from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
-from placementclient.nova.resource_request import request
+from placementclient.nova.server_request import first_of_each
 from placementclient.placing.providers import is_sharing
 
 _WIDE = (
@@ -192,8 +192,8 @@ def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) 
         if resource_class in consumer.allocations[state.uuid]
     )
     asking = (
-        sum(resource_class in group.resources for group in request(flavor).groups.values())
-        for flavor in cloud.answers.flavors or ()
+        sum(resource_class in group.resources for group in request.groups.values())
+        for _, request in first_of_each(cloud.answers.flavors or ())
     )
     return max((*using.values(), *asking), default=0)
 

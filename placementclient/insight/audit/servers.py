@@ -13,7 +13,8 @@ from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server, ServerDetail
-from placementclient.nova.resource_request import resources
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import resources
 
 _HIDDEN = 'its host has usage that no consumer answers for'
 _ELSEWHERE = (
@@ -135,7 +136,10 @@ def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
         detail = server.detail
         if detail is None or detail.flavor is None or not cloud.named([root], server.hosts):
             continue
-        asked = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
+        try:
+            asked = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
+        except Refusal:
+            continue
         expected, there = _comparable(asked), _comparable(together(held.allocations.values()))
         # Other classes are of ports, devices and images, which no flavor has.
         wrong = [

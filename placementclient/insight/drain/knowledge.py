@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from placementclient.client.wording import counted
@@ -13,19 +12,17 @@ from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import Knowledge, zone
 from placementclient.model.consumers import Allocations
 from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.images import Image
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova import records, resource_request
+from placementclient.nova import records, server_request
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import ServerRequest, Sources
 from placementclient.placing.requests import Request
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
-#: Properties of images that ask for something in a way that is not counted here.
-_ASKING = (
-    *('hw_cpu_policy', 'hw_mem_encryption', 'hw_tpm_version', 'hw_maxphysaddr_mode'),
-    *('hw_pci_numa_affinity_policy', 'os_secure_boot'),
-)
 #: No host satisfies this.
 _NOWHERE = (frozenset[str](),)
 
@@ -68,7 +65,7 @@ class _Learning:
         servers: Sequence[ServerDetail],
     ) -> None:
         self._snapshot = snapshot
-        self._is_owned = owners.is_owner_required(snapshot)
+        self._sources = Sources(owners.is_owner_required(snapshot))
         self._named = {each.zone for each in aggregates if each.zone}
         self.zones = _zones(snapshot, aggregates) if self._named else {}
         there = snapshot.consumers.keys()
@@ -115,27 +112,29 @@ class _Learning:
             self._unknown['their flavor is not known'] += 1
             return
         properties = server.image_properties
-        if properties is not None and any(properties.get(name) for name in _ASKING):
-            self._unknown['their image asks for CPUs, memory or devices'] += 1
-            return
         if properties is None and not server.boots_from_volume:
             self._images += 1
-        filtered = resource_request.filtered(server.flavor)
+        image = None if properties is None else Image(properties)
+        try:
+            request = server_request.requested(
+                ServerRequest(server.flavor, image, from_volume=server.boots_from_volume),
+                sources=self._sources,
+            )
+        except Refusal as reason:
+            self._unknown[f'Nova would refuse them: {reason}'] += 1
+            return
+        filtered = server_request.filtered(server.flavor)
         self._filtered += bool(filtered)
-        if resource_request.unmodelled(server.flavor) != filtered:
+        if set(request.uncounted) - set(filtered):
             self._unknown['their flavor asks for devices or NUMA cells'] += 1
             return
-        flavor = replace(server.flavor, disk=0) if server.boots_from_volume else server.flavor
-        if (
-            dict(resource_request.resources(flavor))
-            != requests.lax(self._snapshot, allocations).totals
-        ):
+        held = requests.lax(self._snapshot, allocations).totals
+        if server_request.amounts(request.first) != held:
             self._unknown['they hold other amounts than their flavor says'] += 1
             return
-        asked = self._with_image(resource_request.request(flavor, is_owned=self._is_owned), server)
         zones = self._zone(server)
         known = requests.known(
-            self._snapshot, asked, allocations, zones, self.groups.get(server.uuid, ())
+            self._snapshot, request.first, allocations, zones, self.groups.get(server.uuid, ())
         )
         if server.uuid in self._bound:
             known = known._replace(root_required=_NOWHERE)
@@ -143,15 +142,6 @@ class _Learning:
         if zones and server.is_pinned is None:
             # It may have been booted without a zone, and may go to another one then.
             self.least[server.uuid] = known._replace(root_member_of=())
-
-    def _with_image(self, asked: CandidateRequest, server: ServerDetail) -> CandidateRequest:
-        """Return a request with the traits that the image asks for."""
-        traits: dict[str, list[str]] = {'required': [], 'forbidden': []}
-        for name, value in sorted((server.image_properties or {}).items()):
-            if name.startswith('trait:') and value in traits:
-                traits[value].append(name.removeprefix('trait:'))
-        image = Filter(required=tuple(traits['required']), forbidden=tuple(traits['forbidden']))
-        return asked.restricted(CandidateRequest(image))
 
     def _zone(self, server: ServerDetail) -> frozenset[str]:
         """Return what stands for the zone that a server has to stay in; nothing if it may leave."""

@@ -59,8 +59,8 @@ def with_specs(**specs: str) -> Flavor:
          {'CUSTOM_BM': 1}),
         ({'flavor': with_specs(**{'resources:DISK_GB': '7'}), 'boots_from_volume': True},
          PLAIN | {'DISK_GB': 7}),
-        ({'flavor': with_specs(**{'resources1:PCPU': '1', 'resources2:PCPU': '2'})},
-         {'PCPU': 3, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
+        ({'flavor': with_specs(**{'resources1:PCPU': '1', 'resources2:PCPU': '3'})},
+         {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
     ],
 )  # fmt: skip
 def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None:

@@ -195,7 +195,7 @@ def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Pat
     result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
     assert (result.status, result.stdout) == (0, OF_FLAVORS)
     assert result.stderr == (
-        'flavor gpu: not counted: pci_passthrough:alias\n'
+        'flavor gpu: not counted: pci_passthrough:alias=a:1 (nova.conf not given)\n'
         'flavor fast: No resource provider has the trait CUSTOM_FAST\n'
         'flavor nothing: asks for nothing\n'
     )

@@ -60,7 +60,8 @@ def test_flavors_decide(specs: dict[str, str], verdict: DrainVerdict) -> None:
     ('image', 'verdict'),
     [
         ({'trait:CUSTOM_GPU': 'required'}, DrainVerdict.NO),
-        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
+        # Nova reads required traits of images, no forbidden ones.
+        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.YES),
         ({'os_type': 'linux'}, DrainVerdict.YES),
         # Nova asks for PCPU then, or for more that is not known here.
         ({'hw_cpu_policy': 'dedicated'}, DrainVerdict.DEPENDS),

@@ -1,0 +1,161 @@
+"""The CPUs that a flavor and an image ask for, as Nova (34.0) reads both."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.wishes import Wishes, is_true
+
+#: More CPUs than any server has: a mask beyond them is refused, not counted.
+_MOST = 100_000
+
+
+class Cpus(NamedTuple):
+    """The CPUs of a server.
+
+    :param policy: ``'dedicated'``, ``'mixed'``, ``'shared'`` or ``None``
+    :param thread_policy: ``'isolate'``, ``'prefer'``, ``'require'`` or ``None``
+    :param shared: the number of CPUs that it shares, where it has some of both
+    :param dedicated: the number of CPUs of its own, with that of the emulator's threads
+    """
+
+    policy: str | None
+    thread_policy: str | None
+    shared: int
+    dedicated: int
+
+
+def asked(wishes: Wishes) -> Cpus:
+    """Return the CPUs that are asked for.
+
+    :raises Refusal: if they contradict each other
+    """
+    policy, thread_policy = _policy(wishes), _thread_policy(wishes)
+    emulator = wishes.checked('emulator_threads_policy', wishes.both('emulator_threads_policy')[0])
+    realtime, own = _realtime(wishes, emulator), _dedicated(wishes)
+    _check(wishes, policy, thread_policy, emulator, realtime, own)
+    count = wishes.flavor.vcpus if policy == 'dedicated' else len(own or realtime or ())
+    return Cpus(policy, thread_policy, wishes.flavor.vcpus - count, count + (emulator == 'isolate'))
+
+
+def _policy(wishes: Wishes) -> str | None:
+    flavor, image = (wishes.checked('cpu_policy', value) for value in wishes.both('cpu_policy'))
+    stricter = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
+    if image in stricter.get(flavor or '', ()):
+        raise wishes.conflict('cpu_policy')
+    return flavor or image
+
+
+def _thread_policy(wishes: Wishes) -> str | None:
+    key = 'cpu_thread_policy'
+    flavor, image = (wishes.checked(key, value) for value in wishes.both(key))
+    if flavor in (None, 'prefer'):
+        return flavor or image
+    if image and image != flavor:
+        raise wishes.conflict(key)
+    return flavor
+
+
+def _realtime(wishes: Wishes, emulator: str | None) -> set[int] | None:
+    if not is_true(wishes.specs.get('hw:cpu_realtime', '')):
+        return None
+    flavor, image = wishes.both('cpu_realtime_mask')
+    every = set(range(wishes.flavor.vcpus))
+    mask = image or flavor
+    if not mask and not wishes.is_image_known:
+        return every
+    cpus = _masked(mask, len(every)) if mask else every
+    if not cpus or not cpus <= every or (cpus == every and not emulator):
+        raise Refusal(f'the mask of realtime CPUs is {mask!r}, of {len(every)} CPUs')
+    return cpus
+
+
+def _dedicated(wishes: Wishes) -> set[int] | None:
+    if not (mask := wishes.specs.get('hw:cpu_dedicated_mask')):
+        return None
+    every = set(range(wishes.flavor.vcpus))
+    cpus = _masked(mask, len(every))
+    # Neither all of them nor none.
+    if not cpus or not cpus < every:
+        raise Refusal(f'hw:cpu_dedicated_mask is {mask!r}, of {len(every)} CPUs')
+    return cpus
+
+
+def _masked(mask: str, count: int) -> set[int]:
+    """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
+    taken, spared = set[int](), set[int]()
+    rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
+    for rule in filter(None, map(str.strip, rules.split(','))):
+        first, dash, last = rule.removeprefix('^').partition('-')
+        try:
+            span = range(int(first), int(last if dash else first) + 1)
+        except ValueError:
+            raise Refusal(f'{rule!r} is no range of CPUs') from None
+        if not span or span.stop > _MOST:
+            raise Refusal(f'{rule!r} is no range of CPUs')
+        (spared if rule.startswith('^') else taken).update(span)
+    return taken - spared
+
+
+def _check(
+    wishes: Wishes,
+    policy: str | None,
+    thread_policy: str | None,
+    emulator: str | None,
+    realtime: set[int] | None,
+    own: set[int] | None,
+) -> None:
+    """Refuse what contradicts itself, as Nova's API does."""
+    policy = _explicit_policy(wishes, policy, emulator)
+    trait = _hyperthreading(wishes)
+    if thread_policy and trait:
+        raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
+    if trait in ('forbidden', 'required'):
+        thread_policy = trait
+    has_threads = bool(thread_policy or emulator == 'isolate' or realtime)
+    # An image that is not known may say more.
+    is_shared = policy == 'shared' or (policy is None and wishes.is_image_known)
+    if is_shared and (has_threads or own):
+        raise Refusal(
+            'policies of threads, masks of dedicated CPUs and realtime need '
+            'hw:cpu_policy=dedicated or mixed'
+        )
+    if policy == 'dedicated' and own:
+        raise Refusal('hw:cpu_dedicated_mask needs hw:cpu_policy=mixed')
+    if policy == 'mixed' and bool(own) == bool(realtime):
+        raise Refusal(
+            'hw:cpu_policy=mixed needs either hw:cpu_dedicated_mask or hw:cpu_realtime_mask'
+        )
+
+
+def _explicit_policy(wishes: Wishes, policy: str | None, emulator: str | None) -> str | None:
+    """Return the policy that resources of the flavor stand for; else the given one."""
+    shared, pinned = (_explicit(wishes, name) for name in ('VCPU', 'PCPU'))
+    if policy and (shared or pinned):
+        raise Refusal('hw:cpu_policy cannot be combined with resources:VCPU or resources:PCPU')
+    if shared and pinned:
+        raise Refusal('resources:VCPU cannot be combined with resources:PCPU')
+    if pinned and wishes.flavor.vcpus + (emulator == 'isolate') != pinned:
+        raise Refusal(f'resources:PCPU is {pinned}, of {wishes.flavor.vcpus} CPUs')
+    return 'dedicated' if pinned else 'shared' if shared else policy
+
+
+def _explicit(wishes: Wishes, name: str) -> int:
+    amount = 0
+    for key, value in wishes.specs.items():
+        if re.match(f'resources([1-9][0-9]*)?:{name}', key):
+            try:
+                amount += int(value)
+            except ValueError:
+                continue
+    return amount
+
+
+def _hyperthreading(wishes: Wishes) -> str | None:
+    for key, value in wishes.specs.items():
+        if re.match('trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING', key):
+            return value
+    is_required = wishes.properties.get('trait:HW_CPU_HYPERTHREADING') == 'required'
+    return 'required' if is_required else None

@@ -1,0 +1,195 @@
+"""The options of ``nova.conf`` that decide what Nova asks of Placement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+import os_resource_classes
+import os_traits
+
+from placementclient.client import errors
+from placementclient.nova.refusals import Refusal
+
+_WORDS = {
+    **dict.fromkeys(('true', '1', 'on', 'yes'), True),
+    **dict.fromkeys(('false', '0', 'off', 'no'), False),
+}
+#: The options by section and name, and the field of each.
+_FIELDS = {
+    ('DEFAULT', 'default_schedule_zone'): 'default_schedule_zone',
+    ('filter_scheduler', 'pci_in_placement'): 'pci_in_placement',
+    ('pci', 'alias'): 'aliases',
+    **{
+        ('scheduler', name): name
+        for name in (
+            'enable_isolated_aggregate_filtering',
+            'image_metadata_prefilter',
+            'limit_tenants_to_placement_aggregate',
+            'max_placement_results',
+            'placement_aggregate_required_for_tenants',
+            'query_placement_for_image_type_support',
+            'query_placement_for_routed_network_aggregates',
+        )
+    },
+    ('workarounds', 'disable_fallback_pcpu_query'): 'disable_fallback_pcpu_query',
+}
+
+_OPTION = re.compile(r'(?P<name>[^:=]+?)\s*[:=]\s*(?P<value>.*)', re.DOTALL)
+
+_Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')]
+_Text = str | msgspec.UnsetType
+
+
+_Type = Literal['type-PCI', 'type-PF', 'type-VF']
+_Policy = Literal['legacy', 'preferred', 'required', 'socket']
+
+
+class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """An alias of ``[pci] alias``."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+    capability_type: Literal['pci'] | msgspec.UnsetType = msgspec.UNSET
+    vendor_id: _Id | msgspec.UnsetType = msgspec.UNSET
+    product_id: _Id | msgspec.UnsetType = msgspec.UNSET
+    device_type: _Type | msgspec.UnsetType = msgspec.UNSET
+    numa_policy: _Policy | msgspec.UnsetType = msgspec.UNSET
+    resource_class: _Text = msgspec.UNSET
+    traits: _Text = msgspec.UNSET
+    live_migratable: _Text = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class PCIAlias:
+    """The devices that an alias of flavors stands for.
+
+    :param required: the traits of the provider
+    """
+
+    resource_class: str
+    required: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options, with Nova's defaults.
+
+    :param is_known: False where no file has been read
+    :param aliases: each as JSON
+    """
+
+    is_known: bool = False
+    default_schedule_zone: str | None = None
+    pci_in_placement: bool = False
+    aliases: tuple[str, ...] = ()
+    enable_isolated_aggregate_filtering: bool = False
+    image_metadata_prefilter: bool = False
+    limit_tenants_to_placement_aggregate: bool = False
+    max_placement_results: int = 1000
+    placement_aggregate_required_for_tenants: bool = False
+    query_placement_for_image_type_support: bool = False
+    query_placement_for_routed_network_aggregates: bool = False
+    disable_fallback_pcpu_query: bool = False
+
+    def pci_aliases(self) -> Mapping[str, PCIAlias]:
+        """Return the aliases by name.
+
+        :raises Refusal: if one of them is none that Nova takes: then it refuses all flavors with
+            an alias
+        """
+        records: dict[str, _AliasRecord] = {}
+        for text in self.aliases:
+            try:
+                record = msgspec.convert(json.loads(text), _AliasRecord)
+            except (ValueError, msgspec.ValidationError) as reason:
+                raise Refusal(f'[pci] alias has {text}: {reason}') from None
+            name = record.name.strip()
+            if name in records and not _is_alternative(record, records[name]):
+                raise Refusal(f'[pci] alias has two kinds of device named {name}')
+            if name in records and self.pci_in_placement:
+                raise Refusal(f'[pci] alias has {name} twice, with pci_in_placement')
+            has_ids = msgspec.UNSET not in (record.vendor_id, record.product_id)
+            if not has_ids and not (self.pci_in_placement and record.resource_class):
+                raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
+            records.setdefault(name, record)
+        return {name: _alias(record) for name, record in records.items()}
+
+
+def _is_alternative(record: _AliasRecord, other: _AliasRecord) -> bool:
+    policies = {each.numa_policy or 'legacy' for each in (record, other)}
+    types = {each.device_type for each in (record, other)}
+    return len(policies) == len(types) == 1 and bool(record.device_type)
+
+
+def _alias(record: _AliasRecord) -> PCIAlias:
+    if record.resource_class:
+        name = record.resource_class.upper()
+        if name not in os_resource_classes.STANDARDS and not os_resource_classes.is_custom(name):
+            name = os_resource_classes.normalize_name(name)
+    else:
+        name = f'CUSTOM_PCI_{record.vendor_id}_{record.product_id}'.upper()
+    standard, others = os_traits.check_traits(record.traits.split(',') if record.traits else [])
+    uppers = (trait.upper() for trait in others)
+    custom = (t if os_traits.is_custom(t) else os_traits.normalize_name(t) for t in uppers)
+    return PCIAlias(name, frozenset((*standard, *custom)))
+
+
+def settings(files: Iterable[tuple[str, str]]) -> Settings:
+    """Return the options of some files; of each option the last value counts, aliases add up.
+
+    :param files: the path and the text of each
+    :raises errors.BadFile: if a value is not of the option's kind
+    """
+    values: dict[str, Any] = {'aliases': ()}
+    for path, text in files:
+        values['is_known'] = True
+        for place, name, value in _options(path, text):
+            field = _FIELDS.get(name)
+            if field == 'aliases':
+                values[field] = (*values[field], value)
+            elif field is not None:
+                values[field] = _typed(field, value, errors.BadFile(path, f'{place}: {value!r}'))
+    return Settings(**values)
+
+
+def _typed(field: str, value: str, wrong: errors.BadFile) -> str | int | bool:
+    if field == 'default_schedule_zone':
+        return value
+    if field == 'max_placement_results' and value.isdecimal() and int(value) > 0:
+        return int(value)
+    if field == 'max_placement_results' or value.lower() not in _WORDS:
+        raise wrong
+    return _WORDS[value.lower()]
+
+
+def _options(path: str, text: str) -> Iterator[tuple[str, tuple[str, str], str]]:
+    """Return each option: its place, its section and name, and its value."""
+    section = 'DEFAULT'
+    for number, line in _joined(text):
+        if line.startswith('['):
+            section = line.strip('[] ')
+            continue
+        match = _OPTION.fullmatch(line)
+        if match is None:
+            raise errors.BadFile(path, f'line {number}: neither an option nor a section')
+        name, value = match['name'], match['value']
+        if value and value[0] == value[-1] and value[0] in '"\'':
+            value = value[1:-1]
+        yield f'line {number}: {name}', (section, name), value
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Return the lines that are no comments, each with the indented ones that go on with it."""
+    first, line = 0, ''
+    for number, raw in enumerate((*text.splitlines(), ''), 1):
+        if line and raw.strip() and raw[0] in ' \t':
+            line = f'{line} {raw.strip()}'
+            continue
+        if line:
+            yield first, line
+        is_comment = raw.startswith(('#', ';'))
+        first, line = number, '' if is_comment else raw.strip()

@@ -1,0 +1,144 @@
+"""The features that a flavor and an image ask for, as Nova (34.0) reads both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from placementclient.model.flavors import Flavor
+from placementclient.model.images import Image
+from placementclient.nova.refusals import Refusal
+
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+
+_ARCHITECTURES = (
+    *('aarch64', 'alpha', 'armv6', 'armv7b', 'armv7l', 'cris', 'i686', 'ia64', 'lm32', 'm68k'),
+    *('microblaze', 'microblazeel', 'mips', 'mips64', 'mips64el', 'mipsel', 'openrisc', 'parisc'),
+    *('parisc64', 'ppc', 'ppc64', 'ppc64le', 'ppcemb', 'ppcle', 's390', 's390x', 'sh4', 'sh4eb'),
+    *('sparc', 'sparc64', 'unicore32', 'x86_64', 'xtensa', 'xtensaeb'),
+)
+_DISK_BUSES = ('fdc', 'ide', 'lxc', 'sata', 'scsi', 'uml', 'usb', 'virtio', 'xen')
+_NETWORK_CARDS = (
+    *('e1000', 'e1000e', 'igb', 'lan9118', 'ne2k_pci', 'netfront', 'pcnet', 'rtl8139'),
+    *('spapr-vlan', 'sriov', 'virtio', 'vmxnet', 'vmxnet3'),
+)
+#: The values that Nova takes of a property of an image, or of an extra spec: by the part of the
+#: name that both have.
+CHOICES: Mapping[str, Collection[str]] = {
+    'hw_architecture': _ARCHITECTURES,
+    'hw_cdrom_bus': _DISK_BUSES,
+    'hw_cpu_policy': ('dedicated', 'mixed', 'shared'),
+    'hw_cpu_thread_policy': ('isolate', 'prefer', 'require'),
+    'hw_disk_bus': _DISK_BUSES,
+    'hw_emulation_architecture': _ARCHITECTURES,
+    'hw_emulator_threads_policy': ('isolate', 'share'),
+    'hw_ephemeral_encryption_format': ('luks', 'luksv2', 'plain'),
+    'hw_firmware_type': ('bios', 'uefi'),
+    'hw_maxphysaddr_mode': ('emulate', 'passthrough'),
+    'hw_mem_encryption_model': ('amd-sev', 'amd-sev-es', 'amd-sev-snp', 'intel-tdx'),
+    'hw_pci_numa_affinity_policy': ('legacy', 'preferred', 'required', 'socket'),
+    'hw_sound_model': ('ac97', 'es1370', 'ich6', 'ich9', 'pcspk', 'sb16', 'usb', 'virtio'),
+    'hw_tpm_model': ('tpm-crb', 'tpm-tis'),
+    'hw_tpm_version': ('1.2', '2.0'),
+    'hw_video_model': (
+        *('bochs', 'cirrus', 'gop', 'none', 'qxl', 'vga', 'virtio', 'vmvga', 'xen'),
+    ),
+    'hw_vif_model': _NETWORK_CARDS,
+    'hw_viommu_model': ('auto', 'intel', 'smmuv3', 'virtio'),
+    'os_secure_boot': ('disabled', 'optional', 'required'),
+}
+_OLD_ARCHITECTURES = {
+    'amd64': 'x86_64',
+    **dict.fromkeys(('i386', 'i486', 'i586', 'x86_32', 'x86_32p'), 'i686'),
+}
+#: No properties of images.
+_FLAVORS = frozenset({'hw_emulator_threads_policy'})
+#: Other spellings of values.
+_SYNONYMS: Mapping[str, Mapping[str, str]] = {
+    'hw_architecture': _OLD_ARCHITECTURES,
+    'hw_emulation_architecture': _OLD_ARCHITECTURES,
+    'hw_vif_model': {
+        'virtuale1000': 'e1000',
+        'virtuale1000e': 'e1000e',
+        'virtualpcnet32': 'pcnet',
+        'virtualsriovethernetcard': 'sriov',
+        'virtualvmxnet': 'vmxnet',
+        'virtualvmxnet3': 'vmxnet3',
+    },
+}
+
+
+def is_true(text: str) -> bool:
+    """Return the boolean that a text stands for."""
+    return text.strip().lower() in _TRUE
+
+
+class Wishes:
+    """The extra specs of a flavor and the properties of an image.
+
+    :ivar is_image_known: False where nothing is known of the image
+    """
+
+    def __init__(self, flavor: Flavor, image: Image | None) -> None:
+        """
+        :raises Refusal: if a property of the image is none that Nova takes
+        """
+        self.flavor, self.specs = flavor, flavor.extra_specs
+        self.is_image_known = image is not None
+        self.properties = _properties(image or Image())
+
+    def both(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
+        """Return the values of the flavor and of the image."""
+        return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
+
+    def choice(self, key: str, prefix: str = 'hw') -> str | None:
+        """Return the value that the flavor or the image has.
+
+        :raises Refusal: if they contradict each other, or Nova does not know the value
+        """
+        flavor, image = self.both(key, prefix)
+        if flavor and image and flavor != image:
+            raise self.conflict(key, prefix)
+        return self.checked(key, flavor or image, prefix)
+
+    def checked(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
+        """Return a value that Nova knows."""
+        if value and value not in CHOICES[f'{prefix}_{key}']:
+            raise Refusal(f'{prefix}:{key} is {value!r}, which Nova does not know')
+        return value or None
+
+    def flag(self, key: str) -> bool:
+        """Return whether the flavor or the image asks for a feature.
+
+        :raises Refusal: if they contradict each other
+        """
+        flavor, image = (value and is_true(value) for value in self.both(key))
+        if None not in (flavor, image) and bool(flavor) != bool(image):
+            raise self.conflict(key)
+        return bool(flavor or image)
+
+    def conflict(self, key: str, prefix: str = 'hw') -> Refusal:
+        """Return the refusal of a flavor that contradicts an image."""
+        flavor, image = self.both(key, prefix)
+        return Refusal(
+            f'the flavor has {prefix}:{key}={flavor}, in conflict with {prefix}_{key}={image} of '
+            'the image'
+        )
+
+
+def _properties(image: Image) -> dict[str, str]:
+    """Return the properties of an image under their names of today."""
+    given = image.properties
+    properties = dict(given)
+    if 'architecture' in given:
+        properties['hw_architecture'] = given['architecture']
+    if adapter := given.get('vmware_adaptertype'):
+        properties['hw_disk_bus'] = 'ide' if adapter == 'ide' else 'scsi'
+    properties |= {name: value for name, value in given.items() if name in CHOICES}
+    for name, synonyms in _SYNONYMS.items():
+        if name in properties:
+            value = properties[name].lower()
+            properties[name] = synonyms.get(value, value)
+    for name, choices in CHOICES.items():
+        if name in properties and name not in _FLAVORS and properties[name] not in choices:
+            raise Refusal(f'the image has {name}={properties[name]}, which Nova does not know')
+    return properties

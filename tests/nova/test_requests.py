@@ -1,0 +1,139 @@
+"""The request that is predicted for a server is the one that Nova sends, to the character."""
+
+from __future__ import annotations
+
+import logging
+import os
+import unittest
+from collections.abc import Sequence
+from typing import Any
+
+from nova import test
+from nova.tests import fixtures
+
+from placementclient.api import query
+from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.images import Image
+from placementclient.model.services import Hypervisor
+from placementclient.nova import host_records, server_request
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import ServerRequest, Sources
+from placementclient.nova.settings import Settings
+from tests.nova import nova_requests, random_servers
+from tests.nova.random_servers import Document
+
+#: How many random servers are compared.
+SEEDS = int(os.environ.get('REQUEST_SEEDS', '5000'))
+#: A rule that is not in the table is missed within so many.
+FEW = 200
+
+
+def predicted(document: Document, rules: Sequence[server_request.Rule]) -> list[str]:
+    """Return what is predicted that Nova sends for a server.
+
+    :raises Refusal: if Nova is predicted to refuse it
+    """
+    image = document['image']
+    settings = dict(document['settings'])
+    server = ServerRequest(
+        Flavor('m', **document['flavor']),
+        Image(**image),
+        document['zone'],
+        document['project'],
+        tuple(host_records.requested_ports(document['ports'], 'ports')),
+        document['volume'],
+        frozenset(document['hints']),
+        document['host'],
+    )
+    aggregates = [
+        HostAggregate(each['uuid'], each['uuid'], (), metadata=each['metadata'])
+        for each in document['aggregates']
+    ]
+    # Each network has a subnet, which has a segment.
+    segments = {
+        random_servers.uuid(first + number): [
+            document['segments'][random_servers.uuid(60 + number)]
+        ]
+        for number, segment in enumerate(document['segments'].values())
+        for first in (50, 60)
+    }
+    sources = Sources(
+        document['owned'],
+        aggregates,
+        document['profiles'],
+        segments,
+        [
+            Hypervisor(node, uuid, host, None, {}, {}, None)
+            for host, node, uuid in random_servers.NODES
+        ],
+    )
+    options = Settings(True, aliases=tuple(settings.pop('alias')), **settings)
+    request = server_request.requested(server, options, sources, rules)
+    if request.unknown:
+        raise AssertionError(f'all is known, but not {request.unknown}')
+    asked = (request.first, request.second)
+    return [nova_requests.canonical(query.of_scheduler(each)) for each in asked if each is not None]
+
+
+def answer(requests: Any, error: type[Exception], *arguments: Any) -> list[str] | str:
+    """Return the requests, or the reason for which the server is refused."""
+    try:
+        return requests(*arguments)
+    except error as reason:
+        return f'refused: {reason}'
+
+
+def is_same(ours: list[str] | str, theirs: list[str] | str) -> bool:
+    """Return whether both have the same requests, or refuse the server."""
+    return ours == theirs or (isinstance(ours, str) and isinstance(theirs, str))
+
+
+def difference(
+    document: Document, rules: Sequence[server_request.Rule] = server_request.RULES
+) -> str:
+    """Return how the prediction and Nova differ; empty where they agree."""
+    theirs = answer(nova_requests.requests, nova_requests.Refused, document)
+    ours = answer(predicted, Refusal, document, rules)
+    return '' if is_same(ours, theirs) else f'\n Nova: {theirs}\n  not: {ours}\n  for: {document}'
+
+
+class RequestTests(test.TestCase):
+    USES_DB_SELF = True
+    maxDiff = None
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.Database(database='api'))
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+
+    def test_the_prediction_is_what_nova_sends(self) -> None:
+        refused = 0
+        for seed in range(SEEDS):
+            document = random_servers.server(seed)
+            if difference(document):
+                smallest = random_servers.shrunk(document, lambda less: bool(difference(less)))
+                self.fail(f'seed {seed}: {difference(smallest)}')
+            ours = answer(predicted, Refusal, document, server_request.RULES)
+            refused += isinstance(ours, str)
+        # Most servers are no trivial agreement.
+        self.assertLess(refused, SEEDS * 0.6)
+
+    def test_a_rule_that_is_missing_is_found(self) -> None:
+        theirs = {}
+        for rule in server_request.RULES:
+            rules = [other for other in server_request.RULES if other is not rule]
+            for seed in range(FEW):
+                document = random_servers.server(seed)
+                if seed not in theirs:
+                    theirs[seed] = answer(nova_requests.requests, nova_requests.Refused, document)
+                ours = answer(predicted, Refusal, document, rules)
+                if not is_same(ours, theirs[seed]):
+                    break
+            else:
+                self.fail(f'nobody misses {rule}')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,275 @@
+"""What Nova's scheduler would ask for; the expectations are what that of Nova 34.0 asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.images import Image
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_request import NovaRequest, ServerRequest, Sources, requested
+from placementclient.nova.settings import Settings
+
+MEMORY = {'MEMORY_MB': 2048}
+DISK = {'DISK_GB': 20}
+
+
+def flavor(**specs: str) -> Flavor:
+    return Flavor('m', 4, 2048, 20, extra_specs=specs)
+
+
+def asked(flavor: Flavor, *, is_owned: bool = False, **parts: Any) -> NovaRequest:
+    return requested(ServerRequest(flavor, **parts), sources=Sources(is_owned))
+
+
+def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
+    return asked(flavor, is_owned=is_owned).first
+
+
+def common(specs: dict[str, str]) -> Filter:
+    return request(flavor(**specs)).common
+
+
+def test_a_plain_flavor() -> None:
+    assert request(flavor()) == CandidateRequest(
+        Filter({'VCPU': 4, **MEMORY, **DISK}),
+        root_forbidden=('COMPUTE_STATUS_DISABLED',),
+        limit=1000,
+    )
+
+
+def test_disks_are_added_and_swap_is_rounded_up() -> None:
+    found = request(Flavor('m', 1, 64, disk=5, ephemeral=10, swap=1025)).common
+    assert found.resources == {'VCPU': 1, 'MEMORY_MB': 64, 'DISK_GB': 17}
+    assert request(Flavor('m', 1, 64)).common.resources == {'VCPU': 1, 'MEMORY_MB': 64}
+
+
+@pytest.mark.parametrize(
+    ('specs', 'resources'),
+    [
+        ({'resources:VGPU': '1'}, {'VCPU': 4, **MEMORY, **DISK, 'VGPU': 1}),
+        ({'resources:VCPU': '0', 'resources:CUSTOM_BM': '1', 'resources:MEMORY_MB': '0',
+          'resources:DISK_GB': '0'}, {'CUSTOM_BM': 1}),
+        ({'resources:DISK_GB': '7'}, {'VCPU': 4, **MEMORY, 'DISK_GB': 7}),
+        ({'resources:VGPUS': '1'}, {'VCPU': 4, **MEMORY, **DISK}),
+        ({'resources:VGPU': 'x'}, {'VCPU': 4, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'shared'}, {'VCPU': 4, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'dedicated'}, {'PCPU': 4, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'dedicated', 'hw:emulator_threads_policy': 'isolate'},
+         {'PCPU': 5, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '^0-1'},
+         {'VCPU': 2, 'PCPU': 2, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-2,^1'},
+         {'VCPU': 2, 'PCPU': 2, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '1-3'},
+         {'VCPU': 1, 'PCPU': 3, **MEMORY, **DISK}),
+        ({'hw:pmem': '6GB, 6GB,big one'},
+         {'VCPU': 4, **MEMORY, **DISK, 'CUSTOM_PMEM_NAMESPACE_6GB': 2,
+          'CUSTOM_PMEM_NAMESPACE_BIG_ONE': 1}),
+    ],
+)  # fmt: skip
+def test_amounts(specs: dict[str, str], resources: dict[str, int]) -> None:
+    assert common(specs).resources == resources
+
+
+@pytest.mark.parametrize(
+    ('specs', 'required', 'forbidden'),
+    [
+        ({'trait:A': 'required', 'trait:B': 'forbidden', 'trait:C': 'x'}, ('A',), ('B',)),
+        ({'hw:cpu_thread_policy': 'isolate'}, (), ('HW_CPU_HYPERTHREADING',)),
+        ({'hw:cpu_thread_policy': 'require'}, ('HW_CPU_HYPERTHREADING',), ()),
+        ({'hw:cpu_thread_policy': 'prefer'}, (), ()),
+        ({'hw:mem_encryption': 'True'}, ('HW_CPU_X86_AMD_SEV',), ()),
+        ({'hw:tpm_version': '2.0', 'hw:tpm_model': 'tpm-crb'},
+         ('COMPUTE_SECURITY_TPM_2_0', 'COMPUTE_SECURITY_TPM_CRB'), ()),
+        ({'hw:tpm_version': '1.2'}, ('COMPUTE_SECURITY_TPM_1_2', 'COMPUTE_SECURITY_TPM_TIS'), ()),
+        ({'os:secure_boot': 'required'}, ('COMPUTE_SECURITY_UEFI_SECURE_BOOT',), ()),
+        ({'hw:pci_numa_affinity_policy': 'socket'}, ('COMPUTE_SOCKET_PCI_NUMA_AFFINITY',), ()),
+    ],
+)  # fmt: skip
+def test_traits(specs: dict[str, str], required: Any, forbidden: Any) -> None:
+    found = common(specs)
+    assert (found.required, found.forbidden) == (required, forbidden)
+
+
+def test_groups() -> None:
+    found = request(
+        flavor(
+            **{
+                'resources1:VGPU': '1',
+                'trait1:CUSTOM_A40': 'required',
+                'resources_NET:SRIOV_NET_VF': '2',
+                'resources2:VGPU': '0',
+                'group_policy': 'isolate',
+            }
+        )
+    )
+    assert found.groups == {
+        '1': Filter({'VGPU': 1}, ('CUSTOM_A40',)),
+        '_NET': Filter({'SRIOV_NET_VF': 2}),
+    }
+    assert (found.group_policy, found.common.resources['VCPU']) == ('isolate', 4)
+
+
+def test_what_a_group_asks_for_is_not_asked_for_twice() -> None:
+    assert common({'resources1:VCPU': '2'}).resources == MEMORY | DISK
+
+
+def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> None:
+    found = flavor(**{'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'a:1'})
+    assert request(found).root_required == ('COMPUTE_ACCELERATORS',)
+    assert asked(found).unknown == (
+        'pci_passthrough:alias=a:1 (nova.conf not given)',
+        'device profile fpga (device profiles not given)',
+    )
+    assert asked(flavor()).unknown == ()
+
+
+def test_what_other_filters_look_at_is_named() -> None:
+    keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
+    found = flavor(**dict.fromkeys(keys, 'x'))
+    assert asked(found).filters == tuple(keys)
+    assert request(found) == request(flavor())
+
+
+def test_nova_34_wants_its_mark_on_the_root() -> None:
+    assert request(flavor()).root_required == ()
+    assert request(flavor(), is_owned=True).root_required == ('OWNER_NOVA',)
+    found = request(flavor(**{'accel:device_profile': 'fpga'}), is_owned=True)
+    assert found.root_required == ('COMPUTE_ACCELERATORS', 'OWNER_NOVA')
+
+
+def test_what_the_scheduler_passes_over_is_named() -> None:
+    specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
+    found = flavor(**specs)
+    assert asked(found).ignored == ('resources:VPGU=1, did you mean VGPU?', 'resources1:VGPU=x')
+
+
+@pytest.mark.parametrize(
+    ('specs', 'reason'),
+    [
+        ({'resources:VGPU': '2147483648'}, 'no provider has 2147483648 of VGPU'),
+        ({'trait1:CUSTOM_A': 'required'}, "the group '1' asks for traits without resources"),
+        ({'resources1:VGPU': '1', 'resources2:VGPU': '1'},
+         'it has several groups and no group_policy'),
+    ],
+)  # fmt: skip
+def test_a_request_that_placement_refuses(specs: dict[str, str], reason: str) -> None:
+    assert asked(flavor(**specs)).impossible == reason
+    assert asked(flavor()).impossible == ''
+
+
+@pytest.mark.parametrize('amount', ['x', '-1', '9' * 5000])
+def test_no_amount_is_passed_over(amount: str) -> None:
+    specs = flavor(**{'resources:VGPU': amount})
+    assert 'VGPU' not in request(specs).common.resources
+    assert asked(specs).ignored == (f'resources:VGPU={amount}',)
+
+
+@pytest.mark.parametrize(
+    ('specs', 'properties', 'traits'),
+    [
+        ({'hw:virtio_packed_ring': 'true'}, {}, {'COMPUTE_NET_VIRTIO_PACKED'}),
+        ({'hw:sound_model': 'virtio'}, {}, {'COMPUTE_SOUND_MODEL_VIRTIO'}),
+        ({}, {'hw_sound_model': 'virtio'}, {'COMPUTE_SOUND_MODEL_VIRTIO'}),
+        ({'hw:ephemeral_encryption': 'yes', 'hw:ephemeral_encryption_format': 'luks'}, {},
+         {'COMPUTE_EPHEMERAL_ENCRYPTION', 'COMPUTE_EPHEMERAL_ENCRYPTION_LUKS'}),
+        ({'hw:tpm_version': '2.0'}, {}, {'COMPUTE_SECURITY_TPM_SECRET_SECURITY_USER'}),
+        ({'hw:tpm_version': '2.0', 'hw:tpm_secret_security': 'host'}, {},
+         {'COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST'}),
+        ({'hw:tpm_secret_security': 'host'}, {}, set()),
+    ],
+)  # fmt: skip
+def test_traits_of_the_root(
+    specs: dict[str, str], properties: dict[str, str], traits: set[str]
+) -> None:
+    found = asked(flavor(**specs), image=Image(properties)).first
+    assert set(found.root_required) == traits
+
+
+def test_dedicated_cpus_are_asked_for_twice() -> None:
+    found = asked(flavor(**{'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'require'}))
+    assert (found.first.common.resources['PCPU'], found.first.common.required) == (
+        4,
+        ('HW_CPU_HYPERTHREADING',),
+    )
+    assert found.second is not None
+    assert (found.second.common.resources, found.second.common.required) == (
+        {'VCPU': 4, **MEMORY, **DISK},
+        (),
+    )
+    once = Settings(disable_fallback_pcpu_query=True)
+    pinned = ServerRequest(flavor(**{'hw:cpu_policy': 'dedicated'}))
+    assert requested(pinned, once).second is None
+    assert asked(flavor(**{'resources:PCPU': '4'})).second is None
+
+
+@pytest.mark.parametrize(
+    ('specs', 'properties'),
+    [
+        ({'hw:cpu_policy': 'shared'}, {'hw_cpu_policy': 'dedicated'}),
+        ({'hw:cpu_policy': 'mixed'}, {}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-99999999999999999999,^2,x'}, {}),
+        ({'hw:cpu_policy': 'pinned'}, {}),
+        ({'hw:cpu_thread_policy': 'isolate'}, {}),
+        ({'hw:mem_encryption': 'true'}, {'hw_firmware_type': 'bios'}),
+        ({'hw:tpm_version': '1.2', 'hw:tpm_model': 'tpm-crb'}, {}),
+        ({'hw:sound_model': 'virtio'}, {'hw_sound_model': 'usb'}),
+        ({}, {'hw_disk_bus': 'nvme'}),
+    ],
+)
+def test_nova_refuses(specs: dict[str, str], properties: dict[str, str]) -> None:
+    with pytest.raises(Refusal):
+        asked(flavor(**specs), image=Image(properties))
+
+
+def test_an_image_that_is_not_known_may_say_more() -> None:
+    threads = asked(flavor(**{'hw:cpu_thread_policy': 'isolate'}))
+    assert threads.unknown == ('CPU policy (image not given)',)
+    encrypted = asked(flavor(**{'hw:mem_encryption': 'true'}))
+    assert encrypted.first.common.resources['MEM_ENCRYPTION_CONTEXT'] == 1
+    assert encrypted.unknown == (
+        'firmware of the image, taken as what hw:mem_encryption needs (image not given)',
+    )
+
+
+def test_an_alias_asks_for_a_group_for_each_device() -> None:
+    alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
+    server = ServerRequest(flavor(**{'pci_passthrough:alias': 'gpu:2'}))
+    found = requested(server, Settings(True, None, True, (alias,)), Sources(True))
+    group = Filter({'PGPU': 1}, ('CUSTOM_A100', 'OWNER_NOVA'))
+    assert found.first.groups == {'pci_request_0-0': group, 'pci_request_0-1': group}
+    assert (found.first.group_policy, found.unknown, found.filters) == ('none', (), ())
+    elsewhere = alias.replace('"resource_class": "pgpu"', '"vendor_id": "10de", "product_id": "1"')
+    with pytest.raises(Refusal, match='vendor_id'):
+        requested(server, Settings(True, None, False, (elsewhere,)))
+    with pytest.raises(Refusal, match='no PCI alias is called gpu'):
+        requested(server, Settings(True))
+
+
+def test_what_a_source_is_missing_for_is_named() -> None:
+    server = ServerRequest(flavor(), zone='az1:h1', project='p')
+    settings = Settings(True, limit_tenants_to_placement_aggregate=True)
+    assert requested(server, settings).unknown == (
+        'aggregates of the project (aggregates not given)',
+        'availability zone az1 (aggregates not given)',
+        'chosen host h1 (hypervisors not given)',
+    )
+
+
+def test_aggregates() -> None:
+    aggregates = [
+        HostAggregate('a1', 'a', (), metadata={'availability_zone': 'az1'}),
+        HostAggregate('a2', 'b', (), metadata={'filter_tenant_id3': 'p'}),
+        HostAggregate('a3', 'c', (), metadata={'trait:CUSTOM_A': 'required'}),
+    ]
+    settings = Settings(
+        True, limit_tenants_to_placement_aggregate=True, enable_isolated_aggregate_filtering=True
+    )
+    server = ServerRequest(flavor(), zone='az1', project='p')
+    found = requested(server, settings, Sources(aggregates=aggregates)).first.common
+    assert (found.member_of, found.forbidden_member_of) == (('a1', 'a2'), ('a3',))

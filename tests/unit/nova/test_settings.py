@@ -1,0 +1,78 @@
+"""The options of nova.conf that decide on requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.settings import PCIAlias, Settings, settings
+
+CONF = """# a comment
+[DEFAULT]
+default_schedule_zone = "az1"
+debug = true
+[pci]
+alias = {"name": "a", "vendor_id": "10de",
+   "product_id": "20f1"}
+alias: {"name": "g", "resource_class": "pgpu", "traits": "custom-a, b"}
+; another
+[filter_scheduler]
+pci_in_placement=True
+"""
+
+
+def test_defaults() -> None:
+    assert settings([]) == Settings()
+    assert settings([('x', '')]) == Settings(is_known=True)
+
+
+def test_the_last_value_counts_and_aliases_add_up() -> None:
+    more = '[DEFAULT]\ndefault_schedule_zone=az2\n[pci]\nalias={}\n[scheduler]\n'
+    found = settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
+    assert (found.default_schedule_zone, found.max_placement_results) == ('az2', 10)
+    assert (found.pci_in_placement, len(found.aliases)) == (True, 3)
+
+
+def test_aliases() -> None:
+    assert settings([('a', CONF)]).pci_aliases() == {
+        'a': PCIAlias('CUSTOM_PCI_10DE_20F1'),
+        'g': PCIAlias('PGPU', frozenset({'CUSTOM_CUSTOM_A', 'CUSTOM__B'})),
+    }
+
+
+@pytest.mark.parametrize(
+    'aliases',
+    [
+        ('x',),
+        ('[]',),
+        ('{"name": ""}',),
+        ('{"name": "a", "color": "x"}',),
+        ('{"name": "a"}',),
+        ('{"name": "a", "vendor_id": "10de", "product_id": "20f1"}',) * 2,
+    ],
+)
+def test_an_alias_that_nova_refuses(aliases: tuple[str, ...]) -> None:
+    with pytest.raises(Refusal):
+        Settings(True, aliases=aliases).pci_aliases()
+
+
+def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement() -> None:
+    text = '{"name": "a", "vendor_id": "10de", "product_id": "20f%s", "device_type": "type-PF"}'
+    aliases = (text % 1, text % 2)
+    assert set(Settings(True, aliases=aliases).pci_aliases()) == {'a'}
+    with pytest.raises(Refusal, match='twice'):
+        Settings(True, pci_in_placement=True, aliases=aliases).pci_aliases()
+
+
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('[scheduler]\nmax_placement_results = 0', "line 2: max_placement_results: '0'"),
+        ('\n[scheduler]\nimage_metadata_prefilter: maybe', 'line 3'),
+        ('[pci]\nalias', 'line 2: neither an option nor a section'),
+    ],
+)
+def test_a_file_that_is_wrong(text: str, reason: str) -> None:
+    with pytest.raises(errors.BadFile, match=reason):
+        settings([('x.conf', text)])
