@@ -106,10 +106,17 @@ class Direct(plugin.FixedEndpointPlugin):
         )
 
     @classmethod
-    def scratch(cls) -> Direct:
-        """Placement on an empty database of its own, which is removed with the instance."""
+    def scratch(cls, folder: Path | None = None) -> Direct:
+        """Placement on an empty database of its own, which is removed with the instance.
+
+        :param folder: where the database is made, and stays
+        """
         direct = cls()
-        direct._transport = _ScratchTransport()
+        direct._transport = (
+            _Transport(functools.partial(_start, 'start_scratch', folder))
+            if folder
+            else _ScratchTransport()
+        )
         return direct
 
     def __reduce__(self) -> tuple[Any, ...]:

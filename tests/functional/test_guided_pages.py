@@ -22,11 +22,12 @@ PAGES = [
 
 
 class Reader:
-    """The shell of a reader: its folder and its variables stay from page to page."""
+    """The shell of a reader, who begins each page in the clone: its variables stay."""
 
     def __init__(self, home: Path) -> None:
-        (home / 'python-placementclient').symlink_to(guide.SOURCE.parents[1])
-        self._folder = str(home)
+        self._clone = home / 'clone'
+        self._clone.mkdir()
+        (self._clone / 'doc').symlink_to(guide.SOURCE.parent)
         path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
         self._variables = {'PATH': path, 'COLUMNS': '200', 'LC_ALL': 'C.UTF-8'}
         self._variables |= dict.fromkeys(('HOME', 'TMPDIR'), str(home))
@@ -34,13 +35,13 @@ class Reader:
     def follow(self, page: str, capsys: pytest.CaptureFixture[str]) -> int:
         before = os.getcwd()
         with mock.patch.dict(os.environ, self._variables, clear=True):
-            os.chdir(self._folder)
+            os.chdir(self._clone)
             try:
                 return guide.follow(
                     guide.page(page), program(None, capsys), same_ids=page != 'first-steps'
                 )
             finally:
-                self._folder, self._variables = os.getcwd(), dict(os.environ)
+                self._variables = dict(os.environ)
                 os.chdir(before)
 
 

@@ -7,16 +7,19 @@ import contextlib
 import shlex
 import shutil
 import tempfile
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from placementclient.client import errors
 from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
 
-#: The cloud, which is loaded; the rest of the files is for the commands.
-_CLOUD = 'cloud.json'
+#: The cloud that the demo shows, and the one that it leaves; the rest of the files is for commands.
+_CLOUD, _KEPT = 'cloud.json', 'today.json'
 _HOST = 'compute1'
+_LISTS = ('servers.json', 'migrations.json', 'hypervisors.json')
 _PREFIX = 'resource provider reshape'
 
 
@@ -24,26 +27,49 @@ class DemoReshape(base.Command):
     """Show a whole reshape, on a small cloud in a scratch embedded Placement.
 
     The cloud has two hosts, one with two GPU cards. The demo prints each command as you would type
-    it, and its output. Nothing is left behind. It takes about half a minute.
+    it, and its output. It takes about half a minute and leaves nothing behind.
+
+    With --keep, the cloud stays as it was before the reshape, in an embedded Placement in a folder.
+    Beside it are files to try commands on, such as lists of Nova. The demo prints how to go on.
 
     Example:
 
-      openstack resource provider reshape demo
+      openstack resource provider reshape demo --keep demo
     """
 
     auth_required = False
+    options = (Option('--keep <folder>', help='Leave the cloud in this folder, which must be new'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        folder = parsed_args.keep and Path(parsed_args.keep).absolute()
+        if folder:
+            _make(folder)
+        with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch)) as demo:
+            demo.run()
+        if folder:
+            with self._cloud(folder) as demo:
+                demo.stay(parsed_args.keep)
+
+    @contextlib.contextmanager
+    def _cloud(self, folder: Path) -> Iterator[_Demo]:
+        """Work in a folder, on an embedded Placement that has its database there."""
         from keystoneauth1.session import Session
 
         from placementclient.embedded import Direct
 
-        with (
-            Direct.scratch() as service,
-            tempfile.TemporaryDirectory() as folder,
-            contextlib.chdir(folder),
-        ):
-            _Demo(self.app, Session(auth=service)).run()
+        with Direct.scratch(folder) as service, contextlib.chdir(folder):
+            yield _Demo(self.app, Session(auth=service))
+
+
+def _make(folder: Path) -> None:
+    """Make a folder for the user alone.
+
+    :raises errors.BadFile: if it exists, or cannot be made
+    """
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise errors.BadFile(str(folder), error.strerror or str(error)) from None
 
 
 class _Demo:
@@ -60,7 +86,7 @@ class _Demo:
 
     def run(self) -> None:
         """The cloud as it is; plan, show, apply, verify; the cloud as it has become."""
-        self._prepare()
+        self._prepare(_CLOUD)
         self._say('A host with two GPU cards, whose eight VGPU are all in one inventory:')
         self._trees()
         self._say('The next release of Nova reports each card as a provider below the host:')
@@ -85,15 +111,33 @@ class _Demo:
         self._say('The same cloud now:')
         self._trees()
 
-    def _prepare(self) -> None:
+    def stay(self, folder: str) -> None:
+        """Load the cloud of the beginning, and print how to go on with it."""
+        from placementclient.files import disk
+        from placementclient.reading import capture
+
+        self._prepare(_KEPT)
+        # The lists of Nova have to be younger than the snapshot that the audit compares with them.
+        disk.write_snapshot(_KEPT, capture.capture(self._client))
+        for name in _LISTS:
+            Path(name).touch()
+        database = 'OS_PLACEMENT_DATABASE=sqlite:///$PWD/placement.sqlite'
+        self._say(f'The cloud as it was at the beginning is in {folder}. Go on with it:')
+        print(f'cd {shlex.quote(folder)}', file=self._stdout)
+        print(f'export OS_AUTH_TYPE=placement_direct {database}', file=self._stdout)
+        self._say('Remove it:')
+        print(f'cd .. && rm -r {shlex.quote(folder)}', file=self._stdout)
+
+    def _prepare(self, name: str) -> None:
         from placementclient.client import http, microversion
         from placementclient.files import disk
         from placementclient.producers import restore
 
         data = resources.files('placementclient.reshape') / 'demo'
         with resources.as_file(data) as folder:
-            shutil.copytree(folder, '.', ignore=shutil.ignore_patterns(_CLOUD), dirs_exist_ok=True)
-            cloud = disk.read_snapshot(str(folder / _CLOUD))
+            left_out = shutil.ignore_patterns(_CLOUD, _KEPT)
+            shutil.copytree(folder, '.', ignore=left_out, dirs_exist_ok=True)
+            cloud = disk.read_snapshot(str(folder / name))
         self._client = http.Client(self._session, microversion.HIGHEST)
         restore.load(self._client, cloud)
 
