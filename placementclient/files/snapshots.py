@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -105,7 +105,8 @@ def decode(content: bytes, path: str) -> Snapshot:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         document = _in_pieces(source)
-    states = [provider_state(record) for record in document.providers]
+    shared = dict[Any, Any]()
+    states = [provider_state(_shared(record, shared)) for record in document.providers]
     if reason := fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
     consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
@@ -130,6 +131,22 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
             uuid: source.decoded(_CONSUMER, item, f'consumers.{uuid}')
             for uuid, item in document.consumers.items()
         },
+    )
+
+
+def _shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
+    """Return a provider with the inventories, traits and aggregates of the ones like it.
+
+    Thousands of hosts are alike. Objects that they share are kept once, and looked at once by the
+    garbage collector.
+
+    :param values: of the providers before it
+    """
+    return msgspec.structs.replace(
+        record,
+        inventories=values.setdefault(tuple(record.inventories.items()), record.inventories),
+        traits=values.setdefault(record.traits, record.traits),
+        aggregates=values.setdefault(record.aggregates, record.aggregates),
     )
 
 

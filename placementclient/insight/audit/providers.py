@@ -139,16 +139,15 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
     Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
     """
     for parent in cloud.states():
-        children = [
-            child
-            for child in cloud.snapshot.children(parent.uuid)
-            if not is_foreign(cloud.snapshot, child)
-        ]
         root_name = cloud.name(cloud.root_of(parent))
-        alike = [child for child in children if child.name.startswith(root_name)]
-        for child in children if alike else ():
-            if child not in alike:
-                evidence = {'root': root_name, 'siblings': [sibling.name for sibling in alike]}
+        children = cloud.snapshot.children(parent.uuid)
+        if all(child.name.startswith(root_name) for child in children):
+            continue
+        local = [child for child in children if not is_foreign(cloud.snapshot, child)]
+        siblings = [child.name for child in local if child.name.startswith(root_name)]
+        for child in local if siblings else ():
+            if child.name not in siblings:
+                evidence = {'root': root_name, 'siblings': siblings}
                 remedy = advice('set', child.reference, '--name', f'{root_name}_{child.name}')
                 yield of_provider(cloud, child, evidence, remedy, _RENAMED)
 

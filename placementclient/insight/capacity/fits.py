@@ -8,8 +8,7 @@ another provider; a group with a suffix from one provider altogether.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from placementclient.insight.capacity import search
 from placementclient.insight.capacity.search import Choice, SiteDemand, Use
@@ -22,24 +21,26 @@ from placementclient.placing.topology import Topology
 Trees = Collection[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fits:
+class Fits(NamedTuple):
     """The number of servers of a shape that fit.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
     :param count: the most that fit together
     :param by_class: how many would fit if one class, or one group with a suffix, alone counted
+    :param runs_out_first: the class of which there is the least; ``TOGETHER`` where more of it
+        would not help
     """
 
     name: str
     count: int
     by_class: Mapping[str, int]
+    runs_out_first: str
 
-    @property
-    def runs_out_first(self) -> str:
-        """The class of which there is the least; ``TOGETHER`` where more of it would not help."""
-        scarcest = min(self.by_class, key=lambda name: (self.by_class[name], name))
-        return scarcest if self.by_class[scarcest] == self.count else TOGETHER
+    @classmethod
+    def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
+        """Return them with the class that runs out first."""
+        least, scarcest = min((fits, label) for label, fits in by_class.items())
+        return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
 class Counter:
@@ -51,7 +52,7 @@ class Counter:
         """Return how many servers fit on some sites together; on all, if not given."""
         chosen = list(_merged(self._supply.sites if sites is None else sites))
         labels = self._supply.labels
-        return Fits(
+        return Fits.of(
             label,
             self._count(chosen),
             {name: self._most(chosen, [name]) for name in labels},
@@ -64,7 +65,7 @@ class Counter:
             if self._supply.is_complete(site):
                 if (fits := known.get(_kind(site))) is None:
                     fits = known[_kind(site)] = self.fits(site.name, [site])
-                found.append(Fits(site.name, fits.count, fits.by_class))
+                found.append(Fits(site.name, *fits[1:]))
         return found
 
     def _count(self, sites: Sequence[Site]) -> int:
@@ -203,7 +204,7 @@ def by_class(topology: Topology, request: CandidateRequest, trees: Trees = None)
     """For each class how many fit if it alone counts; then how many fit of the whole shape."""
     fits = Counter(Supply(topology, request, trees)).fits(ALL)
     alone = [
-        Fits(resource_class, count, {resource_class: count})
+        Fits.of(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
     ]
     return [*alone, fits]
