@@ -8,7 +8,8 @@ another provider; a group with a suffix from one provider altogether.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from placementclient.insight.capacity import search
 from placementclient.insight.capacity.search import Choice, SiteDemand, Use
@@ -21,7 +22,8 @@ from placementclient.placing.topology import Topology
 Trees = Collection[str] | None
 
 
-class Fits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fits:
     """The number of servers of a shape that fit.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
@@ -65,7 +67,7 @@ class Counter:
             if self._supply.is_complete(site):
                 if (fits := known.get(_kind(site))) is None:
                     fits = known[_kind(site)] = self.fits(site.name, [site])
-                found.append(Fits(site.name, *fits[1:]))
+                found.append(Fits(site.name, fits.count, fits.by_class, fits.runs_out_first))
         return found
 
     def _count(self, sites: Sequence[Site]) -> int:
