@@ -32,8 +32,11 @@ class ChangeSet:
     root_provider_name: str
     before: Snapshot
     after: Snapshot
-    #: Nothing waits for another change set: what belongs together is in one.
-    follows: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """The name of the root that it is found by, by UUID."""
+        return {self.root_provider_uuid: self.root_provider_name}
 
     @functools.cached_property
     def operations(self) -> tuple[Operation, ...]:

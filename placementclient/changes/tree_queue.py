@@ -7,7 +7,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
-from graphlib import TopologicalSorter
 from typing import Generic, TypeVar
 
 from placementclient.changes.journal import JournalFailed
@@ -37,7 +36,7 @@ _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
 class TreeQueue(Generic[T]):
-    """The trees of a run, each of which waits for those that it follows.
+    """The trees of a run: one may begin while others are under way.
 
     Whatever ends the run, :meth:`outcome` has every tree.
 
@@ -47,7 +46,7 @@ class TreeQueue(Generic[T]):
     :param max_failures: none is begun after so many have failed or were left alone; ``None``: any
     :param report: called with the result of each tree
     :param warn: called with a sentence that the operator must see while the run goes on
-    :param backward: whether those that follow go first
+    :param backward: whether the plan is taken back: then the last one is begun first
     """
 
     def __init__(
@@ -67,12 +66,6 @@ class TreeQueue(Generic[T]):
         self._begun: set[str] = set()
         self._results: dict[str, TreeResult] = {}
         self._stopped: errors.PlacementError | None = None
-        self._order = TopologicalSorter[str]()
-        for tree in reversed(trees) if backward else trees:
-            uuid = tree.root_provider_uuid
-            self._order.add(uuid)
-            for followed in self.trees.keys() & set(tree.follows):
-                self._order.add(*((followed, uuid) if backward else (uuid, followed)))
 
     def startable(self) -> list[T]:
         """Return the trees that have not ended and may be begun."""
@@ -107,15 +100,17 @@ class TreeQueue(Generic[T]):
         :param run_tree: does it for one tree
         :param workers: how many trees at a time
         """
-        self._order.prepare()
-        ready: deque[str] = deque()
+        ready = deque(tree for uuid, tree in self.trees.items() if uuid not in self._results)
+        if self._is_backward:
+            ready.reverse()
         running: dict[Future[TreeResult], T] = {}
         with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
-                    ready.extend(self._released())
                     while len(running) < workers and ready and self._may_begin():
-                        tree = self._begin(ready.popleft())
+                        tree = ready.popleft()
+                        self._startable -= 1
+                        self._begun.add(tree.root_provider_uuid)
                         running[pool.submit(run_tree, tree)] = tree
                     if not running:
                         break
@@ -135,22 +130,8 @@ class TreeQueue(Generic[T]):
             self._stopped,
         )
 
-    def _released(self) -> Iterator[str]:
-        """The trees whose predecessors have ended, in order."""
-        while released := self._order.get_ready():
-            for uuid in released:
-                if uuid in self._results:
-                    self._order.done(uuid)
-                else:
-                    yield uuid
-
     def _may_begin(self) -> bool:
         return self._startable > 0 and self._failures_left > 0 and self._stopped is None
-
-    def _begin(self, uuid: str) -> T:
-        self._startable -= 1
-        self._begun.add(uuid)
-        return self.trees[uuid]
 
     def _collect(
         self, running: dict[Future[TreeResult], T], ended: Iterable[Future[TreeResult]]
@@ -166,7 +147,6 @@ class TreeQueue(Generic[T]):
                 result = result_of(tree, State.FAILED, reason)
             if result.state is State.ALREADY_BACK:
                 self._startable += 1
-            self._order.done(tree.root_provider_uuid)
             self.end(result)
 
     def _unended(self, tree: T) -> TreeResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from placementclient.client import errors
@@ -13,9 +13,10 @@ from placementclient.model.providers import normalized
 
 
 class PlannedTree(Protocol):
-    """A tree of a plan.
+    """A tree of a plan, or several that change together.
 
-    :ivar follows: the roots of the trees that have to be done before this one
+    :ivar root_provider_uuid: of the first of them
+    :ivar roots: the names of the roots of all of them, by UUID
     """
 
     @property
@@ -25,7 +26,7 @@ class PlannedTree(Protocol):
     def root_provider_name(self) -> str: ...
 
     @property
-    def follows(self) -> Sequence[str]: ...
+    def roots(self) -> Mapping[str, str]: ...
 
 
 T = TypeVar('T', bound=PlannedTree)
@@ -56,10 +57,10 @@ class PlannedTrees(Generic[T]):
         return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
 
     def _root_uuids(self) -> dict[str, str]:
-        return {tree.root_provider_name: tree.root_provider_uuid for tree in self.trees}
+        return {name: uuid for tree in self.trees for uuid, name in tree.roots.items()}
 
     @functools.cached_property
     def _by_root(self) -> dict[str, T]:
         """The trees by the names and the UUIDs of their roots; a UUID wins."""
-        by_name = {tree.root_provider_name: tree for tree in self.trees}
-        return by_name | {tree.root_provider_uuid: tree for tree in self.trees}
+        by_name = {name: tree for tree in self.trees for name in tree.roots.values()}
+        return by_name | {uuid: tree for tree in self.trees for uuid in tree.roots}

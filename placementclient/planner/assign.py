@@ -1,10 +1,9 @@
-"""The assignment of one tree: states the problem, has it solved, labels the result."""
+"""The assignment of trees that change together: the problem, its solution, and labelled rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
@@ -44,7 +43,7 @@ def assign(
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
     if found is None:
-        raise Refused([infeasibility.UNDETERMINED(target_state.root.name, timeout)])
+        raise Refused([infeasibility.UNDETERMINED(target_state.name, timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
 
 
@@ -65,7 +64,7 @@ def prepared(
     if refused:
         raise Refused(refused)
     for source, names in _groups(target_state, spec):
-        for consumer in overlay.consumers_on(source):
+        for consumer in overlay.snapshot.consumers_on(source):
             problem.add_consumer(consumer, target_state.providers[source], names, known)
     items = [] if problem.causes else problem.items()
     if problem.causes:
@@ -95,13 +94,13 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
             continue
         state = overlay.state(source)
         assert state is not None
-        listed = sum(consumer.amount(source, name) for consumer in overlay.consumers_on(source))
+        listed = sum(
+            consumer.amount(source, name) for consumer in overlay.snapshot.consumers_on(source)
+        )
         usage = state.usages.get(name, 0)
         if usage > listed:
             hidden.append(
-                infeasibility.HIDDEN_ALLOCATIONS(
-                    target_state.root.name, state.name, name, usage, listed
-                )
+                infeasibility.HIDDEN_ALLOCATIONS(target_state.name, state.name, name, usage, listed)
             )
     if hidden:
         raise Refused(hidden)
@@ -111,18 +110,12 @@ def assignment_of(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
     found: Sequence[ItemDecision],
-    root: str = '',
 ) -> Assignment:
-    """Return the result of the search in the words of a plan, labelled.
-
-    :param root: of the only tree whose sources count, by UUID; empty: all of them count
-    """
+    """Return the result of the search in the words of a plan, labelled."""
     numbered: list[tuple[int, PlannedRow]] = []
     assignment = Assignment([], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
         for position, holding in enumerate(item.holdings):
-            if root not in ('', holding.source.root_provider_uuid):
-                continue
             known = holding.known
             is_open = known is None and _has_choice(target_state, item, decision, position)
             if is_open:
@@ -186,7 +179,7 @@ def _open_row(
     holding = item.holdings[position]
     is_ambiguous = target_state.is_ambiguous(holding.where, choices)
     row = OpenRow(
-        target_state.root.name,
+        target_state.root_of(holding.source).name,
         item.consumer.uuid,
         holding.resource_class,
         holding.amount,
@@ -195,15 +188,3 @@ def _open_row(
         tuple(dict.fromkeys(name for _, name in places)) if is_ambiguous else (),
     )
     return row, decision.proved or len(parts) > len(decision.placement)
-
-
-class HoldingName(NamedTuple):
-    """Names what a consumer holds of a class on a provider, as rows do."""
-
-    consumer_uuid: str
-    provider: str
-    resource_class: str
-
-
-def holding_of(row: PlannedRow | OpenRow) -> HoldingName:
-    return HoldingName(row.consumer_uuid, row.from_provider or '', row.resource_class)

@@ -41,7 +41,7 @@ class _Diagnosis:
         self, target_state: TargetState, problem: AssignmentProblem, items: Sequence[Item]
     ) -> None:
         self._target_state, self._problem, self._items = target_state, problem, items
-        self._tree = target_state.root.name
+        self._tree = target_state.name
 
     def slack(self, free: Sequence[int]) -> Iterator[Slack]:
         for (provider_uuid, name), left in zip(self._problem.places, free, strict=True):

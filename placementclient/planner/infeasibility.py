@@ -122,10 +122,6 @@ def _amounts(amounts: tuple[int, ...]) -> str:
     return ' and '.join(parts)
 
 
-def _options(trees: tuple[str, ...]) -> str:
-    return ' '.join(f'--tree {tree}' for tree in trees)
-
-
 def _undetermined(seconds: float, unproved: int) -> str:
     if unproved:
         rows = counted(unproved, 'row')
@@ -158,15 +154,6 @@ OVERFULL = CauseKind(
     '{provider} would have room for {room} {resource_class}, {used} are in use there and do not '
     'move',
 )
-#: ``trees``: how many other trees are planned with it
-SHARED_SHORTAGE = CauseKind(
-    'shared-shortage',
-    'providers trees',
-    lambda providers, trees: (
-        f'what it would move does not fit beside that of {trees} other trees, with which it '
-        f'shares {listed(providers, 8)}'
-    ),
-)
 #: ``demands``: of the fewest consumers that do not fit; ``minimal``: whether that is proved
 PACKING = CauseKind('packing', 'resource_class demands rooms minimal', _packing, minimal=True)
 APART = CauseKind(
@@ -187,16 +174,20 @@ CHANGED = CauseKind(
     'provider resource_class',
     '{resource_class} of {provider} is not what the plan made it',
 )
-#: On the way back. ``used``: by consumers of other trees; ``trees``: all that moved there, if
-#: there are others than this one
+#: On the way back. ``used``: by consumers of other trees
 STILL_IN_USE = CauseKind(
     'still-in-use',
-    'provider resource_class used room trees',
-    lambda provider, resource_class, used, room, trees: (
-        f'without it {provider} has room for {room} {resource_class}, of which consumers of other '
-        f'trees hold {used}'
-        + (f': roll these trees back together ({_options(trees)})' if trees else '')
-    ),
+    'provider resource_class used room',
+    'without it {provider} has room for {room} {resource_class}, of which consumers of other '
+    'trees hold {used}',
+)
+
+#: ``consumers``: that move; ``most``: that one request may move
+TOO_MANY = CauseKind(
+    'too-many',
+    'consumers most',
+    'the trees change together, as they share a target or a consumer, and {consumers} consumers '
+    'move, more than {most}: plan and apply them a few at a time, with --tree',
 )
 
 # The end of a search.

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from placementclient.client import errors
-from placementclient.client.wording import grouped, suggestion
+from placementclient.client.wording import grouped, listed, suggestion
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
+from placementclient.model.connected import connected
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
     OPEN,
-    UNDECIDABLE,
+    TOO_MANY,
     UNDETERMINED,
     Cause,
     OpenRow,
     Refused,
     Slack,
 )
+from placementclient.planner.joined_trees import SharedParts
+from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.known import KnownAssignments
+from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification import check, selection
 from placementclient.planner.specification.values import Spec, TreeSelection
-from placementclient.planner.tree_groups import TreeGroups, TreeOutcome, TreePlanner
+from placementclient.planner.tree_plan import compose
+
+#: Consumers of one change of several trees: one request takes about 8 ms for each.
+MOST_CONSUMERS = 20_000
 
 
 def make(
@@ -72,12 +80,8 @@ def make(
         maker.faults.found += unselective
         maker.faults.raise_any()
     roots = _chosen(maker, trees)
-    maker.select(roots)
     expect(len(roots))
-    for root in roots:
-        progress(root.name)
-        maker.plan(root)
-    maker.plan_groups()
+    maker.plan(roots, progress)
     maker.raise_faults(partial=bool(trees))
     if not skip_infeasible:
         maker.raise_left_out()
@@ -108,11 +112,9 @@ class _Maker:
         solver_timeout: float,
         migrations: Sequence[ServerMigration] | None,
     ) -> None:
+        self.overlay, self.spec = SnapshotOverlay(snapshot), spec
         self.known_assignments = KnownAssignments(spec, rows)
-        self._planner = TreePlanner(
-            SnapshotOverlay(snapshot), spec, self.known_assignments, solver_timeout, migrations
-        )
-        self._solver_timeout = solver_timeout
+        self._solver_timeout, self._migrations = solver_timeout, migrations
         self.trees: list[TreePlan] = []
         self.left: list[LeftOut] = []
         self.causes: list[Cause] = []
@@ -121,53 +123,92 @@ class _Maker:
         self.unproved: list[Cause] = []
         self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
         self.entries: set[str] = set()
-        self.spec = spec
 
-    @property
-    def overlay(self) -> SnapshotOverlay:
-        return self._planner.overlay
+    def plan(self, roots: Sequence[ProviderState], progress: Callable[[str], None]) -> None:
+        """Plan trees; those that share a target or a consumer as one, after all others."""
+        shared = SharedParts(self.overlay, self.spec, {root.uuid for root in roots})
+        sharing: dict[str, frozenset[str]] = {}
+        for root in roots:
+            progress(root.name)
+            try:
+                target_state = build_target_state(self.overlay, self.spec, [root])
+            except Refused as refusal:
+                self._leave_out([root], refusal)
+                continue
+            self.entries |= target_state.entries
+            known = None
+            with self.row_faults.collected():
+                known = self.known_assignments.match(self.overlay, target_state)
+            if known is None or self.faults.found or self.row_faults.found:
+                continue  # the other trees are laid out for their faults alone
+            if parts := shared.of(target_state):
+                sharing[root.uuid] = parts
+            else:
+                self._plan([root], target_state, known)
+        for uuids in connected(sharing):
+            self._plan([self.overlay.snapshot.providers[uuid] for uuid in uuids])
 
-    def select(self, roots: Sequence[ProviderState]) -> None:
-        self._groups = TreeGroups(self._planner, {root.uuid for root in roots})
+    def _plan(
+        self,
+        roots: Sequence[ProviderState],
+        target_state: TargetState | None = None,
+        known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
+    ) -> None:
+        """Plan trees that change together; those that cannot be planned alone are left out.
 
-    def plan(self, root: ProviderState) -> None:
-        """Plan a tree, or keep it for :meth:`plan_groups`."""
+        :param target_state: of the trees, if it is known
+        :param known: the rows that concern them, likewise
+        """
         try:
-            target_state = build_target_state(self.overlay, self.spec, root)
+            tree, assignment = self._planned(roots, target_state, known)
         except Refused as refusal:
-            self._record(TreeOutcome(root, refusal=refusal))
+            refusals = [self._refused(root) for root in roots] if len(roots) > 1 else []
+            fitting = [root for root, alone in zip(roots, refusals, strict=False) if not alone]
+            if not fitting or len(fitting) == len(roots):
+                self._leave_out(roots, refusal)
+                return
+            for root, alone in zip(roots, refusals, strict=True):
+                if alone is not None:
+                    self._leave_out([root], alone)
+            self._plan(fitting)
             return
-        self.entries |= target_state.entries
-        known = None
-        with self.row_faults.collected():
-            known = self.known_assignments.match(self.overlay, target_state)
-        if self.faults.found or self.row_faults.found:
-            return  # the other trees are laid out for their faults alone
-        if not self._groups.takes(target_state):
-            self._record(self._planner.plan(root, target_state, known))
-
-    def plan_groups(self) -> None:
-        for outcome in self._groups.plan():
-            self._record(outcome)
-
-    def _record(self, outcome: TreeOutcome) -> None:
-        root, refusal, assignment = outcome.root, outcome.refusal, outcome.assignment
-        if refusal is not None:
-            self.causes += refusal.causes
-            self.slack += refusal.slack
-            reasons = tuple(
-                Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes
-            )
-            self.left.append(LeftOut(root.uuid, root.name, reasons))
-        elif outcome.tree and assignment:
+        if tree.operations:
+            self.trees.append(tree)
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):
-                self.unproved.append(
-                    UNDECIDABLE(root.name, outcome.doubt, unproved)
-                    if outcome.doubt
-                    else UNDETERMINED(root.name, self._solver_timeout, unproved)
-                )
-            self.trees.append(outcome.tree)
+                name = listed(list(tree.roots.values()), 8)
+                self.unproved.append(UNDETERMINED(name, self._solver_timeout, unproved))
+
+    def _refused(self, root: ProviderState) -> Refused | None:
+        """Return the reason why a tree cannot be planned even alone."""
+        try:
+            self._planned([root])
+        except Refused as refusal:
+            return refusal
+        return None
+
+    def _planned(
+        self,
+        roots: Sequence[ProviderState],
+        target_state: TargetState | None = None,
+        known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
+    ) -> tuple[TreePlan, Assignment]:
+        target_state = target_state or build_target_state(self.overlay, self.spec, roots)
+        if known is None:
+            known = self.known_assignments.match(self.overlay, target_state)
+        assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
+        tree = compose(
+            self.overlay, target_state, assignment, self.spec, migrations=self._migrations
+        )
+        if tree.joined and len(tree.consumers) > MOST_CONSUMERS:
+            raise Refused([TOO_MANY(target_state.name, len(tree.consumers), MOST_CONSUMERS)])
+        return tree, assignment
+
+    def _leave_out(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
+        self.causes += refusal.causes
+        self.slack += refusal.slack
+        reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
+        self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
 
     def raise_left_out(self) -> None:
         """Refuse a plan that lacks trees.

@@ -45,10 +45,10 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     """
     overlay = SnapshotOverlay(live)
     try:
-        root = _root(overlay, tree)
+        roots = _roots(overlay, tree)
         _refuse_occupied(overlay, tree)
         target_state = build_target_state(
-            overlay, plan.spec, root, {change.name for change in tree.providers}
+            overlay, plan.spec, roots, {change.name for change in tree.providers}
         )
         known = KnownAssignments(plan.spec, plan.assignments).match(overlay, target_state)
         known |= _kept(overlay, target_state, tree)
@@ -74,8 +74,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     """
     overlay = SnapshotOverlay(live)
     try:
-        others = [other for other in plan.trees if other is not tree]
-        target_state, known = lay_out_return(overlay, tree, _root(overlay, tree), others)
+        target_state, known = lay_out_return(overlay, tree, _roots(overlay, tree))
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
         together = tuple(
             tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
@@ -109,16 +108,16 @@ def _planned(
     if assignment.unproved:
         unproved = len(assignment.unproved)
         raise errors.Undetermined(
-            [infeasibility.UNDETERMINED(target_state.root.name, TIMEOUT, unproved)]
+            [infeasibility.UNDETERMINED(target_state.name, TIMEOUT, unproved)]
         )
     return compose(overlay, target_state, assignment, spec, backwards=back is not None)
 
 
-def _root(overlay: SnapshotOverlay, tree: TreePlan) -> ProviderState:
-    root = overlay.state(tree.root_provider_uuid)
-    if root is None:
-        raise Refused([infeasibility.NO_SOURCE(tree.root_provider_name, tree.root_provider_name)])
-    return root
+def _roots(overlay: SnapshotOverlay, tree: TreePlan) -> list[ProviderState]:
+    roots = {name: overlay.state(uuid) for uuid, name in tree.roots.items()}
+    if missing := [name for name, root in roots.items() if root is None]:
+        raise Refused([infeasibility.NO_SOURCE(name, name) for name in missing])
+    return [root for root in roots.values() if root is not None]
 
 
 def _refuse_occupied(overlay: SnapshotOverlay, tree: TreePlan) -> None:
@@ -143,6 +142,6 @@ def _kept(
             place = place_of(row, places)
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([BAD_ROW(target_state.root.name, reason)])
+                raise Refused([BAD_ROW(target_state.name, reason)])
             kept[key].append(KnownAmount(place, row.amount, row.label, row.evidence))
     return kept

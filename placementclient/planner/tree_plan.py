@@ -1,4 +1,4 @@
-"""From a target state and an assignment to the plan of one tree."""
+"""From a target state and an assignment to the plan of trees that change together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compose(
     backwards: bool = False,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> TreePlan:
-    """The plan of one tree, with its warnings. Every plan passes here, and the independent check.
+    """The plan of the trees, with its warnings. Every plan passes here, and the independent check.
 
     :param backwards: whether it is the way back
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
@@ -38,6 +38,7 @@ def compose(
         tuple(provider.change() for provider in target_state.providers.values()),
         consumer_changes(overlay, target_state, assignment.rows),
         tuple(assignment.rows),
+        joined={root.uuid: root.name for root in target_state.roots[1:]},
         residents=_residents(overlay, target_state),
         moves=tuple(
             InventoryMove(
@@ -54,7 +55,6 @@ def compose(
     invariants.check_tree(tree, spec, backwards=backwards, overcommitted=overcommitted)
     return replace(
         tree,
-        follows=overlay.followed(tree),
         warnings=tuple(warnings.warnings_of(overlay, target_state, tree, migrations)),
     )
 
@@ -70,7 +70,7 @@ def consumer_changes(
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
     changes = []
     for uuid, own in sorted(by_consumer.items()):
-        consumer = overlay.consumer(uuid)
+        consumer = overlay.snapshot.consumers[uuid]
         changes.append(
             ConsumerChange(
                 uuid,
@@ -111,12 +111,12 @@ def _residents(overlay: SnapshotOverlay, target_state: TargetState) -> tuple[str
     residents: set[str] = set()
     for flow in target_state.flows:
         target = target_state.providers[flow.target]
-        if target.before is None or target.root_provider_uuid != target_state.root.uuid:
+        if target.before is None or not target_state.is_own(target):
             continue
         if flow.destination not in target_state.places:
             residents.update(
                 consumer.uuid
-                for consumer in overlay.consumers_on(target.uuid)
+                for consumer in overlay.snapshot.consumers_on(target.uuid)
                 if consumer.allocations[target.uuid].get(flow.target_class)
             )
     return tuple(sorted(residents))

@@ -17,6 +17,7 @@ from placementclient.model.nova import (
 )
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
+from placementclient.model.snapshots import ProviderState
 from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import TargetState, Where
 from placementclient.planner.plan.plan import Notice, TreePlan
@@ -62,7 +63,7 @@ def warnings_of(
     tree: TreePlan,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """The warnings of one tree, by kind.
+    """The warnings of trees that change together, by kind.
 
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """
@@ -71,8 +72,10 @@ def warnings_of(
     yield from _overcommitted(target_state)
     yield from _several_trees(overlay, tree)
     yield from _migrations(tree, migrations)
-    yield from _unowned(target_state)
-    yield from _foreign_names(target_state)
+    for root in target_state.roots:
+        yield from _unowned(target_state, root)
+    for root in target_state.roots:
+        yield from _foreign_names(target_state, root)
     yield from _siblings(overlay, target_state)
 
 
@@ -134,7 +137,7 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
 
 
 def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
-    own = {tree.root_provider_uuid}
+    own = set(tree.roots)
     several = [change.uuid for change in tree.consumers if _trees(overlay, change.before) - own]
     if several:
         yield Notice(
@@ -190,8 +193,8 @@ def _trees(overlay: SnapshotOverlay, providers: Iterable[str]) -> set[str]:
     return trees
 
 
-def _unowned(target_state: TargetState) -> Iterator[Notice]:
-    if OWNER_NOVA not in target_state.root.traits:
+def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
+    if OWNER_NOVA not in root.traits:
         return
     targets = {flow.target for flow in target_state.flows}
     targets |= {each.uuid for each in target_state.providers.values() if each.before is None}
@@ -199,27 +202,28 @@ def _unowned(target_state: TargetState) -> Iterator[Notice]:
         provider.name
         for provider in target_state.providers.values()
         if provider.uuid in targets
-        and provider.root_provider_uuid == target_state.root.uuid
+        and provider.root_provider_uuid == root.uuid
         and OWNER_NOVA not in provider.traits
     ]
     if unowned:
         yield Notice(
             'no-owner',
-            f'{target_state.root.name} has the trait {OWNER_NOVA}, {", ".join(unowned)} will not: '
+            f'{root.name} has the trait {OWNER_NOVA}, {", ".join(unowned)} will not: '
             'the scheduler of Nova 34 and later passes such providers over',
             {'providers': unowned, 'trait': OWNER_NOVA},
         )
 
 
-def _foreign_names(target_state: TargetState) -> Iterator[Notice]:
+def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
     """Beside a child of another name than its own, nova-compute makes a second one."""
-    root = target_state.root
     if COMPUTE_NODE not in root.traits:
         return
     foreign = [
         provider.name
         for provider in target_state.providers.values()
-        if provider.before is None and not is_child_name(provider.name, root.name)
+        if provider.before is None
+        and provider.root_provider_uuid == root.uuid
+        and not is_child_name(provider.name, root.name)
     ]
     if foreign:
         forms = ', '.join(f'{root.name}_{form}' for form in CHILD_FORMS)

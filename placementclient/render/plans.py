@@ -108,7 +108,7 @@ def warnings(trees: Iterable[TreePlan | ChangeSet]) -> Iterator[str]:
 
 
 def tree_lines(tree: TreePlan) -> Iterator[str]:
-    yield f'{tree.root_provider_name} ({tree.root_provider_uuid})'
+    yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
     for title, after in (('before', False), ('after', True)):
         yield ''
         yield f'  {title}'
@@ -144,7 +144,7 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
 
     def text(node: ProviderChange | str) -> Iterator[str]:
         if isinstance(node, str):
-            yield tree.root_provider_name if node == tree.root_provider_uuid else node
+            yield tree.roots.get(node, node)
             return
         content = node.after if after else node.content_before
         yield '  '.join([node.name, *_inventories(content)])
@@ -154,8 +154,8 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
             yield f'aggregates: {" ".join(sorted(content.aggregates))}'
 
     by_uuid = {change.uuid: change for change in shown}
-    own = {change.root_provider_uuid for change in shown} - {tree.root_provider_uuid}
-    for root in (tree.root_provider_uuid, *sorted(own)):
+    others = {change.root_provider_uuid for change in shown} - tree.roots.keys()
+    for root in (*tree.roots, *sorted(others)):
         node: ProviderChange | str = by_uuid.get(root, root)
         yield from trees.draw(node, children, text)
 

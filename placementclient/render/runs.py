@@ -56,7 +56,9 @@ def planning_anew(
     for tree in trees:
         is_impossible = f'{errors.Infeasible.TITLE}: ' in tree.reason
         advice = _IMPOSSIBLE if is_impossible else 'Plan again for the trees that were left alone'
-        by_advice.setdefault(advice, []).append(tree.root_provider_name)
+        planned = plan.tree(tree.root_provider_uuid)
+        names = planned.roots.values() if planned else [tree.root_provider_name]
+        by_advice.setdefault(advice, []).extend(names)
     for advice, names in by_advice.items():
         options = ['--allow-inferred'] if plan.allow_inferred else []
         options += [f'--tree {shlex.quote(name)}' for name in names]

@@ -111,7 +111,7 @@ def of_inventories(
     :param is_fresh: whether the reshape was granted just now, so that no client had time to change
         anything
     """
-    own = [each for each in tree.providers if each.root_provider_uuid == tree.root_provider_uuid]
+    own = [each for each in tree.providers if each.root_provider_uuid in tree.roots]
     is_whole = all(change.is_created or change.uuid in providers for change in own)
     for change in tree.providers:
         if change.uuid not in providers:
@@ -133,7 +133,7 @@ def of_inventories(
                 # Where the plan took it off, or not where it put it.
                 is_undone = (part.there is None) != (part.after is None)
                 is_undone = is_undone or part.there == part.before
-                # Other trees change a sharing provider too.
+                # Other plans change a sharing provider too.
                 is_moved = change in own and part.before != part.after
                 is_damage = is_moved and (is_fresh or is_undone)
                 verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
@@ -233,8 +233,7 @@ def _of_consumer(
 
 def _own(tree: TreePlan) -> set[str]:
     """The providers that a plan is about, without the sharing ones of other trees."""
-    root = tree.root_provider_uuid
-    return {change.uuid for change in tree.providers if change.root_provider_uuid == root}
+    return {change.uuid for change in tree.providers if change.root_provider_uuid in tree.roots}
 
 
 def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:

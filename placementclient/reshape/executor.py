@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 
 from placementclient.api import reshaper
 from placementclient.changes.execution import Look, PlanRun
@@ -56,7 +55,7 @@ class ReshapeRun(PlanRun[TreePlan]):
 
     def is_there(self, tree: TreePlan) -> bool:
         source = StateSource(self.client, [tree])
-        return tree.root_provider_uuid in source.listed(tree)
+        return not tree.roots.keys().isdisjoint(source.listed(tree))
 
     def stands(self, tree: TreePlan, *, backward: bool) -> bool:
         current = self._current(tree)
@@ -66,7 +65,7 @@ class ReshapeRun(PlanRun[TreePlan]):
         tree_state = source.tree_state(current, source.listed(current), holdings=False)
         if tree_state.is_untouched:
             return False
-        for each in deviations.of_inventories(self._without_later(current), tree_state.providers):
+        for each in deviations.of_inventories(current, tree_state.providers):
             if each.is_damage:
                 raise preconditions.LeftAlone(
                     f'it was applied, and was changed since: {each.message}'
@@ -100,14 +99,8 @@ class ReshapeRun(PlanRun[TreePlan]):
         return lambda tree: status(self._current(tree))
 
     def comparing(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], Sequence[Deviation]]:
-        plan = journal.revised(self.plan, self.records)
-        wanted = list(map(self._current, trees))
-        compare = verify.comparing(self.client, plan, wanted, self.records)
+        compare = verify.comparing(self.client, list(map(self._current, trees)), self.records)
         return lambda tree: compare(self._current(tree))
-
-    @cached_property
-    def _without_later(self) -> Callable[[TreePlan], TreePlan]:
-        return verify.without_later(journal.revised(self.plan, self.records))
 
     def _executor(self, tree: TreePlan) -> TreeExecutor:
         return TreeExecutor(
@@ -128,9 +121,9 @@ class ReshapeRun(PlanRun[TreePlan]):
         """Compare a tree with what it was planned on."""
         current = self._current(tree)
         listed = source.listed(current)
-        is_there = tree.root_provider_uuid in listed
-        # What it starts from is still to come; or there is something to take back.
-        if current.follows or self.journal.of(tree.root_provider_uuid).begun:
+        is_there = not tree.roots.keys().isdisjoint(listed)
+        # There is something to complete or to take back.
+        if self.journal.of(tree.root_provider_uuid).begun:
             return Look(tree, is_there)
         # Without a consumer that moves, generations show who has come.
         holdings = bool(current.consumers) or not live_state.is_as_planned(current, listed)
@@ -151,7 +144,7 @@ class ReshapeRun(PlanRun[TreePlan]):
         current = self._current(tree)
         source = StateSource(self.client, [current])
         listed = source.listed(current)
-        is_there = tree.root_provider_uuid in listed
+        is_there = not tree.roots.keys().isdisjoint(listed)
         tree_state = source.tree_state(current, listed, holdings=False)
         is_whole = not live_state.moves(current) or tree_state.phase is not Phase.NEITHER
         difference = 'it is neither as it was before the plan nor as it is after it'

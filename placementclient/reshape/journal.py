@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 
 from placementclient.changes import journal
@@ -15,7 +14,7 @@ from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import plans
 from placementclient.planner.records.trees import TreeRecord, tree_plan
 
-__all__ = ['Journal', 'JournalFailed', 'JournalLocked', 'Record', 'opened', 'read', 'revised']
+__all__ = ['Journal', 'JournalFailed', 'JournalLocked', 'Record', 'opened', 'read']
 
 
 def opened(path: str, plan: Plan) -> AbstractContextManager[Journal]:
@@ -34,19 +33,6 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
     return journal.read(path, plans.identity(plan), partial(_check_revised, path, plan), TreeRecord)
-
-
-def revised(plan: Plan, records: Mapping[str, Record]) -> Plan:
-    """Return a plan with the trees as they were planned again while it was applied.
-
-    :param records: of its journal, as :func:`read` has them
-    """
-    again = {
-        uuid: tree_plan(record.plan) for uuid, record in records.items() if record.plan is not None
-    }
-    return replace(
-        plan, trees=tuple(again.get(tree.root_provider_uuid, tree) for tree in plan.trees)
-    )
 
 
 def _check_revised(path: str, plan: Plan, records: Mapping[str, Record]) -> None:

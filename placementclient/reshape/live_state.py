@@ -93,14 +93,14 @@ class InventoryPart(NamedTuple):
 def inventory_parts(
     tree: TreePlan, providers: Mapping[str, ProviderState]
 ) -> Iterator[InventoryPart]:
-    """Return the inventories that a plan changes in its own tree.
+    """Return the inventories that a plan changes in its own trees.
 
-    Other trees change a sharing provider too, before this one or after it.
+    Other plans change a sharing provider too, before this one or after it.
 
     :param providers: those that are there, by UUID
     """
     for change in tree.providers:
-        if change.root_provider_uuid == tree.root_provider_uuid:
+        if change.root_provider_uuid in tree.roots:
             state = providers.get(change.uuid)
             for name in sorted(change.changed_classes):
                 yield inventory_part(change, name, state)
@@ -124,7 +124,7 @@ def moves(tree: TreePlan) -> bool:
 def roots_of(tree: TreePlan) -> list[str]:
     """The UUIDs of the roots of all trees that a plan of one tree concerns; its own is first."""
     others = {change.root_provider_uuid for change in tree.providers}
-    return [tree.root_provider_uuid, *sorted(others - {tree.root_provider_uuid})]
+    return [*tree.roots, *sorted(others - tree.roots.keys())]
 
 
 def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
@@ -132,9 +132,6 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
 
     These move no generation of a provider. The reshaper finds it out by the consumer's.
     """
-    if tree.follows:
-        # Then it is planned for what others make of it, which generations do not show.
-        return False
     names = {provider.name for provider in listed.values()}
     for change in tree.providers:
         provider = listed.get(change.uuid)

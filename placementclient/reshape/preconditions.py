@@ -87,7 +87,7 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
         parent = listed.get(change.parent_provider_uuid or '')
         if not change.is_created or change.parent_provider_uuid in made:
             continue
-        if parent is None or parent.root_provider_uuid not in (None, tree.root_provider_uuid):
+        if parent is None or parent.root_provider_uuid not in (None, change.root_provider_uuid):
             raise LeftAlone(
                 f'{change.parent_provider_uuid}, below which {change.name} is to be made, is not '
                 f'in the tree of {tree.root_provider_name}'
@@ -170,11 +170,10 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
     """Read the consumers that have changed; or say which holds something else than it did."""
     result = []
     # What a tree before this one was to do to consumers elsewhere may not have been done.
-    follows = bool(tree_state.tree.follows)
     providers = tree_state.providers
     for consumer in tree_state.tree.consumers:
         current = tree_state.there.consumers.get(consumer.uuid)
-        moved = follows or (current is not None and current.generation != consumer.generation)
+        moved = current is not None and current.generation != consumer.generation
         for uuid, state in providers.items():
             held = tree_state.held(consumer.uuid, uuid)
             if held != consumer.before.get(uuid, {}):

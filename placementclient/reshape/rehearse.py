@@ -87,7 +87,7 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     """
     wanted = plan.selected(trees)
     known = [state for tree in wanted for state in sides_of(tree).before.walked()]
-    names = {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
+    names = {uuid: name for tree in wanted for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in known}
     # The root of a tree that a reshape only adds to does not change.
     roots = [u for tree in wanted if isinstance(tree, TreePlan) for u in live_state.roots_of(tree)]

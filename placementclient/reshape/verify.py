@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from placementclient.changes.comparison import not_applied
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
-from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import TreePlan
 from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
@@ -18,18 +17,16 @@ from placementclient.reshape.reading import StateSource
 
 
 def comparing(
-    client: Client, plan: Plan, trees: Sequence[TreePlan], records: Mapping[str, Record]
+    client: Client, trees: Sequence[TreePlan], records: Mapping[str, Record]
 ) -> Callable[[TreePlan], list[Deviation]]:
     """Return what compares the plan of a tree with what is there.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
     its consumers holds, everywhere; and the owners and types of the consumers.
 
-    :param plan: as it was carried out
-    :param trees: those to compare
+    :param trees: those to compare, as they were carried out
     :param records: of the journal: where it has any, a tree that it does not know is not overdue
     """
-    own = without_later(plan)
     source = StateSource(client, trees)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
@@ -38,7 +35,7 @@ def comparing(
             began = deviations.before_apply(tree, snapshot.providers)
             record = records.get(tree.root_provider_uuid)
             return [not_applied(tree.root_provider_name, record, bool(records)), *began]
-        return list(deviations.of_snapshot(own(tree), snapshot))
+        return list(deviations.of_snapshot(tree, snapshot))
 
     return of_tree
 
@@ -89,35 +86,6 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
     except (LeftAlone, UnstableRead) as reason:
         return str(reason)
     return found if isinstance(found, str) else ''
-
-
-def without_later(plan: Plan) -> Callable[[TreePlan], TreePlan]:
-    """Return what takes from a tree what trees after it change again."""
-    later = _changed_later(plan)
-    return lambda tree: _without(tree, later[tree.root_provider_uuid])
-
-
-def _changed_later(plan: Plan) -> dict[str, set[str]]:
-    """The providers and consumers of each tree that trees after it change again, by UUID."""
-    result: dict[str, set[str]] = {}
-    changed: set[str] = set()
-    for tree in reversed(plan.trees):
-        own = {change.uuid for change in tree.providers}
-        own.update(change.uuid for change in tree.consumers)
-        result[tree.root_provider_uuid] = own & changed
-        changed |= own
-    return result
-
-
-def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
-    """A plan without what it does not have the last word on."""
-    if not uuids:
-        return tree
-    return replace(
-        tree,
-        providers=tuple(change for change in tree.providers if change.uuid not in uuids),
-        consumers=tuple(change for change in tree.consumers if change.uuid not in uuids),
-    )
 
 
 def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:

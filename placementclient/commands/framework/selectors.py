@@ -111,7 +111,8 @@ def trees_of(
         named: Sequence[str] = parsed_args.tree
         return named
     there = trees(command, argparse.Namespace(**vars(parsed_args) | {'tree': []}), snapshot)
-    planned = [each.root_provider_uuid for each in plan.selected(parsed_args.tree)]
-    if not (found := [uuid for uuid in planned if uuid in there]):
+    planned = plan.selected(parsed_args.tree)
+    found = [tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(there)]
+    if not found:
         raise errors.NoSuchProvider('The plan has no tree with a selected provider')
     return found

@@ -108,10 +108,10 @@ class ReportProvider(base.Command):
 def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
     """Refuse a plan for another cloud."""
     missing = [
-        tree.root_provider_name
+        name
         for tree in plan.trees
-        if tree.root_provider_uuid not in snapshot.providers
-        and tree.root_provider_uuid not in {change.uuid for change in tree.created()}
+        for uuid, name in tree.roots.items()
+        if uuid not in snapshot.providers and uuid not in {change.uuid for change in tree.created()}
     ]
     if missing:
         raise errors.BadArgument(f'There is no {listed(missing, 8)}, which the plan is about')

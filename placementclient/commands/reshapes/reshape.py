@@ -38,7 +38,7 @@ def computes_up(command: base.PlacementCommand, trees: Iterable[TreePlan]) -> li
     """The hosts of some trees whose nova-compute is up; none, where that is not known."""
     from placementclient.nova import running, service
 
-    roots = [tree.root_provider_name for tree in trees]
+    roots = [name for tree in trees for name in tree.roots.values()]
     try:
         found = running.up_on(roots, running.computes(command.client))
     except service.NoCompute as reason:

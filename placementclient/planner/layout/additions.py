@@ -12,7 +12,7 @@ from placementclient.planner.plan.plan import Label, PlannedRow
 
 def refusals(target_state: TargetState) -> Iterator[Cause]:
     """Return the reasons of the service against the additions alone: their units and the room."""
-    tree = target_state.root.name
+    tree = target_state.name
     needs: dict[Where, int] = {}
     for consumer_uuid, amounts in target_state.added.items():
         for where, amount in amounts.items():

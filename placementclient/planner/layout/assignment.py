@@ -35,7 +35,7 @@ ENOUGH = 2**53
 
 @dataclass(slots=True)
 class Assignment:
-    """The place of everything in a tree.
+    """The place of everything that moves.
 
     :param rows: labelled, by source, consumer and class
     :param undecided: the rows that have a choice
@@ -63,13 +63,12 @@ class AssignmentProblem:
         self.causes: list[infeasibility.Cause] = []
         self._numbers: dict[Where, int] = {}
         self._count = 0
-        #: by consumer, and by tree where consumers are judged in each of them by itself
-        self._own: dict[tuple[str, str], list[ConsumerItem]] = {}
+        #: by consumer
+        self._own: dict[str, list[ConsumerItem]] = {}
         #: by source and amounts: thousands of consumers have the same ways
         self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Way, ...]] = {}
         #: by source, classes and all that is held, the items of consumers of one provider
         self._alike: dict[object, tuple[ConsumerItem, Item]] = {}
-        self._reached: set[Where] = set()
 
     def add_consumer(
         self,
@@ -103,7 +102,7 @@ class AssignmentProblem:
             ways = tuple(way for way in ways if {way[0].place.provider_uuid} == together)
         if len(targets) > 1 or (open_amounts and not ways):
             self.causes.append(
-                infeasibility.APART(self._target_state.root.name, consumer.uuid, tuple(amounts))
+                infeasibility.APART(self._target_state.name, consumer.uuid, tuple(amounts))
             )
         elif open_amounts:
             divisible = self._spec.split and len(amounts) == 1 and len(ways) > 1
@@ -123,9 +122,8 @@ class AssignmentProblem:
             for position, (name, amount) in enumerate(amounts.items())
         )
         self._count += len(holdings)
-        root = source.root_provider_uuid if self._target_state.apart else ''
         item = ConsumerItem(consumer, holdings, ways, divisible)
-        self._own.setdefault((consumer.uuid, root), []).append(item)
+        self._own.setdefault(consumer.uuid, []).append(item)
 
     def items(self) -> list[Item]:
         """Return the items: those of one consumer that depend on each other are one.
@@ -133,17 +131,8 @@ class AssignmentProblem:
         :raises Refused: if there are too many ways for a consumer to go
         """
         for consumer_uuid in {**self._target_state.added, **self._target_state.removed}:
-            roots = self._target_state.written_in(consumer_uuid)
-            for root in sorted(roots) if self._target_state.apart else ('',):
-                self._own.setdefault((consumer_uuid, root), [])
-        if self._target_state.apart:
-            self._reached = {
-                placed.place.where
-                for own in self._own.values()
-                for item in own
-                for placed in chain(*item.ways)
-            }
-        pairs = [pair for key, own in self._own.items() for pair in self._of_consumer(*key, own)]
+            self._own.setdefault(consumer_uuid, [])
+        pairs = [pair for uuid, own in self._own.items() for pair in self._of_consumer(uuid, own)]
         pairs.sort(key=lambda pair: pair[0].holdings[0].number)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         return [item for _, item in pairs]
@@ -163,7 +152,7 @@ class AssignmentProblem:
                 is_short = name in moved and used > room + excess
                 if is_short or room < 0:
                     yield infeasibility.OVERFULL(
-                        self._target_state.root.name, provider.name, name, used, room
+                        self._target_state.name, provider.name, name, used, room
                     )
 
     def static(self, where: Where) -> int:
@@ -199,10 +188,10 @@ class AssignmentProblem:
         return 0 if where in self._target_state.places else held
 
     def _of_consumer(
-        self, consumer_uuid: str, root: str, own: Sequence[ConsumerItem]
+        self, consumer_uuid: str, own: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
         """Return the items of a consumer, as they are judged, and as the search takes them."""
-        consumer = self._overlay.consumer(consumer_uuid)
+        consumer = self._overlay.snapshot.consumers[consumer_uuid]
         key = self._key(consumer, own)
         if key is not None and key in self._alike:
             alike, item = self._alike[key]
@@ -212,7 +201,7 @@ class AssignmentProblem:
                 item,
             )
             return
-        judge = ConsumerJudge(self._overlay, self._target_state, consumer, root, own, self._reached)
+        judge = ConsumerJudge(self._overlay, self._target_state, consumer, own)
         for judged in judge.judged():
             item = self._item(judged)
             if key is not None:
@@ -234,7 +223,7 @@ class AssignmentProblem:
 
     def _item(self, judged: ConsumerItem) -> Item:
         """Return an item as the search takes it; one that the service refuses has no option."""
-        is_written = bool(self._target_state.written_in(judged.consumer.uuid))
+        is_written = self._target_state.is_written(judged.consumer.uuid)
         options = []
         for way in judged.ways:
             demands: dict[int, int] = {}

@@ -1,8 +1,8 @@
-"""Lays out one tree: its providers and their inventories, and where amounts may go."""
+"""Lays out trees: their providers and their inventories, and where amounts may go."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
@@ -18,49 +18,62 @@ from placementclient.planner.specification.values import Addition, Spec, has_pla
 def build_target_state(
     overlay: SnapshotOverlay,
     spec: Spec,
-    root: ProviderState,
+    roots: Sequence[ProviderState],
     planned: Collection[str] | None = None,
 ) -> TargetState:
-    """Lay out one tree.
+    """Lay out one tree, or several that change together.
 
-    :param overlay: what is there, and what the trees planned before this one make of it
+    :param overlay: what is there
     :param spec: the specification
-    :param root: the root of the tree, one that the specification selects
+    :param roots: the roots of the trees, which the specification selects
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
     :raises Refused: if the specification does not suit it
     """
-    builder = _Builder(overlay, spec, root, planned)
-    builder.build()
-    if builder.causes:
-        raise Refused(builder.causes)
-    return builder.target_state
+    target_state = TargetState(roots)
+    causes: list[Cause] = []
+    for root in roots:
+        builder = _Builder(overlay, spec, root, planned, target_state, causes)
+        builder.build()
+        for provider in target_state.providers.values():
+            if provider.before is None:
+                overlay.created.setdefault(provider.name, root.name)
+    if not causes:
+        inventories.find_places(target_state)
+        causes += inventories.move_inventories(target_state)
+        target_state.put_parents_first()
+    if causes:
+        raise Refused(causes)
+    return target_state
 
 
 class _Builder:
+    """Takes one of the trees into a target state.
+
+    :param causes: gets whatever is impossible
+    """
+
     def __init__(
         self,
         overlay: SnapshotOverlay,
         spec: Spec,
         root: ProviderState,
         planned: Collection[str] | None,
+        target_state: TargetState,
+        causes: list[Cause],
     ) -> None:
         self._overlay, self._spec, self._root = overlay, spec, root
-        self.causes: list[Cause] = []
-        self.target_state = TargetState(root)
-        self._providers = TargetProviders(overlay, spec, self.target_state, self.causes, planned)
+        self.target_state, self.causes = target_state, causes
+        self._flows: list[InventoryFlow] = []
+        self._providers = TargetProviders(overlay, spec, root, target_state, causes, planned)
 
     def build(self) -> None:
         self._state_providers()
         self._lead_flows()
         self._check_totals()
+        self.target_state.flows += self._flows
         for index, addition in self._providers.additions.items():
             self._add(index, addition)
-        if self.causes:
-            return
-        inventories.find_places(self.target_state)
-        self.causes += inventories.move_inventories(self.target_state)
-        self._providers.put_parents_first()
 
     def _state_providers(self) -> None:
         """Apply the entries about providers by name, with moves to them or without."""
@@ -121,14 +134,14 @@ class _Builder:
                     infeasibility.SAME_PLACE(self._root.name, keys, source.name, name)
                 )
             else:
-                self.target_state.flows.append(
+                self._flows.append(
                     InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
                 )
 
     def _check_totals(self) -> None:
         """Refuse to move more than there is."""
         moved: dict[Where, int] = {}
-        for flow in self.target_state.flows:
+        for flow in self._flows:
             origin = flow.origin
             moved[origin] = moved.get(origin, 0) + flow.amount
             before = self.target_state.providers[flow.source].before

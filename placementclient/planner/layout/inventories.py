@@ -122,11 +122,11 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 # All of it moves, and it is to be there again: as it was, but for what is stated.
                 there = before.get(name) or Inventory(int(stated['total']))
             if there is None:
-                yield infeasibility.NO_TOTAL(target_state.root.name, target.name, name)
+                yield infeasibility.NO_TOTAL(target_state.name, target.name, name)
                 continue
             target.inventories[name] = there.with_fields(stated)
             if Where(target.uuid, name) not in target_state.places:
-                yield from _overfull(target_state.root.name, target, name)
+                yield from _overfull(target_state.name, target, name)
 
 
 def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
@@ -150,7 +150,7 @@ def _check_reserved(
         kept = left.total if left else 0
         if kept < before.reserved and where not in reserving:
             yield infeasibility.RESERVED_UNPLACED(
-                target_state.root.name,
+                target_state.name,
                 source.name,
                 where.resource_class,
                 before.reserved,

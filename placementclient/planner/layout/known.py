@@ -83,7 +83,7 @@ class KnownAssignments:
         for (source, name), places in target_state.places.items():
             targets = frozenset(place.provider for place in places)
             seen = self._seen.setdefault(name, {})
-            for consumer in overlay.consumers_on(source):
+            for consumer in overlay.snapshot.consumers_on(source):
                 amount = consumer.amount(source, name)
                 if amount:
                     there = seen.get(consumer.uuid)

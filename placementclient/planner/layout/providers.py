@@ -29,8 +29,9 @@ from placementclient.planner.specification.values import (
 class TargetProviders:
     """Finds the providers that a specification names for one tree, and makes what is missing.
 
-    :param overlay: what is there, and what the trees planned before this one make
+    :param overlay: what is there
     :param spec: the specification
+    :param root: of the tree
     :param target_state: gets each provider that is asked for
     :param causes: gets whatever is impossible
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
@@ -41,11 +42,12 @@ class TargetProviders:
         self,
         overlay: SnapshotOverlay,
         spec: Spec,
+        root: ProviderState,
         target_state: TargetState,
         causes: list[Cause],
         planned: Collection[str] | None = None,
     ) -> None:
-        self._overlay, self._root = overlay, target_state.root
+        self._overlay, self._root = overlay, root
         self._target_state, self._causes = target_state, causes
         self._namespace = uuid.UUID(self._root.uuid)
         uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
@@ -212,18 +214,6 @@ class TargetProviders:
         if len(name) > LONGEST_NAME:
             self._causes.append(infeasibility.LONG_NAME(self._root.name, keys, name, LONGEST_NAME))
 
-    def put_parents_first(self) -> None:
-        """Order the providers of the target state as they can be made."""
-        providers = self._target_state.providers
-
-        def depth(provider: TargetProvider) -> int:
-            parent = providers.get(provider.parent_provider_uuid or '')
-            return 0 if parent is None else 1 + depth(parent)
-
-        self._target_state.providers = {
-            provider.uuid: provider for provider in sorted(providers.values(), key=depth)
-        }
-
     def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None
     ) -> dict[str, ProviderSpec]:
@@ -247,7 +237,7 @@ class TargetProviders:
                 )
             )
             return None
-        return TargetProvider(
+        return self._target_state.providers.get(state.uuid) or TargetProvider(
             state.uuid,
             state.name,
             state.provider.parent_provider_uuid,
@@ -274,7 +264,8 @@ class TargetProviders:
         if is_uuid(name):
             self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
             return None
-        if (owner := self._overlay.created_in(name)) is not None:
+        owner = self._overlay.created.get(name, self._root.name)
+        if owner != self._root.name:
             self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
             return None
         template = ROOT if entry or source is None else '{source}'

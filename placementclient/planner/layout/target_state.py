@@ -5,10 +5,11 @@ Consumers come later, in :mod:`placementclient.planner.layout.assignment`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placementclient.client.wording import listed
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
@@ -108,8 +109,9 @@ class InventoryFlow:
 
 @dataclass(slots=True)
 class TargetState:
-    """A tree in its wanted state.
+    """A tree in its desired state, or several that change together.
 
+    :param roots: of the trees
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param places: of each class that moves off a provider, the places in order of preference
@@ -120,11 +122,9 @@ class TargetState:
     :param is_return: whether this is the way back
     :param overcommitted: on the way back, by how much places were over-committed before, and may
         be again
-    :param apart: of several trees as one, whether consumers are judged in each tree by itself: if
-        the service writes them depends on the order of the trees
     """
 
-    root: ProviderState
+    roots: Sequence[ProviderState]
     providers: dict[str, TargetProvider] = field(default_factory=dict)
     flows: list[InventoryFlow] = field(default_factory=list)
     places: dict[Where, list[Place]] = field(default_factory=dict)
@@ -134,29 +134,45 @@ class TargetState:
     removed: dict[str, dict[Where, int]] = field(default_factory=dict)
     is_return: bool = False
     overcommitted: dict[Where, int] = field(default_factory=dict)
-    apart: bool = False
 
     def is_ambiguous(self, where: Where, providers: Collection[str]) -> bool:
         """Return whether one of some providers may get an amount under several names."""
         names = [place.provider for place in self.places[where]]
         return len(set(names)) < len(names) and any(names.count(name) > 1 for name in providers)
 
-    def root_of(self, where: Where) -> str:
-        """The UUID of the root of a place's tree; empty if the tree is not laid out here."""
-        provider = self.providers.get(where.provider_uuid)
-        return provider.root_provider_uuid if provider else ''
+    @property
+    def root(self) -> ProviderState:
+        """The root of the first tree."""
+        return self.roots[0]
 
-    def written_in(self, consumer_uuid: str) -> set[str]:
-        """The roots of the trees, by UUID, in which a consumer is written wherever it stays: it
-        gets or loses something there.
-        """
-        if not (self.added or self.removed):
-            return set()
-        return {
-            self.root_of(where)
-            for changes in (self.added, self.removed)
-            for where in changes.get(consumer_uuid, ())
+    @property
+    def name(self) -> str:
+        """The names of the trees, for a message."""
+        return listed([root.name for root in self.roots], 8)
+
+    def is_own(self, provider: TargetProvider) -> bool:
+        """Return whether a provider is in one of the trees, and not one that shares with them."""
+        return any(provider.root_provider_uuid == root.uuid for root in self.roots)
+
+    def root_of(self, provider: TargetProvider) -> ProviderState:
+        """Return the root of a provider that is in one of the trees."""
+        return next(root for root in self.roots if root.uuid == provider.root_provider_uuid)
+
+    def put_parents_first(self) -> None:
+        """Order the providers as they can be made."""
+        providers = self.providers
+
+        def depth(provider: TargetProvider) -> int:
+            parent = providers.get(provider.parent_provider_uuid or '')
+            return 0 if parent is None else 1 + depth(parent)
+
+        self.providers = {
+            provider.uuid: provider for provider in sorted(providers.values(), key=depth)
         }
+
+    def is_written(self, consumer_uuid: str) -> bool:
+        """Return whether a consumer gets or loses something: it is written wherever it stays."""
+        return consumer_uuid in self.added or consumer_uuid in self.removed
 
 
 def content_of(state: ProviderState) -> ProviderContent:

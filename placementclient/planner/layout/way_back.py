@@ -22,7 +22,7 @@ from placementclient.planner.plan.state_changes import ProviderChange
 
 
 def lay_out_return(
-    overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState, others: Sequence[TreePlan] = ()
+    overlay: SnapshotOverlay, tree: TreePlan, roots: Sequence[ProviderState]
 ) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
     """Lay out the way back of a tree.
 
@@ -31,11 +31,10 @@ def lay_out_return(
 
     :param overlay: the tree as it is now, and all that its consumers hold
     :param tree: as it was planned, and applied
-    :param root: of the tree, as it is now
-    :param others: the other trees of the plan
+    :param roots: of its trees, as they are now
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """
-    layout = _Layout(overlay, tree, root, others)
+    layout = _Layout(overlay, tree, roots)
     layout.build()
     if layout.causes:
         raise Refused(layout.causes)
@@ -44,15 +43,11 @@ def lay_out_return(
 
 class _Layout:
     def __init__(
-        self,
-        overlay: SnapshotOverlay,
-        tree: TreePlan,
-        root: ProviderState,
-        others: Sequence[TreePlan],
+        self, overlay: SnapshotOverlay, tree: TreePlan, roots: Sequence[ProviderState]
     ) -> None:
-        self._overlay, self._tree, self._others = overlay, tree, others
+        self._overlay, self._tree = overlay, tree
         self.causes: list[Cause] = []
-        self.target_state = TargetState(root, is_return=True)
+        self.target_state = TargetState(roots, is_return=True)
         self._rows = rows_by_key(tree, backwards=True)
 
     def build(self) -> None:
@@ -89,7 +84,7 @@ class _Layout:
     def _keep_room_for_others(self) -> None:
         """Refuse to take from a target of several trees what others use."""
         for target in self.target_state.providers.values():
-            if target.before is None or target.root_provider_uuid == self.target_state.root.uuid:
+            if target.before is None or self.target_state.is_own(target):
                 continue
             for name, used in target.before.usages.items():
                 where = Where(target.uuid, name)
@@ -98,22 +93,10 @@ class _Layout:
                 room = then.capacity if then else 0
                 excess = self.target_state.overcommitted.get(where, 0)
                 if now != then and used > room + excess:
-                    root, others = (
-                        self._tree.root_provider_name,
-                        [*self._holding(where, target.name)],
-                    )
-                    trees = (root, *others) if others else ()
+                    root = self._tree.root_provider_name
                     self.causes.append(
-                        infeasibility.STILL_IN_USE(root, target.name, name, used, room, trees)
+                        infeasibility.STILL_IN_USE(root, target.name, name, used, room)
                     )
-
-    def _holding(self, where: Where, name: str) -> Iterator[str]:
-        """The other trees of the plan whose consumers hold what they moved there."""
-        place = (name, where.resource_class)
-        for other in self._others:
-            rows = (row for row in other.rows if (row.to_provider, row.to_resource_class) == place)
-            if any(held(self._overlay, HoldingKey(row.consumer_uuid, *where)) for row in rows):
-                yield other.root_provider_name
 
     def _take_back(self) -> None:
         """Of what providers got without a move, consumers lose exactly what the plan gave them."""
@@ -135,7 +118,7 @@ class _Layout:
         name: str,
         given: Mapping[tuple[str, str | None, str], int],
     ) -> None:
-        for consumer in self._overlay.consumers_on(change.uuid):
+        for consumer in self._overlay.snapshot.consumers_on(change.uuid):
             amount = consumer.amount(change.uuid, name)
             if amount and amount != given.get((consumer.uuid, change.name, name)):
                 self._refuse(
@@ -175,10 +158,8 @@ class _Layout:
                 restored = was
             elif was == planned and not change.is_created:
                 restored = now
-            elif (
-                was and planned and now and change.root_provider_uuid != self.target_state.root.uuid
-            ):
-                # Other trees' plans change a sharing provider too; each takes back its own part.
+            elif was and planned and now and change.root_provider_uuid not in self._tree.roots:
+                # Other plans change a sharing provider too; each takes back its own part.
                 total = now.total - planned.total + was.total
                 restored = replace(now, total=max(total, 1))
             else:
@@ -199,7 +180,7 @@ class _Layout:
             places = target_state.places.setdefault(where, [])
             if back not in places:
                 places.append(back)
-            if target.root_provider_uuid != target_state.root.uuid:
+            if not target_state.is_own(target):
                 target_state.limited[where] = dict(self._limits(where))
         for where, places in target_state.places.items():
             target = target_state.providers[where.provider_uuid]
@@ -219,7 +200,7 @@ class _Layout:
             provider_uuid, name = where
             by_name = {(place.provider, place.resource_class): place for place in places}
             stays = [place for place in places if place.stays]
-            for consumer in self._overlay.consumers_on(provider_uuid):
+            for consumer in self._overlay.snapshot.consumers_on(provider_uuid):
                 key = HoldingKey(consumer.uuid, provider_uuid, name)
                 rows = self._rows.get(key, [])
                 moved = sum(row.amount for row in rows)

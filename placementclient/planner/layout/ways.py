@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement, pairwise, product
 from math import comb, prod
@@ -73,9 +73,7 @@ class ConsumerItem:
 class ConsumerJudge:
     """Judges one consumer as the service does.
 
-    :param root: the only tree, by the UUID of its root, in which it is judged; empty: all at once
     :param items: its holdings, each with the ways that it may go by itself
-    :param reached: of several trees that are judged by themselves, the places that amounts go to
     :ivar causes: why the service would not write the consumer
     """
 
@@ -84,15 +82,12 @@ class ConsumerJudge:
         overlay: SnapshotOverlay,
         target_state: TargetState,
         consumer: Consumer,
-        root: str,
         items: Sequence[ConsumerItem],
-        reached: Collection[Where] = (),
     ) -> None:
         self.causes: list[Cause] = []
-        self._overlay, self._target_state, self._reached = overlay, target_state, reached
-        self._consumer, self._root, self._items = consumer, root, items
-        written_in = target_state.written_in(consumer.uuid)
-        self._is_written = root in written_in if root else bool(written_in)
+        self._overlay, self._target_state = overlay, target_state
+        self._consumer, self._items = consumer, items
+        self._is_written = target_state.is_written(consumer.uuid)
         self._before = {
             Where(provider_uuid, name): amount
             for provider_uuid, resources in consumer.allocations.items()
@@ -128,14 +123,7 @@ class ConsumerJudge:
 
     def _admits(self, where: Where, amount: int) -> bool:
         inventory = self._inventory(where)
-        if inventory is None or inventory.admits(amount):
-            return True
-        if not self._root or self._target_state.root_of(where) in ('', self._root):
-            return False
-        # In some order of the trees it may be right.
-        present = self._overlay.state(where.provider_uuid)
-        was = present.inventories.get(where.resource_class) if present else None
-        return where in self._reached or (was is not None and was.admits(amount))
+        return inventory is None or inventory.admits(amount)
 
     def _are_independent(self) -> bool:
         """Return whether each item may go its way whatever way the others go."""
@@ -208,7 +196,7 @@ class ConsumerJudge:
             provider_uuid
         )
         assert state is not None
-        tree = self._target_state.root.name
+        tree = self._target_state.name
         return UNACCEPTABLE(tree, self._consumer.uuid, state.name, name, self._kept[where])
 
 
@@ -219,7 +207,7 @@ def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> No
     """
     if ways > MOST_WAYS:
         advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
-        raise Refused([UNDECIDABLE(target_state.root.name, f'{consumer.uuid} {advice}')])
+        raise Refused([UNDECIDABLE(target_state.name, f'{consumer.uuid} {advice}')])
 
 
 def _divided(item: ConsumerItem) -> Iterator[Way]:

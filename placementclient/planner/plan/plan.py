@@ -88,14 +88,15 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class TreePlan:
-    """The plan of one tree: applied as a whole, or not at all.
+    """The plan of one tree, or of several that share a target or a consumer.
+
+    It is applied as a whole, or not at all.
 
     :param providers: every provider concerned, parents before their children; a sharing provider
         of another tree may be among them
     :param consumers: every consumer whose allocations change
     :param rows: who goes where, by consumer and class
-    :param follows: the roots of trees of the same plan that have to be done before this one, as
-        they change a provider or a consumer that this one changes too
+    :param joined: the names of the roots of the other trees, by UUID
     :param residents: consumers that hold a moved class on a target of this tree from before, and
         keep it there, also on the way back
     :param moves: the inventory that moves
@@ -107,9 +108,14 @@ class TreePlan:
     consumers: tuple[ConsumerChange, ...]
     rows: tuple[PlannedRow, ...]
     warnings: tuple[Notice, ...] = ()
-    follows: tuple[str, ...] = ()
+    joined: Mapping[str, str] = field(default_factory=dict)
     residents: tuple[str, ...] = ()
     moves: tuple[InventoryMove, ...] = ()
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """The names of the roots of all its trees, by UUID; the first one names the plan."""
+        return {self.root_provider_uuid: self.root_provider_name, **self.joined}
 
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""

@@ -15,7 +15,7 @@ def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
     """
-    if again.root_provider_uuid != reviewed.root_provider_uuid:
+    if again.roots != reviewed.roots:
         yield f'it is the plan of the tree of {again.root_provider_uuid}'
         return
     yield from _providers(reviewed, again)
@@ -66,11 +66,7 @@ def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
         before, after = change.content_before.inventories, change.after.inventories
         for name in change.changed_classes:
             inventory = after.get(name)
-            if (
-                change.root_provider_uuid != tree.root_provider_uuid
-                and inventory
-                and name in before
-            ):
+            if change.root_provider_uuid not in tree.roots and inventory and name in before:
                 inventory = replace(inventory, total=inventory.total - before[name].total)
             result[change.name, name] = inventory
     return result

@@ -34,7 +34,7 @@ class ConsumerChangeRecord(msgspec.Struct, frozen=True):
 class _TreeMembers(msgspec.Struct, Generic[P], frozen=True):
     root_provider_uuid: str
     root_provider_name: str
-    follows: tuple[str, ...]
+    joined: Mapping[str, str]
     residents: tuple[str, ...]
     moves: tuple[InventoryMove, ...]
     resource_classes: tuple[str, ...]

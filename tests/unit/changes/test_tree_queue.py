@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -14,7 +16,7 @@ from placementclient.model.outcomes import State, TreeResult
 class Tree(NamedTuple):
     root_provider_uuid: str
     root_provider_name: str
-    follows: tuple[str, ...] = ()
+    roots: Mapping[str, str] = MappingProxyType({})
 
 
 TREES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]

@@ -2,13 +2,14 @@
 
     python -m tests.unit.planner.oracle --kind wild --seed 0 --count 60000
 
-A reshape of this size has few assignments. Each is carried out, tree by tree and in every order of
-the trees, on a service of a few lines that judges as Placement does.
+A reshape of this size has few assignments. Each is carried out on a service of a few lines that
+judges as Placement does.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import random
 import sys
@@ -194,8 +195,7 @@ class Case:
 class Truth:
     """Every assignment of a case, by trying.
 
-    :ivar solutions: in any order of the trees
-    :ivar in_order: those of the given order
+    Trees that share nothing may be carried out as one, as well as those that do.
     """
 
     MOST = 6000
@@ -203,49 +203,20 @@ class Truth:
     def __init__(self, case: Case) -> None:
         self._case, self._tried = case, 0
         self._together = [set(group) for group in case.spec.together]
-        roots = [root.uuid for root in planner.selected(case.snapshot, case.spec)]
+        roots = planner.selected(case.snapshot, case.spec)
+        service = Service(case.snapshot)
+        overlay = SnapshotOverlay(case.snapshot)
+        for root in roots:
+            build_target_state(overlay, case.spec, [root])  # each has to be right by itself
+        target = build_target_state(overlay, case.spec, roots)
         self.solutions: list[Solution] = []
-        self.in_order: list[Solution] = []
-        before = self._before()
-        first = [root for root in roots if any(pool == root for pool, _ in before)]
-        for order in itertools.permutations(roots):
-            if any(order.index(pool) > order.index(root) for pool, root in before):
-                continue  # the tree of a shared target goes before those that move to it
-            found = [solution for solution, _ in self._all(Service(case.snapshot), order)]
-            if list(order) == first + [root for root in roots if root not in first]:
-                self.in_order = found
-            self.solutions += found
-
-    def _before(self) -> set[tuple[str, str]]:
-        """The roots of trees that are planned, and those that move to them."""
-        snapshot = self._case.snapshot
-        roots = {root.uuid for root in planner.selected(snapshot, self._case.spec)}
-        found = set()
-        for move in self._case.document['moves']:
-            source = snapshot.find(move['from_resource_provider'])
-            target = snapshot.find(move['to_resource_provider'])
-            if source and target:
-                pair = target.provider.root_provider_uuid, source.provider.root_provider_uuid
-                if pair[0] != pair[1] and roots.issuperset(pair):
-                    found.add(pair)
-        return found
-
-    def _all(self, service: Service, order: Sequence[str]) -> Iterator[tuple[Solution, Service]]:
-        if not order:
-            yield {}, service
-            return
-        overlay = SnapshotOverlay(service.snapshot)
-        target = build_target_state(overlay, self._case.spec, service.snapshot.providers[order[0]])
-        for chosen in self._assignments(service.snapshot, target):
+        for chosen in self._assignments(case.snapshot, target):
             self._tried += 1
             if self._tried > self.MOST:
                 raise TooMany
-            try:
-                after = self._carried_out(service, target, chosen)
-            except NotAccepted:
-                continue
-            for rest, last in self._all(after, order[1:]):
-                yield {**rest, **chosen}, last
+            with contextlib.suppress(NotAccepted):
+                self._carried_out(service, target, chosen)
+                self.solutions.append(chosen)
 
     def _assignments(self, snapshot: Snapshot, target: TargetState) -> Iterator[Solution]:
         holdings: dict[tuple[str, str], list[Holding]] = {}
@@ -630,14 +601,9 @@ def disagreement(case: Case, said: Counter[str] | None = None) -> str | None:
     except errors.Undetermined:
         said['undetermined'] += 1
         return None
-    except errors.Infeasible as infeasible:
+    except errors.Infeasible:
         said['infeasible'] += 1
-        if any('in this order' in str(cause) for cause in infeasible.causes):
-            said['infeasible in this order'] += 1
-            return 'false infeasible in this order' if truth.in_order else None
-        if truth.solutions:
-            return 'false infeasible' + (' (also in this order)' if truth.in_order else '')
-        return None
+        return 'false infeasible' if truth.solutions else None
     except errors.PlacementError as failure:
         said['failed'] += 1
         return f'failed: {failure}'

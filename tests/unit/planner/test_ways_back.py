@@ -1,15 +1,18 @@
-"""The way back of one of several trees that share a target."""
+"""Trees that share a target, planned as one change or by plans of their own, and their ways back."""
 
 from __future__ import annotations
 
 import pytest
 
 from placementclient.client import errors
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
+from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}
+POOL = {'ceph': {'traits': ['MISC_SHARES_VIA_AGGREGATE']}}
 CONSUMERS = {'a': {'h0': {'DISK_GB': 3}}, 'b': {'h1': {'DISK_GB': 4}}}
 SPEC = """
 trees: {name: ["h*"]}
@@ -20,22 +23,47 @@ moves:
 """
 
 
+def planned(snapshot: Snapshot, *trees: str) -> Plan:
+    spec = specification.parse(SPEC, 'spec.yaml')
+    return planner.make(snapshot, spec, trees=trees, migrations=())
+
+
+def allocations(snapshot: Snapshot) -> dict[str, object]:
+    return {uuid: consumer.allocations for uuid, consumer in snapshot.consumers.items()}
+
+
 def test_what_others_use_of_a_target_is_not_taken_away() -> None:
-    pool = {'traits': ['MISC_SHARES_VIA_AGGREGATE']}
-    before = live = cloud({**HOSTS, 'ceph': pool}, CONSUMERS)
-    plan = planner.make(before, specification.parse(SPEC, 'spec.yaml'), migrations=())
-    first, second = plan.trees
-    for tree in plan.trees:
-        live = applied(live, tree)
+    before = cloud({**HOSTS, **POOL}, CONSUMERS)
+    first = planned(before, 'h0')
+    live = applied(before, first.trees[0])
+    second = planned(live, 'h1')
+    live = applied(live, second.trees[0])
     with pytest.raises(errors.Infeasible) as refused:
-        replan.rollback(live, plan, first)
+        replan.rollback(live, first, first.trees[0])
     (cause,) = refused.value.causes
     assert str(cause) == (
-        'h0: without it ceph has room for 0 DISK_GB, of which consumers of other trees hold 4: '
-        'roll these trees back together (--tree h0 --tree h1)'
+        'h0: without it ceph has room for 0 DISK_GB, of which consumers of other trees hold 4'
     )
-    for tree in (second, first):
-        live = applied(live, replan.rollback(live, plan, tree))
-    assert live.consumers.keys() == before.consumers.keys()
-    for uuid, consumer in live.consumers.items():
-        assert consumer.allocations == before.consumers[uuid].allocations
+    for plan in (second, first):
+        live = applied(live, replan.rollback(live, plan, plan.trees[0]))
+    assert allocations(live) == allocations(before)
+
+
+def test_one_change_leads_there_and_back() -> None:
+    before = cloud({**HOSTS, **POOL}, CONSUMERS)
+    plan = planned(before)
+    (tree,) = plan.trees
+    assert plan.tree('h1') is plan.tree('h0') is tree
+    live = applied(before, tree)
+    assert allocations(applied(live, replan.rollback(live, plan, tree))) == allocations(before)
+
+
+def test_more_consumers_than_one_request_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, 'MOST_CONSUMERS', 1)
+    with pytest.raises(errors.Infeasible) as refused:
+        planned(cloud({**HOSTS, **POOL}, CONSUMERS))
+    (cause,) = refused.value.causes
+    assert str(cause) == (
+        'h0, h1: the trees change together, as they share a target or a consumer, and 2 consumers '
+        'move, more than 1: plan and apply them a few at a time, with --tree'
+    )

@@ -165,8 +165,8 @@ def more_aggregates(tree: dict[str, Any]) -> None:
     children(tree)[0]['after']['aggregates'] = [OTHER]
 
 
-def follows_nobody(tree: dict[str, Any]) -> None:
-    tree['follows'] = [uuid_of('nobody')]
+def another_tree(tree: dict[str, Any]) -> None:
+    tree['joined'] = {uuid_of('compute1'): 'compute1'}
 
 
 def a_child_less(tree: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 
 
-@pytest.mark.parametrize('mutation', [*MUTATIONS, follows_nobody], ids=lambda each: each.__name__)
+@pytest.mark.parametrize('mutation', [*MUTATIONS, another_tree], ids=lambda each: each.__name__)
 def test_an_edited_plan_is_refused(
     placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
 ) -> None:

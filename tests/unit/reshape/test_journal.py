@@ -52,12 +52,10 @@ def test_what_it_knows_afterwards(path: str) -> None:
         assert tree_plan(record.plan) == plan.trees[0]
         opened.end(ROOT, 'applied')
     assert journal.read(path, plan)[ROOT].ended == 'applied'
-    assert journal.revised(plan, journal.read(path, plan)) == plan
 
 
 def test_there_need_not_be_one(path: str) -> None:
     assert journal.read(path, plan_of(1)) == {}
-    assert journal.revised(plan_of(1), journal.read(path, plan_of(1))) == plan_of(1)
 
 
 def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

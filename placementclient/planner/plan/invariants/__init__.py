@@ -83,22 +83,19 @@ def _faults_of(subject: Subject) -> Iterator[str]:
 
 
 def _faults_of_roots(plan: Plan) -> Iterator[str]:
-    """Each tree is there once, is selected, and follows none but trees before it."""
-    roots = Counter(tree.root_provider_uuid for tree in plan.trees)
-    yield from (f'{root} is there twice' for root, count in roots.items() if count > 1)
-    earlier: set[str] = set()
-    for tree in plan.trees:
-        name = tree.root_provider_name
-        if not earlier.issuperset(tree.follows):
-            yield f'{name}: it follows a tree that does not come before it'
-        if plan.spec.selection is not None and not _is_selected(tree, plan.spec.selection):
-            yield f'{name}: the specification does not select this tree'
-        earlier.add(tree.root_provider_uuid)
+    """Each tree is there once, and is selected; each consumer changes in one place only."""
+    things = Counter(uuid for tree in plan.trees for uuid in tree.roots)
+    things.update(change.uuid for tree in plan.trees for change in tree.consumers)
+    yield from (f'{uuid} is there twice' for uuid, count in things.items() if count > 1)
+    if (selection := plan.spec.selection) is not None:
+        for tree in plan.trees:
+            for uuid, name in tree.roots.items():
+                if not _is_selected(tree, uuid, name, selection):
+                    yield f'{name}: the specification does not select this tree'
 
 
-def _is_selected(tree: TreePlan, selection: TreeSelection) -> bool:
+def _is_selected(tree: TreePlan, uuid: str, name: str, selection: TreeSelection) -> bool:
     """Return True if a tree meets the conditions, as far as the plan shows."""
-    name, uuid = tree.root_provider_name, tree.root_provider_uuid
     patterns = selection.names
     if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
         return False

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from placementclient.planner.plan.invariants.subject import Amounts, Subject, add, amounts_of
 from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.specification.values import filled
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -88,9 +87,8 @@ def _added(
 
 def _is_addition(subject: Subject, change: ProviderChange, row: PlannedRow) -> bool:
     """Return whether an addition gives a consumer this amount of this provider."""
-    root = subject.tree.root_provider_name
     return any(
-        filled(addition.name, root=root) in (change.name, change.uuid)
+        subject.named(addition.name, change.root_provider_uuid) in (change.name, change.uuid)
         and addition.consumers[row.consumer_uuid].get(row.resource_class) == row.amount
         for addition in subject.names.additions_for(row.consumer_uuid)
     )

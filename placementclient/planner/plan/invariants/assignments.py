@@ -50,10 +50,9 @@ def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
 
 def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_KnownHolding]:
     """Return the amounts of a consumer that the moves of the specification know."""
-    for move in subject.moves.values():
+    for move, source, target in subject.moves:
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
-            for source in subject.sources(move):
-                yield _KnownHolding(name, amount, subject.named(move.target, source), source.name)
+            yield _KnownHolding(name, amount, target, source.name)
 
 
 def _of_consumer(

@@ -127,13 +127,12 @@ def _moved_traits(subject: Subject) -> tuple[_Traits, _Traits]:
     """The traits that moves put on providers, and those that they take off, by UUID."""
     gained: _Traits = {}
     lost: _Traits = {}
-    for move in subject.moves.values():
-        for source in subject.sources(move) if move.traits else ():
-            target = subject.find(subject.named(move.target, source))
-            if target is not None and target is not source:
-                there = source.content_before.traits.intersection(move.traits)
-                gained.setdefault(target.uuid, set()).update(there)
-                lost.setdefault(source.uuid, set()).update(there)
+    for move, source, name in subject.moves:
+        target = subject.find(name) if move.traits else None
+        if target is not None and target is not source:
+            moved = source.content_before.traits.intersection(move.traits)
+            gained.setdefault(target.uuid, set()).update(moved)
+            lost.setdefault(source.uuid, set()).update(moved)
     return gained, lost
 
 

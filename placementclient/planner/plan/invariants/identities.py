@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from placementclient.model.providers import is_uuid
 from placementclient.planner.plan.invariants.subject import Subject
@@ -17,22 +17,23 @@ def faults(subject: Subject) -> Iterator[str]:
         yield 'a provider is there twice'
     if len({change.uuid for change in tree.consumers}) < len(tree.consumers):
         yield 'a consumer is there twice'
-    if not is_uuid(tree.root_provider_uuid):
-        yield f'{tree.root_provider_uuid} is no UUID'
-        return
-    root = subject.by_uuid.get(tree.root_provider_uuid)
-    if root is not None and root.name != tree.root_provider_name:
-        yield f'the root is called {root.name} among the providers'
+    for root_uuid, name in tree.roots.items():
+        if not is_uuid(root_uuid):
+            yield f'{root_uuid} is no UUID'
+            return
+        root = subject.by_uuid.get(root_uuid)
+        if root is not None and root.name != name:
+            yield f'the root is called {root.name} among the providers'
     yield from _order(subject)
 
 
 def _order(subject: Subject) -> Iterator[str]:
     """Providers come after their parents, which are in the same tree."""
     seen: set[str] = set()
-    root = uuid.UUID(subject.tree.root_provider_uuid)
+    roots = subject.tree.roots
     for change in subject.tree.providers:
         if change.is_created:
-            yield from _creation(subject, root, change)
+            yield from _creation(change, roots)
         elif change.content_before.generation is None:
             yield f'{change.name} has no generation'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
@@ -45,11 +46,12 @@ def _order(subject: Subject) -> Iterator[str]:
         seen.add(change.uuid)
 
 
-def _creation(subject: Subject, root: uuid.UUID, change: ProviderChange) -> Iterator[str]:
-    expected = uuid.uuid5(root, change.name)
+def _creation(change: ProviderChange, roots: Collection[str]) -> Iterator[str]:
+    if change.root_provider_uuid not in roots:
+        yield f'{change.name} is to be made in another tree'
+        return
+    expected = uuid.uuid5(uuid.UUID(change.root_provider_uuid), change.name)
     if change.uuid != str(expected):
         yield f'{change.name} has not the UUID {expected}'
     if change.parent_provider_uuid is None:
         yield f'{change.name} has no parent'
-    if change.root_provider_uuid != subject.tree.root_provider_uuid:
-        yield f'{change.name} is to be made in another tree'

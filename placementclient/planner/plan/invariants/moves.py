@@ -50,16 +50,14 @@ def faults(subject: Subject) -> Iterator[str]:
 def _expected(subject: Subject) -> dict[_Way, list[_Expected]]:
     """Return the moves of the specification in this tree."""
     result: dict[_Way, list[_Expected]] = {}
-    for move in subject.moves.values():
+    for move, source, target in subject.moves:
         is_exact = not is_pattern(move.source)
-        for source in subject.sources(move):
-            target = subject.named(move.target, source)
-            change = subject.find(target)
-            for name, amount in move.resources.items():
-                if name in source.content_before.inventories:
-                    way = source.name, name, change.name if change else target
-                    key = *way, move.name_at_target(name)
-                    result.setdefault(key, []).append(_Expected(amount, is_exact))
+        change = subject.find(target)
+        for name, amount in move.resources.items():
+            if name in source.content_before.inventories:
+                way = source.name, name, change.name if change else target
+                key = *way, move.name_at_target(name)
+                result.setdefault(key, []).append(_Expected(amount, is_exact))
     return result
 
 

@@ -1,9 +1,10 @@
-"""The plan of a tree under the check, and what its specification says of that tree."""
+"""The plan of trees under the check, and what its specification says of them."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations
 from placementclient.model.patterns import is_pattern
@@ -18,8 +19,19 @@ _SOURCE = '{source}'
 Amounts = dict[tuple[str, str], int]
 
 
+class SourcedMove(NamedTuple):
+    """A move of the specification from one of its sources.
+
+    :param target: the name or the UUID of the target
+    """
+
+    move: Move
+    source: ProviderChange
+    target: str
+
+
 class Subject:
-    """The plan of a tree, with an index of its providers and of the specification.
+    """The plan of trees that change together, and what its specification says of them.
 
     :param backwards: whether it is the way back
     :param overcommitted: by how much places may be over-committed where nothing comes to them, by
@@ -38,38 +50,50 @@ class Subject:
         self.names = spec.names
         self.by_name = {change.name: change for change in tree.providers}
         self.by_uuid = {change.uuid: change for change in tree.providers}
-        self.own = [
-            change
-            for change in tree.providers
-            if change.root_provider_uuid == tree.root_provider_uuid
-        ]
-        known = {*self.by_name, *self.by_uuid, tree.root_provider_name, tree.root_provider_uuid}
-        scope = spec.index.scope(tree.root_provider_name, known)
-        #: the moves that may be about this tree, by their indexes
-        self.moves: dict[int, Move] = {index: spec.moves[index] for index in scope.moves}
+        self._roots = tree.roots
+        self._own: dict[str, list[ProviderChange]] = {uuid: [] for uuid in self._roots}
+        others: list[ProviderChange] = []
+        for change in tree.providers:
+            self._own.get(change.root_provider_uuid, others).append(change)
+        #: the moves of the specification in these trees
+        self.moves: list[SourcedMove] = []
         self._entries: dict[str, list[ProviderSpec]] = {}
+        for root_uuid, own in self._own.items():
+            names = {name for each in (*own, *others) for name in (each.name, each.uuid)}
+            self._learn(root_uuid, names | {root_uuid, self._roots[root_uuid]})
+
+    def _learn(self, root_uuid: str, names: Collection[str]) -> None:
+        """Find what the specification says of one of the trees."""
+        scope = self.spec.index.scope(self._roots[root_uuid], names)
+        moves = [
+            SourcedMove(move, source, self.named(move.target, root_uuid, source))
+            for move in (self.spec.moves[index] for index in scope.moves)
+            for source in self._sources(move, root_uuid)
+        ]
+        self.moves += moves
         for index in scope.providers:
-            entry = spec.providers[index]
-            for uuid in {change.uuid for change in self._meant(entry.name)}:
+            entry = self.spec.providers[index]
+            for uuid in {change.uuid for change in self._meant(entry.name, root_uuid, moves)}:
                 self._entries.setdefault(uuid, []).append(entry)
         for index in scope.additions:
-            addition = spec.additions[index]
-            change = self.find(self.named(addition.name))
+            addition = self.spec.additions[index]
+            change = self.find(self.named(addition.name, root_uuid))
             # A sharing provider gets its additions in its own tree.
-            if change and change.root_provider_uuid == tree.root_provider_uuid:
+            if change and change.root_provider_uuid == root_uuid:
                 self._entries.setdefault(change.uuid, []).append(addition)
 
     def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
         return self._entries.get(change.uuid, ())
 
-    def named(self, template: str, source: ProviderChange | None = None) -> str:
+    def named(self, template: str, root_uuid: str, source: ProviderChange | None = None) -> str:
         """The name or UUID that a template means.
 
+        :param root_uuid: of the tree
         :param source: of the move that says so
         """
         if template == ROOT:
-            return self.tree.root_provider_uuid
-        names = {'root': self.tree.root_provider_name}
+            return root_uuid
+        names = {'root': self._roots.get(root_uuid, '')}
         if source is not None:
             if template == _SOURCE:
                 return source.uuid
@@ -81,36 +105,37 @@ class Subject:
         by_uuid = self.by_uuid.get(normalized(name_or_uuid))
         return by_uuid if by_uuid is not None else self.by_name.get(name_or_uuid)
 
-    def sources(self, move: Move) -> Sequence[ProviderChange]:
-        """The providers of this tree that a move starts from."""
-        name = self.named(move.source)
+    def _sources(self, move: Move, root_uuid: str) -> Sequence[ProviderChange]:
+        """The providers of a tree that a move starts from."""
+        name = self.named(move.source, root_uuid)
         exact = self.find(name)
         if exact is not None:
-            is_own = exact.root_provider_uuid == self.tree.root_provider_uuid
+            is_own = exact.root_provider_uuid == root_uuid
             return [exact] if is_own and not exact.is_created else []
         if not is_pattern(name):
             return []
         return [
             change
-            for change in self.own
+            for change in self._own[root_uuid]
             if fnmatch.fnmatchcase(change.name, name)
             and not move.resources.keys().isdisjoint(change.content_before.inventories)
         ]
 
-    def _meant(self, template: str) -> Iterator[ProviderChange]:
-        """The providers that a template means in this tree: with the name of a source, the targets
-        of its moves.
+    def _meant(
+        self, template: str, root_uuid: str, moves: Iterable[SourcedMove]
+    ) -> Iterator[ProviderChange]:
+        """The providers that a template means in a tree: with the name of a source, the targets of
+        its moves.
         """
         if _SOURCE not in template:
-            change = self.find(self.named(template))
+            change = self.find(self.named(template, root_uuid))
             if change is not None:
                 yield change
             return
-        for move in self.moves.values():
-            for source in self.sources(move) if move.moves_anything else ():
-                change = self.find(self.named(template, source))
-                if change is not None and change is self.find(self.named(move.target, source)):
-                    yield change
+        for move, source, target in moves:
+            change = self.find(self.named(template, root_uuid, source))
+            if move.moves_anything and change is not None and change is self.find(target):
+                yield change
 
 
 def amounts_of(allocations: Allocations) -> Amounts:
