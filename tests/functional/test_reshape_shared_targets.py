@@ -13,12 +13,12 @@ from tests.unit.planner import oracle
 
 
 def plan_of(case: oracle.Case) -> Plan | None:
-    """The plan of a case; ``None`` if there is none, or only one tree in it."""
+    """The plan of a case; ``None`` if there is none, or no trees that change together."""
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
     except errors.PlacementError:
         return None
-    return plan if any(tree.follows for tree in plan.trees) else None
+    return plan if any(tree.joined for tree in plan.trees) else None
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,8 @@ def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
 
 def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Path) -> None:
     before, plan = sharing_cloud(client)
-    assert any(tree.follows for tree in plan.trees)
+    (tree,) = plan.trees
+    assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
     path = str(tmp_path / 'plan.journal')
     outcome = engines.apply(client, plan, path, workers=3)
     assert outcome.exit_status is ExitStatus.DONE, outcome
@@ -239,23 +240,14 @@ def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Pa
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
 
-def test_a_tree_whose_predecessor_was_not_done(client: Client, tmp_path: Path) -> None:
-    """The pool grows by what has moved, not by what the plan thought would have."""
+def test_trees_that_change_together_are_found_by_any_of_them(
+    client: Client, tmp_path: Path
+) -> None:
     _, plan = sharing_cloud(client)
-    last = next(tree for tree in reversed(plan.trees) if tree.follows)
-    outcome = engines.apply(
-        client, plan, str(tmp_path / 'plan.journal'), trees=[last.root_provider_name]
-    )
-    assert outcome.of(State.APPLIED, State.LEFT_ALONE)
-    after = capture.capture(client)
-    pool = after.providers[uuid_of('pool')]
-    disks = sum(
-        state.inventories['DISK_GB'].total
-        for state in after.providers.values()
-        if 'DISK_GB' in state.inventories
-    )
-    assert disks == 1300
-    assert pool.inventories['DISK_GB'].total == 1100
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'), trees=['compute2'])
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    (tree,) = engines.status(client, plan, ['compute1'])
+    assert tree.status is Status.APPLIED
 
 
 def test_workers_share_a_session(client: Client, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Trees that share a target, planned as one change or by plans of their own, and their ways back."""
+"""The ways back of trees that share a target, planned as one change or by plans of their own."""
 
 from __future__ import annotations
 

@@ -84,9 +84,11 @@ def _faults_of(subject: Subject) -> Iterator[str]:
 
 def _faults_of_roots(plan: Plan) -> Iterator[str]:
     """Each tree is there once, and is selected; each consumer changes in one place only."""
-    things = Counter(uuid for tree in plan.trees for uuid in tree.roots)
-    things.update(change.uuid for tree in plan.trees for change in tree.consumers)
-    yield from (f'{uuid} is there twice' for uuid, count in things.items() if count > 1)
+    roots = Counter(uuid for tree in plan.trees for uuid in tree.roots)
+    consumers = Counter(change.uuid for tree in plan.trees for change in tree.consumers)
+    for uuid, count in (*roots.items(), *consumers.items()):
+        if count > 1:
+            yield f'{uuid} is there twice'
     if (selection := plan.spec.selection) is not None:
         for tree in plan.trees:
             for uuid, name in tree.roots.items():
