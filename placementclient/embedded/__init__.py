@@ -5,8 +5,8 @@ transport adapter instead of a socket; the application works straight on its dat
 
 The server keeps its state in its modules: the transaction manager that decorates its functions,
 the policy enforcer, the flags that say that traits and classes are in step. Hence it serves one
-database in each process. A further `Direct` works in a child process until the first is closed; so
-does one in a program that runs the server itself.
+database in each process: a further `Direct` is refused until the first is closed, and in a program
+that runs the server itself.
 """
 
 from placementclient.embedded.plugin import Direct, DirectLoader

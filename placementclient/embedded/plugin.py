@@ -23,7 +23,6 @@ from placementclient.client import errors
 from placementclient.client.wording import installing
 
 if TYPE_CHECKING:
-    from placementclient.embedded.child import ChildService
     from placementclient.embedded.service import Service
     from placementclient.model.snapshots import Snapshot, SnapshotReader
 
@@ -199,11 +198,11 @@ class Direct(plugin.FixedEndpointPlugin):
 class _Transport(HTTPAdapter):
     """Carries requests to the service, which it starts for the first one."""
 
-    def __init__(self, start: Callable[[], Service | ChildService]) -> None:
+    def __init__(self, start: Callable[[], Service]) -> None:
         super().__init__()
         self._start = start
         self._starting = threading.Lock()
-        self._service: Service | ChildService | None = None
+        self._service: Service | None = None
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
@@ -235,7 +234,7 @@ class _Transport(HTTPAdapter):
         """The URL of the database, without a password."""
         return self.started().database
 
-    def started(self) -> Service | ChildService:
+    def started(self) -> Service:
         """The service, which is started on first use."""
         with self._starting:
             if self._service is None:
@@ -267,12 +266,13 @@ class _ScratchTransport(_Transport):
         self._remove()
 
 
-def _start(how: str, *args: Any) -> Service | ChildService:
-    """Start a service in this process; in a child, if this process has one already.
+def _start(how: str, *args: Any) -> Service:
+    """Start a service in this process.
 
     The module of the service needs the server's libraries, which load slowly.
 
     :param how: the function of the module
+    :raises errors.DirectError: if they are not installed, or this process has a service already
     """
     try:
         from placementclient.embedded import service
@@ -281,12 +281,13 @@ def _start(how: str, *args: Any) -> Service | ChildService:
             f'The embedded Placement is not installed ({error}): {installing("direct")}'
         ) from error
     with _STARTING:
-        if not service.is_taken():
-            start: Callable[..., Service] = getattr(service, how)
-            return start(*args)
-    from placementclient.embedded.child import ChildService
-
-    return ChildService(how, *args)
+        if service.is_taken():
+            raise errors.DirectError(
+                'This process runs a Placement already and cannot run a second one: close the '
+                'first, or run this command or program in a process of its own'
+            )
+        start: Callable[..., Service] = getattr(service, how)
+        return start(*args)
 
 
 def _refuse() -> NoReturn:

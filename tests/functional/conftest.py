@@ -106,6 +106,17 @@ def placement(client: http.Client, capsys: pytest.CaptureFixture[str]) -> Placem
     return program(client.session, capsys)
 
 
+def process(*argv: str) -> Result:
+    """Run ``placement`` as a process, as it needs a Placement of its own beside that of a test.
+
+    A single string is split as a shell does.
+    """
+    arguments = shlex.split(argv[0]) if len(argv) == 1 else argv
+    command = [sys.executable, '-m', 'placementclient', *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.fixture
 def placement_over_http(service_url: str, capsys: pytest.CaptureFixture[str]) -> Placement:
     """The same, with a service in another process, which has what other tests have left."""

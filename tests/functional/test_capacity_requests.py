@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.api import allocation, allocation_candidate
-from placementclient.client import http, microversion
 from placementclient.client.http import Client
-from placementclient.embedded import Direct
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.consumers import Candidate, Consumer
@@ -78,13 +75,11 @@ REQUESTS = {
 every_request = pytest.mark.parametrize('name', REQUESTS)
 
 
-@pytest.fixture(scope='module')
-def stable() -> Iterator[Client]:
-    """A client of that cloud, which the tests leave as it is."""
-    with Direct.scratch() as service:
-        client = http.Client(Session(auth=service), microversion.HIGHEST)
-        restore.load(client, varied())
-        yield client
+@pytest.fixture
+def loaded(client: Client) -> Client:
+    """A client of that cloud."""
+    restore.load(client, varied())
+    return client
 
 
 def candidates(client: Client, request: CandidateRequest) -> list[Candidate]:
@@ -98,35 +93,27 @@ def place(snapshot: Snapshot, candidate: Candidate) -> str:
     return snapshot.providers[str(root)].name
 
 
-@every_request
-def test_it_fits_where_there_are_candidates(stable: Client, name: str) -> None:
-    snapshot = capture.capture(stable)
-    said = fits.by_tree(Topology(snapshot), REQUESTS[name])
-    granted = {place(snapshot, each) for each in candidates(stable, REQUESTS[name])}
-    assert {item.name for item in said if item.count} - {ALL} == granted
-    assert bool(said[-1].count) == bool(granted)
+def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
+    snapshot = capture.capture(loaded)
+    for name, request in {**REQUESTS, **in_and_outside(snapshot_aggregates(snapshot))}.items():
+        lines = fits.by_tree(Topology(snapshot), request)
+        granted = {place(snapshot, candidate) for candidate in candidates(loaded, request)}
+        assert {line.name for line in lines if line.count} - {ALL} == granted, name
+        assert bool(lines[-1].count) == bool(granted), name
 
 
-@pytest.mark.parametrize(
-    ('required', 'members'),
-    [((), ('zone',)), (('CUSTOM_FAST',), ('zone',)), ((), ('zone', 'nfs'))],
-)
-def test_in_aggregates(stable: Client, required: tuple[str, ...], members: tuple[str, ...]) -> None:
-    snapshot = capture.capture(stable)
-    uuids = [snapshot_aggregates(snapshot)[name] for name in members]
-    request = CandidateRequest(Filter(SHAPE, required, member_of=tuple(uuids)))
-    said = {i.name for i in fits.by_tree(Topology(snapshot), request) if i.count} - {ALL}
-    assert said == {place(snapshot, each) for each in candidates(stable, request)}
-
-
-@pytest.mark.parametrize('shape', [SHAPE, WITH_DISK])
-@pytest.mark.parametrize('without', ['zone', 'nfs'])
-def test_outside_aggregates(stable: Client, without: str, shape: dict[str, int]) -> None:
-    snapshot = capture.capture(stable)
-    uuid = snapshot_aggregates(snapshot)[without]
-    request = CandidateRequest(Filter(shape, forbidden_member_of=(uuid,)))
-    said = {i.name for i in fits.by_tree(Topology(snapshot), request) if i.count} - {ALL}
-    assert said == {place(snapshot, each) for each in candidates(stable, request)}
+def in_and_outside(aggregates: Mapping[str, str]) -> dict[str, CandidateRequest]:
+    """Requests for hosts in aggregates, and for hosts outside of them."""
+    zone, both = (aggregates['zone'],), (aggregates['zone'], aggregates['nfs'])
+    filters = {
+        'in a zone': Filter(SHAPE, member_of=zone),
+        'in a zone with a trait': Filter(SHAPE, ('CUSTOM_FAST',), member_of=zone),
+        'in two aggregates': Filter(SHAPE, member_of=both),
+    }
+    for name, aggregate in aggregates.items():
+        for shape in (SHAPE, WITH_DISK):
+            filters[f'{shape} outside of {name}'] = Filter(shape, forbidden_member_of=(aggregate,))
+    return {name: CandidateRequest(conditions) for name, conditions in filters.items()}
 
 
 def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
@@ -138,8 +125,8 @@ def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
 
 
 @every_request
-def test_as_many_fit_as_can_be_claimed(client: Client, name: str) -> None:
-    restore.load(client, varied())
+def test_as_many_fit_as_can_be_claimed(loaded: Client, name: str) -> None:
+    client = loaded
     request, granted = REQUESTS[name], 0
     said = fits.by_tree(Topology(capture.capture(client)), request)[-1].count
     while found := candidates(client, request):

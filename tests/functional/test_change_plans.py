@@ -27,7 +27,7 @@ from placementclient.producers import restore
 from placementclient.reading import capture
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
-from tests.functional.conftest import Placement
+from tests.functional.conftest import Placement, process
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
@@ -181,6 +181,7 @@ def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: P
 
 def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), tmp_path / 'journal'
+    client.session.auth.close()
     with over_requests() as elsewhere:
         for act in (engines.apply, engines.rollback):
             with pytest.raises(OtherService):
@@ -246,7 +247,7 @@ def test_a_plan_is_rehearsed_and_reported(
     trees.write_text('[{name: host, traits: [CUSTOM_A]}, {name: other}]')
     assert placement(f'resource provider tree apply {trees} --plan {path}').status == 0
     assert placement(f'resource provider snapshot save {cloud}').status == 0
-    rehearsed = placement(f'resource provider reshape rehearse {path} --snapshot {cloud} -f json')
+    rehearsed = process(f'resource provider reshape rehearse {path} --snapshot {cloud} -f json')
     stages = [(row['stage'], row['state']) for row in json.loads(rehearsed.stdout)]
     assert (rehearsed.status, stages) == (
         0,

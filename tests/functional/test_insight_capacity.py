@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.api import allocation, allocation_candidate
-from placementclient.client import errors, http, microversion
+from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.embedded import Direct
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
@@ -76,13 +74,11 @@ def mixed() -> Snapshot:
     return cloud.snapshot
 
 
-@pytest.fixture(scope='module')
-def stable() -> Iterator[Client]:
-    """A client of a mixed cloud, which the tests leave as it is."""
-    with Direct.scratch() as service:
-        client = http.Client(Session(auth=service), microversion.HIGHEST)
-        restore.load(client, mixed())
-        yield client
+@pytest.fixture
+def loaded(client: Client) -> Client:
+    """A client of a mixed cloud."""
+    restore.load(client, mixed())
+    return client
 
 
 def candidates(client: Client, shape: dict[str, int], *aggregates: str) -> list[Candidate]:
@@ -104,20 +100,15 @@ def places(snapshot: Snapshot, found: list[Candidate]) -> set[str]:
     }
 
 
-@every_shape
-def test_it_fits_where_there_are_candidates(stable: Client, shape: dict[str, int]) -> None:
-    snapshot = capture.capture(stable)
-    said = {item.name for item in by_tree(snapshot, shape) if item.count} - {ALL}
-    assert said == places(snapshot, candidates(stable, shape))
-
-
-@every_shape
-def test_it_fits_in_aggregates_where_there_are_candidates(
-    stable: Client, shape: dict[str, int]
-) -> None:
-    topology = Topology(capture.capture(stable))
-    for item in fits.by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]:
-        assert bool(item.count) == bool(candidates(stable, shape, item.name)), item.name
+def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
+    snapshot = capture.capture(loaded)
+    topology = Topology(snapshot)
+    for shape in SHAPES:
+        trees = {item.name for item in by_tree(snapshot, shape) if item.count} - {ALL}
+        assert trees == places(snapshot, candidates(loaded, shape)), shape
+        for item in fits.by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]:
+            granted = bool(candidates(loaded, shape, item.name))
+            assert bool(item.count) == granted, (shape, item.name)
 
 
 def refused_after(client: Client, snapshot: Snapshot, shape: dict[str, int]) -> int:
@@ -137,9 +128,8 @@ def refused_after(client: Client, snapshot: Snapshot, shape: dict[str, int]) -> 
 
 
 @every_shape
-def test_as_many_fit_as_can_be_claimed(client: Client, shape: dict[str, int]) -> None:
-    restore.load(client, mixed())
-    snapshot = capture.capture(client)
+def test_as_many_fit_as_can_be_claimed(loaded: Client, shape: dict[str, int]) -> None:
+    client, snapshot = loaded, capture.capture(loaded)
     expected = by_tree(snapshot, shape)[-1].count
     assert refused_after(client, snapshot, shape) == expected
     assert by_tree(capture.capture(client), shape)[-1].count == 0

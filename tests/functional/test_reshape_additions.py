@@ -14,7 +14,7 @@ from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.reading import capture
-from placementclient.reshape import engines, rehearse
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_kill import killed_at
@@ -66,7 +66,6 @@ def held(client: Client, number: int) -> dict[str, dict[str, int]]:
 def test_there_and_back(client: Client, tmp_path: Path) -> None:
     before = hosts(client, 1)
     plan = plan_of(before, 1)
-    assert rehearse.rehearse(plan, before).exit_status is ExitStatus.DONE
     path = str(tmp_path / 'plan.journal')
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []

@@ -161,11 +161,11 @@ def test_rehearsal(client: Client) -> None:
     )
     plan = clouds.plan_of(wider, moved_trait=True)
     told = []
+    client.session.auth.close()
     result = rehearse.rehearse(plan, wider, told.append, trees=['compute0'])
     assert result.exit_status is ExitStatus.DONE, result
     assert [tree.state for tree in told] == [State.APPLIED, State.ROLLED_BACK]
     assert (list(result.differences), list(result.remains)) == ([], [])
-    assert len(capture.capture(client).providers) == 2
 
 
 def test_a_snapshot_of_another_cloud_is_the_wrong_file(client: Client) -> None:
@@ -187,6 +187,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     small = {'VGPU': replace(change.after.inventories['VGPU'], min_unit=4)}
     bad = replace(change, after=replace(change.after, inventories=small))
     tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
+    client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executor.invariants, 'check', lambda plan: None)
         result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)

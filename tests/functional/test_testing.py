@@ -69,9 +69,13 @@ def test_what_is_refused_is_raised(service: EmbeddedPlacement) -> None:
         service.declare({'name': 'compute2', 'inventroies': {}})
 
 
-def test_services_live_side_by_side(service: EmbeddedPlacement) -> None:
+def test_each_service_is_empty(service: EmbeddedPlacement) -> None:
+    service.declare({'name': 'compute1'})
+    service.close()
     with EmbeddedPlacement() as other:
-        other.declare({'name': 'compute1'})
-        assert service.snapshot().providers == {}
+        assert other.snapshot().providers == {}
+
+
+def test_a_client_at_a_version(service: EmbeddedPlacement) -> None:
     assert service.client.microversion == microversion.HIGHEST
     assert service.client_at(Microversion(1, 20)).microversion == Microversion(1, 20)

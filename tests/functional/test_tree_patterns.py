@@ -10,7 +10,7 @@ import pytest
 from placementclient.api import aggregate, inventory, trait
 from placementclient.client.http import Client
 from tests.functional.clouds import cloud, loaded, uuid_of
-from tests.functional.conftest import Placement
+from tests.functional.conftest import Placement, process
 from tests.functional.hosts import build
 
 NOTHING = '"compte*" matches no provider. Did you mean "compute*"?'
@@ -225,7 +225,8 @@ def test_conditions_select_trees_of_a_plan(
     assert placement(f'resource provider {edit} --plan {plan}').status == 0
 
     def trees(command: str) -> list[str]:
-        result = placement(f'resource provider reshape {command} -f json')
+        run = process if command.startswith('rehearse') else placement
+        result = run(f'resource provider reshape {command} -f json')
         assert result.status == 0, result.stderr
         return sorted(row['tree'] for row in json.loads(result.stdout))
 

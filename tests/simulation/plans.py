@@ -127,16 +127,6 @@ for _verb in ('status', 'verify', 'show'):
     makes(f'resource provider reshape {_verb}')(partial(_looked_at, _verb))
 
 
-@makes('resource provider reshape rehearse')
-def rehearse(scene: Scene) -> Command | None:
-    snapshots = sorted(map(str, scene.folder.glob('snapshot-*')))
-    if not scene.plans or not snapshots:
-        return None
-    path = scene.dice.choice(scene.plans).path
-    snapshot = scene.dice.choice(snapshots)
-    return Command(typed('resource provider reshape rehearse', path, '--snapshot', snapshot))
-
-
 @makes('resource provider snapshot restore')
 def restore(scene: Scene) -> Command | None:
     """What has been deleted since a snapshot is made again."""

@@ -31,7 +31,7 @@ BASES = {
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
 LISTING = {'base', 'filters', 'option', 'placement_command', 'resource_provider'}
-OURS_NEVER = {'planner', 'insight', 'migration', 'direct', 'completion'}
+OURS_NEVER = {'planner', 'insight', 'reshape', 'producers', 'embedded', 'completion'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
 RUN = """
@@ -140,7 +140,7 @@ def test_openstackclient_loads_the_commands_without_their_work() -> None:
     """It loads all commands at each start, whatever is to be run."""
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
     assert ours(modules) <= {
-        'api', 'client', 'commands', 'direct', 'loading', 'model', 'plugin', 'render',
+        'api', 'client', 'commands', 'embedded', 'loading', 'model', 'plugin', 'render',
     }  # fmt: skip
 
 
