@@ -271,7 +271,7 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
 def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
     snapshot, spec = maker.overlay.snapshot, maker.spec
     roots = selected(snapshot, spec)
-    if not roots and not trees:
+    if not roots and not trees and (spec.moves or spec.additions):
         maker.faults.raise_any()
         raise _nothing_selected(spec)
     uuids = {root.uuid for root in roots}

@@ -302,3 +302,26 @@ def test_yaml_has_the_verdicts_of_verify_as_texts(placement: Placement) -> None:
     placement(f'{PLAN} --assignments gpu-map.csv --allow-inferred')
     result = placement(f'{PREFIX} verify plan.json -f yaml')
     assert {row['verdict'] for row in yaml.safe_load(result.stdout)} == {'pending'}
+
+
+@pytest.mark.parametrize('text', ['moves: []', '[]', 'trees: {name: [compute1]}'])
+def test_a_specification_that_moves_nothing_fails_no_playbook(
+    placement: Placement, cloud: Snapshot, text: str
+) -> None:
+    Path('nothing.yaml').write_text(text)
+    for _ in range(2):
+        result = placement(f'{PREFIX} plan --spec nothing.yaml -o plan.json')
+        assert (result.status, result.stderr) == (0, 'Nothing to change: the plan has no trees\n')
+        result = placement(f'{PREFIX} apply plan.json --yes -f json')
+        assert (result.status, result.stdout) == (0, '[]\n')
+    assert not Path('plan.json.journal').exists()
+
+
+def test_a_service_without_reshaper_is_named_before_anything_else(
+    placement: Placement, cloud: Snapshot
+) -> None:
+    result = placement(
+        f'{PREFIX} plan --spec vgpu.yaml --assignments gpu-map.csv -o plan.json',
+        microversion='1.29',
+    )
+    assert result.stderr.startswith('Microversion 1.29 has no reshaper, which came with 1.30')

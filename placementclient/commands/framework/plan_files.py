@@ -8,6 +8,8 @@ from placementclient.client import errors
 from placementclient.commands.framework.option import Option
 
 PLAN = Option('plan', help='The file of the plan')
+#: Printed for a plan that changes no tree.
+NOTHING = 'Nothing to change: the plan has no trees'
 
 
 def journal_of(path: str) -> str:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from placementclient import program
 from placementclient.client import errors
+from placementclient.client.endpoints import RESHAPE
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute, option, progress, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.plan_files import PLAN, check_free
+from placementclient.commands.framework.plan_files import NOTHING, PLAN, check_free
 from placementclient.model.origin import Origin
 
 if TYPE_CHECKING:
@@ -122,6 +123,11 @@ class PlanReshape(base.ShowOne):
         from placementclient.reshape import storage
 
         check_free(parsed_args.output, parsed_args.overwrite)
+        if parsed_args.snapshot is None and self.client.microversion < RESHAPE.since:
+            self.log.warning(
+                f'Microversion {self.client.microversion} has no reshaper, which came with '
+                f'{RESHAPE.since} (Stein): upgrade Placement before you apply the plan'
+            )
         spec, rows = storage.read_specified(parsed_args.spec, parsed_args.assignments)
         snapshot, providers, trees = self._read(parsed_args, spec)
         under_way = compute.records(self, 'migrations', parsed_args.migrations)
@@ -151,7 +157,7 @@ class PlanReshape(base.ShowOne):
         if parsed_args.fail_on_warnings and warnings:
             raise errors.Warned('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(parsed_args.output, replace(plan, origin=origin))
-        self.warn((plans.extent(plan.trees), *warnings))
+        self.warn((plans.extent(plan.trees) if plan.trees else NOTHING, *warnings))
         if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
             self.log.warning(f'{still_up(hosts)} before the plan is applied')
         fields = {'plan': parsed_args.output, **plans.summary(plan)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, selectors, watching
 from placementclient.commands.framework.option import Flag
-from placementclient.commands.framework.plan_files import PLAN
+from placementclient.commands.framework.plan_files import NOTHING, PLAN
 from placementclient.commands.reshapes.plan_run import (
     RUN,
     PlanCommand,
@@ -65,11 +65,14 @@ class ApplyReshape(PlanRunCommand):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.model.outcomes import State
+        from placementclient.model.outcomes import Outcome, State
         from placementclient.planner.plan.plan import Plan
         from placementclient.render.plans import extent
 
         plan = self.read(parsed_args)
+        if not plan.trees:
+            self.log.warning(NOTHING)
+            return self.output(Outcome(()))
         trees = plan.selected(parsed_args.tree)
         if isinstance(plan, Plan):
             self._check_computes(plan.selected(parsed_args.tree), parsed_args)

@@ -48,22 +48,22 @@ def _spec(document: Cursor) -> Spec:
             {
                 'trees': _selection,
                 'providers': _providers,
-                'moves': lambda cursor: cursor.each(lambda item: _move(item, ('root',))),
+                'moves': _moves,
                 'together': _together,
                 'split': Cursor.boolean,
                 'assignments': Cursor.texts,
                 'additions': _additions,
-            },
-            [] if 'additions' in document.mapping() else ['moves'],
+            }
         )
     moves = given.pop('moves', ())
-    if not moves and not given.get('additions'):
-        inside = document.inside('moves')
-        raise inside.error('has no moves' if inside is document else 'is empty')
     selection = given.pop('trees', None)
     if selection is None and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
     return Spec(document.path, moves, selection=selection, **given, document=document)
+
+
+def _moves(cursor: Cursor) -> tuple[Move, ...]:
+    return () if cursor.value is None else cursor.each(lambda item: _move(item, ('root',)))
 
 
 def _selection(cursor: Cursor) -> TreeSelection:
@@ -171,9 +171,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     )
     moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
     faults = Faults()
-    if cursor.value[resources] == {} and not traits:
-        faults.found.append(cursor.inside(resources).error('is empty'))
-    faults.found += [
+    faults.found = [
         cursor.inside('as', name).error(f'{name} is not in {resources}')
         for name in renamed
         if name not in moved

@@ -22,9 +22,6 @@ MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {V
 
 BAD_SPECS = {
     '': 'spec: is empty',
-    '[]': 'spec: has no moves',
-    'moves: []': 'spec:1: moves: is empty',
-    'providers: []': 'spec: moves is missing',
     '- a: {b': 'spec:1: the brace that opens here is not closed',
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
     f'- {MOVE}\n- from_resource_provider: a': (
@@ -73,9 +70,6 @@ BAD_SPECS = {
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 0}}': (
         'spec:1: [0].moved_resources.VGPU: has to be from 1 to 2147483647'
     ),
-    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {}}': (
-        'spec:1: [0].moved_resources: is empty'
-    ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
         'spec:1: [0].moved_resources[1].A: A is there twice'
     ),
@@ -120,16 +114,23 @@ def test_resources_may_be_a_list() -> None:
     assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
     fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
     assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
-    for nothing in ('[]', 'null', ''):
+    for nothing in ('[]', 'null', '', '{}'):
         empty = specification.parse(f'- {{{move}: {nothing}}}', 'spec')
         assert empty.moves[0].resources == {}
         assert empty == specification.from_document(_written(empty), 'plan')
 
 
 def test_json_is_read_too() -> None:
-    text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": {}}]'
-    with pytest.raises(errors.BadFile, match=r'spec:2: .*is empty'):
+    text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
+    with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
         specification.parse(text, 'spec')
+
+
+@pytest.mark.parametrize('text', ['[]', 'moves: []', 'moves:', 'trees: {name: [a]}', '{}'])
+def test_a_specification_may_move_nothing(text: str) -> None:
+    spec = specification.parse(text, 'spec')
+    assert spec.moves == ()
+    assert spec == specification.from_document(_written(spec), 'plan')
 
 
 def test_long_form() -> None:
