@@ -1,11 +1,14 @@
-"""Inventories that a change leaves with less than what is in use. Pure."""
+"""Resources in use that stand against a change. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from placementclient.model.snapshots import ProviderState
+from placementclient.client import errors
+from placementclient.model.consumers import Resources
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Shortfall(NamedTuple):
@@ -47,3 +50,29 @@ def shortfalls(
             room = state.capacity(name)
             if room < used and room < there.capacity(name):
                 yield Shortfall(there.name, name, used, room)
+
+
+class Unaccounted(errors.PlacementError):
+    """Something is used that no consumer answers for, so that it cannot be freed.
+
+    :param provider: whose it is
+    :param resources: how much of each class
+    """
+
+    def __init__(self, provider: Provider, resources: Resources) -> None:
+        self.provider, self.resources = provider, resources
+        amounts = ', '.join(f'{n} {name}' for name, n in resources.items())
+        super().__init__(
+            f'{amounts} of {provider.name} is used by consumers without a record: '
+            'run placement-manage db online_data_migrations first'
+        )
+
+
+def check_accounted(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
+    """Refuse providers of which something is used that no consumer of the snapshot holds.
+
+    :raises Unaccounted: for the first of them
+    """
+    for uuid in provider_uuids:
+        if unlisted := snapshot.unlisted(uuid):
+            raise Unaccounted(snapshot.providers[uuid].provider, unlisted)

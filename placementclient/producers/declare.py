@@ -1,35 +1,363 @@
-"""Read the trees that a file declares, and plan what makes them so."""
+"""Make provider trees as a file declares them, and write such a file.
+
+Two forms are read: trees, and the provider configuration files of Nova, which add to what is there.
+"""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
 
 from placementclient.api import resource_provider
-from placementclient.changes.plan import ChangePlan, plan_of
+from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.producers.declarations import Declared
-from placementclient.producers.declared import declared
+from placementclient.client.wording import first
+from placementclient.files.cursors import Cursor, read
+from placementclient.insight.unknown_names import Names
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.shortfalls import Shortfall, shortfalls
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.specification.specification import inventory_fields
+from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
 
+#: The version of Nova's provider configuration files that is known.
+_SCHEMA = '1.0'
+#: What Nova takes for the providers of all compute nodes of a host.
+_ANY_NODE = '$COMPUTE_NODE'
 
-def plan(client: Client, wanted: Sequence[Declared], *, prune: bool = False) -> ChangePlan:
-    """Plan what makes the trees as they are declared.
+#: The given fields of inventories, by class.
+Inventories = Mapping[str, Mapping[str, int | float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A provider with its desired state. ``None``: the declaration leaves the member as it is.
+
+    :param name: empty where only the UUID is given
+    :param uuid: empty where only the name is given
+    :param children: those that are named; others stay
+    :param adds: whether inventories and traits come beside those that are there, and the provider
+        has to exist
+    """
+
+    name: str
+    uuid: str = ''
+    inventories: Inventories | None = None
+    traits: frozenset[str] | None = None
+    aggregates: frozenset[str] | None = None
+    children: tuple[Declared, ...] = ()
+    adds: bool = False
+
+    def all(self) -> Iterator[Declared]:
+        """It and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+
+def parse(text: str, path: str) -> tuple[Declared, ...]:
+    """Read a declaration: a provider, a list of them, or a provider configuration file of Nova.
+
+    :param path: the file that the text came from
+    :raises errors.BadFile: if it is none, with the line
+    """
+    document = read(text, path)
+    if isinstance(document.value, Mapping) and 'meta' in document.value:
+        roots = tuple(_of_nova(document))
+    elif isinstance(document.value, list):
+        roots = tuple(_provider(item) for item in document.items())
+    else:
+        roots = (_provider(document),)
+    seen: set[str] = set()
+    for declaration in _all(roots):
+        for key in filter(None, (declaration.name, declaration.uuid)):
+            if key in seen:
+                raise errors.BadFile(path, f'{key} is declared twice')
+            seen.add(key)
+    return roots
+
+
+def _provider(cursor: Cursor) -> Declared:
+    return Declared(
+        **cursor.fields(
+            {
+                'name': Cursor.text,
+                'uuid': Cursor.uuid,
+                'inventories': _inventories,
+                'traits': lambda at: frozenset(at.symbols()),
+                'aggregates': lambda at: frozenset(at.each(Cursor.uuid)),
+                'children': lambda at: at.each(_provider),
+            },
+            ['name'],
+        )
+    )
+
+
+def _inventories(cursor: Cursor) -> Inventories:
+    return cursor.entries(inventory_fields)
+
+
+def _of_nova(document: Cursor) -> Iterator[Declared]:
+    inside = document.keys(('meta', 'providers'), ['meta'])
+    version = inside['meta'].keys(('schema_version',), ['schema_version'])['schema_version']
+    if str(version.value) != _SCHEMA:
+        raise version.error(f'version {version.value} is not known, only {_SCHEMA}')
+    for item in inside['providers'].items() if 'providers' in inside else ():
+        keys = item.keys(('identification', 'inventories', 'traits'), ['identification'])
+        identity = keys['identification'].keys(('uuid', 'name'))
+        if len(identity) != 1:
+            raise keys['identification'].error('has to have either a uuid or a name')
+        (reference,) = identity.values()
+        if reference.value == _ANY_NODE:
+            raise reference.error(f'{_ANY_NODE} is known on a host only; name the provider')
+        added = keys['inventories'].keys(('additional',)) if 'inventories' in keys else {}
+        classes: dict[str, Mapping[str, int | float]] = {}
+        for entry in added['additional'].items() if 'additional' in added else ():
+            classes.update(_inventories(entry))
+        traits = keys['traits'].keys(('additional',)) if 'traits' in keys else {}
+        yield Declared(
+            reference.text() if 'name' in identity else '',
+            reference.uuid() if 'uuid' in identity else '',
+            classes or None,
+            frozenset(traits['additional'].symbols()) if 'additional' in traits else None,
+            adds=True,
+        )
+
+
+def document(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return all trees of a snapshot; declared so, they stay as they are."""
+    records: dict[str, dict[str, Any]] = {}
+    # Most hosts have inventories in common: these are one mapping, which is laid out once.
+    fields = functools.cache(Inventory.as_fields)
+    roots = snapshot.roots()
+    # Parents come first. No recursion: a tree may be as deep as its providers are many.
+    for state in (state for root in roots for state in snapshot.tree(root.uuid)):
+        records[state.uuid] = _record(state, fields)
+        if state.provider.parent_provider_uuid is not None:
+            parent = records[state.provider.parent_provider_uuid]
+            parent.setdefault('children', []).append(records[state.uuid])
+    return [records[root.uuid] for root in roots]
+
+
+def _record(
+    state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
+) -> dict[str, Any]:
+    return {
+        'name': state.name,
+        'uuid': state.uuid,
+        'inventories': {
+            name: fields(inventory) for name, inventory in sorted(state.inventories.items())
+        },
+        'traits': sorted(state.traits),
+        'aggregates': sorted(state.aggregates),
+    }
+
+
+class Declaring(Producer):
+    """The trees as they are declared.
 
     :param prune: delete the providers below that are not declared and have no consumers
-    :raises errors.BadArgument: if a declaration contradicts what is there
-    :raises producers.declared.InUse: if inventory would go that is used
     """
-    # The whole trees of all that is declared, as far as it exists.
-    there = capture_any(client, list(dict.fromkeys(_roots(client, wanted))))
-    after = declared(there, wanted, new_uuid=lambda: str(uuid.uuid4()), prune=prune)
-    return plan_of('resource provider tree apply', there, after)
+
+    command = 'resource provider tree apply'
+
+    def __init__(
+        self, client: Client, declarations: Sequence[Declared], *, prune: bool = False
+    ) -> None:
+        super().__init__(client)
+        self._declarations, self._prune = declarations, prune
+
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the whole trees of all that is declared, as far as it exists."""
+        return capture_any(self.client, list(dict.fromkeys(self._roots())))
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the declared providers as they are declared.
+
+        :raises: the errors of :func:`declared`
+        """
+        return declared(live, self._declarations, new_uuid=lambda: str(uuid4()), prune=self._prune)
+
+    def _roots(self) -> Iterator[str]:
+        for declaration in _all(self._declarations):
+            providers = []
+            if declaration.name:
+                providers += resource_provider.list(self.client, name=declaration.name)
+            if declaration.uuid:
+                providers += resource_provider.list(self.client, uuid=declaration.uuid)
+            yield from (provider.root_uuid for provider in providers)
 
 
-def _roots(client: Client, wanted: Sequence[Declared]) -> Iterator[str]:
-    for each in (each for root in wanted for each in root.all()):
-        found = resource_provider.list(client, name=each.name) if each.name else []
-        if each.uuid:
-            found += resource_provider.list(client, uuid=each.uuid)
-        for provider in found:
-            yield provider.root_uuid
+class InUse(errors.PlacementError):
+    """Inventory that is used would go, or shrink below its use. Nothing was written.
+
+    :param facts: of each inventory
+    """
+
+    def __init__(self, facts: Sequence[Shortfall]) -> None:
+        self.facts = tuple(facts)
+        provider, name, _, _ = self.facts[0]
+        super().__init__(
+            f'{first([shortfall.message for shortfall in facts])}. Allocations go along with '
+            'inventory in a reshape: '
+            f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
+            f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
+            '"resource provider reshape plan"'
+        )
+
+
+def declared(
+    snapshot: Snapshot,
+    declarations: Sequence[Declared],
+    *,
+    new_uuid: Callable[[], str],
+    prune: bool = False,
+) -> Snapshot:
+    """Return the snapshot with the declared providers as they are declared.
+
+    :param snapshot: has the trees of all that is declared, as far as they exist
+    :param new_uuid: gives the UUID of a provider that is made and declares none
+    :param prune: delete the providers below that are not declared and have no consumers
+    :raises errors.BadArgument: if a declaration contradicts the snapshot
+    :raises errors.UsageError: if the declaration cannot be pruned
+    :raises InUse: if inventory would go that is used
+    """
+    if prune and any(root.adds for root in declarations):
+        raise errors.UsageError(
+            'A provider configuration file of Nova names no children: --prune would delete them all'
+        )
+    _check_names(declarations, snapshot)
+    _check_identities(declarations, snapshot)
+    state = _DeclaredState(snapshot, new_uuid)
+    for root in declarations:
+        state.place(root, None)
+    states = state.states
+    for uuid in _surplus(declarations, snapshot) if prune else ():
+        states.pop(uuid, None)
+    if used := list(shortfalls(snapshot.providers, states)):
+        raise InUse(used)
+    return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
+
+
+class _DeclaredState:
+    """The providers of a snapshot, changed by one declaration after the other."""
+
+    def __init__(self, snapshot: Snapshot, new_uuid: Callable[[], str]) -> None:
+        self._snapshot, self._new_uuid = snapshot, new_uuid
+        self.states = dict(snapshot.providers)
+
+    def place(self, declared: Declared, parent_uuid: str | None) -> None:
+        """Put a declared provider, and all below it, where it is declared.
+
+        :param parent_uuid: of the provider that it is declared below; ``None`` at the top, where
+            a provider that exists may be anywhere
+        """
+        live = _existing(declared, self._snapshot)
+        if live is None and declared.adds:
+            raise errors.NoSuchProvider(
+                f'No resource provider is called {declared.name or declared.uuid!r}'
+            )
+        uuid = live.uuid if live else declared.uuid or self._new_uuid()
+        parent = parent_uuid
+        if parent is None and live is not None:
+            parent = live.provider.parent_provider_uuid
+        name = declared.name if live is None or not declared.adds else live.name
+        state = live or ProviderState(Provider(uuid, name, 0))
+        provider = state.provider._replace(name=name, parent_provider_uuid=parent)
+        self.states[uuid] = replace(
+            state,
+            provider=provider,
+            inventories=_desired_inventories(name, declared, state.inventories),
+            traits=_names(declared, declared.traits, state.traits),
+            aggregates=_names(declared, declared.aggregates, state.aggregates),
+        )
+        for child in declared.children:
+            self.place(child, uuid)
+
+
+def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
+    """Return the provider that is declared, if it exists.
+
+    :raises errors.BadArgument: if its name is that of another one
+    """
+    state = snapshot.providers.get(declared.uuid) if declared.uuid else None
+    named = snapshot.named(declared.name) if declared.name else None
+    if declared.uuid and named is not None and named.uuid != declared.uuid:
+        raise errors.BadArgument(
+            f'{declared.name} exists, with the UUID {named.uuid}, not {declared.uuid}'
+        )
+    return state or named
+
+
+def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
+    """Refuse classes and traits that no service can have, before anything is made.
+
+    :raises errors.BadArgument: for the first of them
+    """
+    names = Names.of(snapshot)
+    for declaration in _all(declarations):
+        impossible = names.impossible(declaration.inventories or (), declaration.traits or ())
+        for sentence in impossible:
+            raise errors.BadArgument(f'{declaration.name or declaration.uuid}: {sentence}')
+
+
+def _check_identities(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
+    """Refuse a provider that is declared by its name and again by its UUID.
+
+    :raises errors.BadArgument: for the first of them
+    """
+    seen = set()
+    for declaration in _all(declarations):
+        state = _existing(declaration, snapshot)
+        if state is not None and state.uuid in seen:
+            raise errors.BadArgument(
+                f'{state.name} is declared twice, by its name and by its UUID {state.uuid}'
+            )
+        seen.add(state.uuid if state else None)
+
+
+def _desired_inventories(
+    name: str, declared: Declared, live: Mapping[str, Inventory]
+) -> Mapping[str, Inventory]:
+    if declared.inventories is None:
+        return live
+    after = dict(live) if declared.adds else {}
+    for resource_class, fields in declared.inventories.items():
+        was = live.get(resource_class)
+        if was is None and 'total' not in fields:
+            raise errors.BadArgument(f'{name}: {resource_class} has no total')
+        after[resource_class] = (was or Inventory(0)).with_fields(fields)
+    return after
+
+
+def _names(
+    declared: Declared, names: frozenset[str] | None, live: frozenset[str]
+) -> frozenset[str]:
+    if names is None:
+        return live
+    return live | names if declared.adds else names
+
+
+def _surplus(declarations: Sequence[Declared], snapshot: Snapshot) -> Iterator[str]:
+    """Return the UUIDs of the providers below the declared ones that are not declared."""
+    declared = [
+        state for declaration in _all(declarations) if (state := _existing(declaration, snapshot))
+    ]
+    for root in filter(None, (_existing(root, snapshot) for root in declarations)):
+        needed = {state.uuid for state in declared}
+        for state in reversed(list(snapshot.tree(root.uuid))):
+            is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)
+            if state.uuid in needed or is_used:
+                # A parent stays for its children.
+                needed.add(state.provider.parent_provider_uuid or '')
+            else:
+                yield state.uuid
+
+
+def _all(declarations: Iterable[Declared]) -> Iterator[Declared]:
+    return (declaration for root in declarations for declaration in root.all())

@@ -1,24 +1,28 @@
-"""Read the hosts of servers, and plan the allocations that the servers should have."""
+"""Give servers the allocations that they should have, as their own."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
+from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
+from placementclient.insight.healing import Ports, disowned, missing, short_of_ports
+from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerDetail
 from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.healed import healed
+from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture, capture_any
 
 
-class Healing:
-    """Plans, and plans again for the servers of a host that changes at the same time.
+class Healing(Producer):
+    """The allocations that servers should have.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param is_chosen: whether the operator has chosen the servers; otherwise they are all
@@ -27,6 +31,9 @@ class Healing:
     :param ports: those that ask for something
     :ivar notes: the servers that are left as they are
     """
+
+    command = 'resource provider allocation heal'
+    has_notes = True
 
     def __init__(
         self,
@@ -38,29 +45,47 @@ class Healing:
         is_current: Callable[[ServerDetail], bool] | None = None,
         ports: Iterable[Port] = (),
     ) -> None:
-        self._client, self._migrating = client, migrating
+        super().__init__(client)
+        self._migrating = migrating
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
+        self._chosen: Sequence[ServerDetail] = ()
         self._plan = ChangePlan('', ())
         self._ports: dict[str, list[Port]] = {}
         for port in ports:
             self._ports.setdefault(port.server_uuid, []).append(port)
-        self.notes: list[Note] = []
 
     def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
-        """Plan the allocations that servers should have.
+        plan = super().plan(roots)
+        if not roots:
+            self._plan = plan
+        return plan
 
-        :param roots: the UUIDs of the roots of the trees to plan again; none: all
-        """
-        if roots:
-            return self._planned(self._servers_of(roots))
-        everything = None if self._is_chosen else capture(self._client, workers=4)
-        self._plan = self._planned(list(self._servers.values()), everything)
-        return self._plan
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the trees of the hosts, and the allocations of the servers wherever they are."""
+        self._chosen = self._servers_of(roots) if roots else list(self._servers.values())
+        if not (self._is_chosen or roots):
+            return capture(self.client, workers=4)
+        nodes = {server.node for server in self._chosen if server.node}
+        providers = [
+            provider.uuid
+            for node in sorted(nodes)
+            for provider in resource_provider.list(self.client, name=node)
+        ]
+        trees = capture_any(self.client, providers)
+        consumers = (allocation.show(self.client, server.uuid).value for server in self._chosen)
+        using = (consumer for consumer in consumers if consumer.allocations)
+        return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        types = self.client.microversion >= TYPED
+        after, notes = healed(live, self._chosen, self._migrating, types=types, ports=self._ports)
+        self.notes += notes
+        return after
 
     def check(self, tree: ChangeSet) -> ChangeSet | None:
         """Return the change set without the servers that Nova has deleted or changed."""
-        is_current = self._is_current or (lambda server: True)
+        is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
         self.notes += [Note(f'consumer {uuid}', 'failed', reason) for uuid in sorted(gone)]
@@ -75,31 +100,64 @@ class Healing:
         uuids = dict.fromkeys(uuid for tree in trees for uuid in tree.after.consumers)
         return [self._servers[uuid] for uuid in uuids if f'consumer {uuid}' not in failed]
 
-    def _planned(
-        self, servers: Sequence[ServerDetail], there: Snapshot | None = None
-    ) -> ChangePlan:
-        there = there or self._read(servers)
-        types = self._client.microversion >= TYPED
-        after, notes = healed(there, servers, self._migrating, types=types, ports=self._ports)
-        self.notes += notes
-        return plan_of('resource provider allocation heal', there, after)
-
-    def _read(self, servers: Sequence[ServerDetail]) -> Snapshot:
-        """Read the trees of the hosts, and the allocations of the servers wherever they are."""
-        nodes = {server.node for server in servers if server.node}
-        found = [
-            provider.uuid
-            for node in sorted(nodes)
-            for provider in resource_provider.list(self._client, name=node)
-        ]
-        trees = capture_any(self._client, found)
-        held = [allocation.show(self._client, server.uuid).value for server in servers]
-        consumers = [*trees.consumers.values(), *(each for each in held if each.allocations)]
-        return Snapshot(trees.providers.values(), consumers, trees.origin)
-
 
 def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
     consumers = (
         consumer for uuid, consumer in snapshot.consumers.items() if uuid not in consumer_uuids
     )
     return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)
+
+
+def healed(
+    snapshot: Snapshot,
+    servers: Sequence[ServerDetail],
+    migrating: Collection[str],
+    *,
+    types: bool = True,
+    ports: Ports = MappingProxyType({}),
+) -> tuple[Snapshot, list[Note]]:
+    """Return the snapshot with the servers healed, and notes on the servers left as they are.
+
+    :param snapshot: younger than the list of servers, with the whole trees of their hosts
+    :param migrating: the UUIDs of the servers of which a migration is not over
+    :param types: whether the service stores the types of consumers
+    :param ports: the ports that ask for something, by the UUID of the server
+    """
+    room = _HostRoom(snapshot)
+    consumers, notes = dict(snapshot.consumers), list[Note]()
+    for heal in (
+        *missing(snapshot, servers, migrating, ports),
+        *disowned(snapshot, servers, migrating),
+        *short_of_ports(snapshot, servers, migrating, ports),
+    ):
+        uuid, healthy = heal.server.uuid, heal.consumer
+        if healthy is None:
+            notes.append(Note(f'consumer {uuid}', heal.state.value, heal.reason))
+        elif uuid not in consumers and (lacking := room.lacking(healthy)):
+            notes.append(Note(f'consumer {uuid}', 'failed', lacking))
+        else:
+            consumers[uuid] = healthy if types else replace(healthy, type=None)
+    return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
+
+
+class _HostRoom:
+    """The capacity that is left on hosts, while servers get their allocations one by one."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._gained: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def lacking(self, consumer: Consumer) -> str:
+        """Return what its host lacks for a consumer, as a clause; if nothing, take the room."""
+        for uuid, resources in consumer.allocations.items():
+            state = self._snapshot.providers[uuid]
+            for name, amount in resources.items():
+                inventory = state.inventories[name]
+                free = inventory.capacity - state.used(name) - self._gained[uuid][name]
+                if amount > free:
+                    return f'{state.name} has no room: {amount} {name} needed, {max(free, 0)} free'
+                if not inventory.admits(amount):
+                    return f'{state.name} does not grant {amount} {name} at once'
+        for uuid, resources in consumer.allocations.items():
+            self._gained[uuid].update(resources)
+        return ''

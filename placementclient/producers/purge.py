@@ -1,26 +1,119 @@
-"""Read a tree and the cloud around it, and plan the purge of one of its providers."""
+"""Take a provider, all below it, and the allocations there out of the cloud."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from placementclient.api import resource_provider
-from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
-from placementclient.model.providers import SHARING_TRAIT
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.nova import MIGRATION
+from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
+from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.producers.purged import Objection, Surroundings, purged
-from placementclient.reading import capture, tree_reader
+from placementclient.producers.producer import Producer
+from placementclient.reading import tree_reader
+from placementclient.reading.capture import capture
 
-_COMMAND = 'resource provider purge'
+_LEAKED = (
+    'leaked allocations if its server is gone: "resource provider allocation delete {}" frees them'
+)
 _SHARING = Filter(required=(SHARING_TRAIT,))
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The facts about the cloud around a tree that decide on its purge.
+
+    :param staying: the providers on which consumers hold something beside the tree, by UUID
+    :param sharing: the UUIDs of the sharing providers
+    :param dependent: the roots of the trees whose users may need what is freed: that of a child,
+        and those that a sharing provider serves
+    :param is_over: of the migrations that Nova lists, whether each is over, by consumer UUID
+    """
+
+    staying: Mapping[str, Provider] = field(default_factory=dict)
+    sharing: Set[str] = frozenset()
+    dependent: Set[str] = frozenset()
+    is_over: Mapping[str | None, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """The reason why a consumer should not lose its allocations on the tree.
+
+    :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
+    :param leaks: whether it would keep shared resources only
+    """
+
+    consumer_uuid: str
+    reason: str
+    is_migration: bool = False
+    leaks: bool = False
+
+    def is_refused(self, *, force: bool) -> bool:
+        """Return whether nothing overrules the objection."""
+        return self.is_migration or not force
+
+    def shown(self, *, force: bool) -> str:
+        """Return the reason, and what overrules it or what comes of it."""
+        if self.is_refused(force=force):
+            return self.reason if self.is_migration else f'{self.reason} (--force does it)'
+        leaked = f'; {_LEAKED.format(self.consumer_uuid)}' if self.leaks else ''
+        return f'{self.reason}{leaked}'
+
+
+def purged(
+    snapshot: Snapshot, provider_uuid: str, around: Surroundings
+) -> tuple[Snapshot, tuple[Objection, ...]]:
+    """Return the snapshot without a provider, and all that speaks against that.
+
+    A consumer keeps all that it holds elsewhere.
+
+    :param snapshot: has the whole tree of the provider
+    :raises Unaccounted: if something cannot be freed
+    """
+    tree = [state.uuid for state in snapshot.tree(provider_uuid)]
+    check_accounted(snapshot, tree)
+    gone = set(tree)
+    consumers, objections = dict(snapshot.consumers), list[Objection]()
+    for uuid, consumer in sorted(snapshot.consumers.items()):
+        if gone.isdisjoint(consumer.allocations):
+            continue
+        rest = {uuid: amounts for uuid, amounts in consumer.allocations.items() if uuid not in gone}
+        objections += _objections(consumer, rest, around)
+        if rest:
+            consumers[uuid] = replace(consumer, allocations=rest)
+        else:
+            del consumers[uuid]
+    states = (state for uuid, state in snapshot.providers.items() if uuid not in gone)
+    return Snapshot(states, consumers.values(), snapshot.origin), tuple(objections)
+
+
+def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> Iterator[Objection]:
+    uuid = consumer.uuid
+    # Nova gives its migrations no type unless it is new: its list identifies them.
+    if not around.is_over.get(uuid, consumer.type != MIGRATION):
+        yield Objection(uuid, 'is a migration: confirm or revert it first', is_migration=True)
+    elif not rest:
+        reason = 'would be left with nothing: a server, or a resize that is not confirmed'
+        yield Objection(uuid, reason)
+    elif rest.keys() <= around.sharing:
+        yield Objection(uuid, 'would be left with nothing but shared resources', leaks=True)
+    else:
+        staying = (around.staying[used] for used in rest if used in around.staying)
+        users = [provider.name for provider in staying if provider.root_uuid in around.dependent]
+        if users:
+            reason = f'would go on to use it: it holds something on {", ".join(users)}'
+            yield Objection(uuid, reason)
 
 
 class PurgeRefused(errors.PlacementError):
@@ -32,13 +125,13 @@ class PurgeRefused(errors.PlacementError):
     def __init__(self, objections: Sequence[Objection]) -> None:
         # First those that --force does not overrule: only some are shown.
         reasons = Counter(
-            each.reason for each in sorted(objections, key=lambda o: not o.is_migration)
+            objection.reason for objection in sorted(objections, key=lambda o: not o.is_migration)
         )
         refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')
         #: the next step, sentences
         self.advice = ''
-        if not all(each.is_migration for each in objections):
+        if not all(objection.is_migration for objection in objections):
             self.advice = (
                 'Evacuate or migrate the servers first. What a deleted server still holds is a '
                 'leaked allocation: "resource provider audit --fix" frees it. --force purges all '
@@ -46,10 +139,10 @@ class PurgeRefused(errors.PlacementError):
             )
 
 
-class Purging:
-    """Plans the purge of a provider, and plans it again after a change of the tree.
+class Purging(Producer):
+    """The purge of a provider and all below it.
 
-    :param provider: name or UUID; what is below it goes too
+    :param provider: name or UUID
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :param force: overrule the objections, but for those of migrations
     :param is_asked_only: make the plan even if it is refused
@@ -57,6 +150,9 @@ class Purging:
     :ivar notes: the objections
     :ivar refusal: the error that a purge would end with
     """
+
+    command = 'resource provider purge'
+    has_notes = True
 
     def __init__(
         self,
@@ -67,57 +163,60 @@ class Purging:
         force: bool = False,
         is_asked_only: bool = False,
     ) -> None:
-        self._client = client
+        super().__init__(client)
         self._provider_uuid = resource_provider.find(client, provider)
-        self._is_over = {each.uuid: each.is_over for each in migrations or ()}
+        self._is_over = {migration.uuid: migration.is_over for migration in migrations or ()}
         self._force, self._is_asked_only = force, is_asked_only
-        self.notes: list[Note] = []
         self.refusal: PurgeRefused | None = None
 
-    def plan(self, again: Sequence[str] = ()) -> ChangePlan:
-        """Plan the purge.
-
-        :param again: the tree, where it is planned again: then the provider may be gone
-        :raises PurgeRefused: if a consumer would lose what it must not lose
-        :raises producers.purged.Unaccounted: if something cannot be freed
-        """
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the tree; nothing, where the provider is gone when it is planned again."""
         try:
-            there = capture.capture(self._client, [self._provider_uuid])
+            return capture(self.client, [self._provider_uuid])
         except errors.NoSuchProvider:
-            if again:
-                return ChangePlan(_COMMAND, ())
+            if roots:
+                return Snapshot((), ())
             raise
-        after, objections = purged(there, self._provider_uuid, self._around(there))
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot without the provider.
+
+        :raises PurgeRefused: if a consumer would lose what it must not lose
+        :raises Unaccounted: if something cannot be freed
+        """
+        if self._provider_uuid not in live.providers:
+            return live
+        after, objections = purged(live, self._provider_uuid, self._around(live))
         self._judge(objections)
-        return plan_of(_COMMAND, there, after)
+        return after
 
     def _judge(self, objections: Sequence[Objection]) -> None:
-        refused = [each for each in objections if each.is_refused(force=self._force)]
+        refused = [o for o in objections if o.is_refused(force=self._force)]
         self.refusal = PurgeRefused(refused) if refused else None
-        known = {note.object for note in self.notes}
-        for each in objections:
-            name = f'consumer {each.consumer_uuid}'
-            if name not in known:
-                state = 'refused' if each in refused else 'overruled'
-                self.notes.append(Note(name, state, each.shown(force=self._force)))
+        noted = {note.object for note in self.notes}
+        for objection in objections:
+            name = f'consumer {objection.consumer_uuid}'
+            if name not in noted:
+                state = 'refused' if objection in refused else 'overruled'
+                self.notes.append(Note(name, state, objection.shown(force=self._force)))
         if self.refusal and not self._is_asked_only:
             raise self.refusal
 
-    def _around(self, there: Snapshot) -> Surroundings:
-        states = list(there.tree(self._provider_uuid))
+    def _around(self, live: Snapshot) -> Surroundings:
+        states = list(live.tree(self._provider_uuid))
         gone = {state.uuid for state in states}
         staying = {
             uuid
-            for consumer in there.consumers.values()
+            for consumer in live.consumers.values()
             if not gone.isdisjoint(consumer.allocations)
             for uuid in consumer.allocations.keys() - gone
         }
         return Surroundings(
-            resource_provider.some(self._client, staying),
-            {each.uuid for each in resource_provider.list(self._client, matching=_SHARING)}
+            resource_provider.some(self.client, staying),
+            {sharer.uuid for sharer in resource_provider.list(self.client, matching=_SHARING)}
             if staying
             else frozenset(),
-            _dependent(self._client, states),
+            _dependent(self.client, states),
             self._is_over,
         )
 

@@ -1,19 +1,21 @@
-"""Plan the repairs of faults, each only while things are as they were judged."""
+"""Repair the faults that an audit found, each only while things are as they were judged."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
+from placementclient.changes.plan import ChangeSet
 from placementclient.changes.results import Carried, Note
 from placementclient.client.http import Client
+from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
-from placementclient.model.snapshots import Snapshot
-from placementclient.producers.repaired import repaired
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
@@ -21,11 +23,10 @@ from placementclient.reading.capture import capture_any
 MARGIN = timedelta(minutes=10)
 #: The result of a repair that was carried out.
 DONE = 'done'
-_COMMAND = 'resource provider audit --fix'
 
 
-class Repairing:
-    """Plans repairs, and plans them again for a tree that another client changes.
+class Repairing(Producer):
+    """The repairs of faults, as far as they are safe.
 
     :param snapshot: the one that was audited
     :param repairs: by number
@@ -34,6 +35,9 @@ class Repairing:
         if they are certainly younger than the snapshot
     :ivar notes: on the repairs that cannot be made; known once they are planned
     """
+
+    command = 'resource provider audit --fix'
+    has_notes = True
 
     def __init__(
         self,
@@ -44,29 +48,29 @@ class Repairing:
         is_current: bool,
         listed: datetime | None = None,
     ) -> None:
-        self._client, self._snapshot, self._repairs = client, snapshot, repairs
+        super().__init__(client)
+        self._snapshot, self._repairs = snapshot, repairs
         self._is_current, self._listed = is_current, listed
         self._reasons: dict[int, str] = {}
-        self.notes: list[Note] = []
+        self._chosen: dict[int, Repair] = {}
 
-    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
-        """Plan the repairs.
-
-        :param roots: the UUIDs of the roots of the trees to plan again; none: all
-        """
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the trees of the repairs that nothing speaks against."""
         chosen = {
             number: repair
             for number, repair in self._repairs.items()
             if number not in self._reasons and (not roots or self._is_in(repair, roots))
         }
         self._refuse(self._young(chosen))
-        old = {number: each for number, each in chosen.items() if number not in self._reasons}
-        if not old:
-            return ChangePlan(_COMMAND, ())
-        there = self._snapshot if self._is_current and not roots else self._read(old.values())
-        after, reasons = repaired(there, old)
+        self._chosen = {n: repair for n, repair in chosen.items() if n not in self._reasons}
+        if self._chosen and self._is_current and not roots:
+            return self._snapshot
+        return self._read(self._chosen.values())
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        after, reasons = repaired(live, self._chosen)
         self._refuse(reasons)
-        return plan_of(_COMMAND, there, after)
+        return after
 
     def _refuse(self, reasons: Mapping[int, str]) -> None:
         self._reasons |= reasons
@@ -76,7 +80,9 @@ class Repairing:
     def ends(self, results: Iterable[Carried]) -> dict[int, str]:
         """Return the result of each repair, by number."""
         results = list(results)
-        return {number: self._end(number, each, results) for number, each in self._repairs.items()}
+        return {
+            number: self._end(number, repair, results) for number, repair in self._repairs.items()
+        }
 
     def failed(self, failure: Exception) -> dict[int, str]:
         """Return the result of each repair, by number, where they could not be planned."""
@@ -116,7 +122,7 @@ class Repairing:
         for number, repair in repairs.items():
             if not isinstance(repair, FreeAllocations):
                 continue
-            modified = allocation.show(self._client, repair.consumer.uuid).last_modified
+            modified = allocation.show(self.client, repair.consumer.uuid).last_modified
             if modified is None or parsedate_to_datetime(modified) > limit:
                 reasons[number] = (
                     f'What consumer {repair.consumer.uuid} holds may be younger than the list of '
@@ -127,11 +133,10 @@ class Repairing:
 
     def _read(self, repairs: Iterable[Repair]) -> Snapshot:
         """Read the trees of repairs, as far as they exist."""
-        wanted = {uuid for repair in repairs for uuid in _providers(repair)}
-        roots = {
-            each.root_uuid for each in resource_provider.list(self._client) if each.uuid in wanted
-        }
-        return capture_any(self._client, sorted(roots), workers=4)
+        uuids = {uuid for repair in repairs for uuid in _providers(repair)}
+        listed = resource_provider.list(self.client) if uuids else []
+        roots = {provider.root_uuid for provider in listed if provider.uuid in uuids}
+        return capture_any(self.client, sorted(roots), workers=4)
 
 
 def _providers(repair: Repair) -> tuple[str, ...]:
@@ -158,3 +163,57 @@ def _row_of(repair: Repair) -> tuple[str, str]:
             return provider, f'{resource_class}:reserved'
         case FreeAllocations(consumer):
             return f'consumer {consumer.uuid}', 'allocations'
+
+
+def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
+    """Return the snapshot with repairs made, and the reasons against those that are not, by number.
+
+    A repair that is made already changes nothing.
+
+    :param live: has the whole trees of all that is repaired, as they are now
+    :param repairs: each only while things are as they were judged
+    """
+    states, consumers = dict(live.providers), dict(live.consumers)
+    reasons: dict[int, str] = {}
+    for number, repair in repairs.items():
+        if isinstance(repair, FreeAllocations):
+            uuid = repair.consumer.uuid
+            now = live.consumers.get(uuid, Consumer(uuid))
+            if now.allocations.keys().isdisjoint(repair.provider_uuids):
+                continue
+            if _identity(now) != _identity(repair.consumer):
+                reasons[number] = f'What consumer {uuid} holds has changed since'
+                continue
+            consumers[uuid] = _without(consumers[uuid], repair)
+        elif repair.provider_uuid in states:
+            states[repair.provider_uuid] = _of_provider(states[repair.provider_uuid], repair)
+        else:
+            reasons[number] = f'There is no provider {repair.provider_name} any more'
+    holding = (consumer for consumer in consumers.values() if consumer.allocations)
+    return Snapshot(states.values(), holding, live.origin), reasons
+
+
+def _identity(consumer: Consumer) -> tuple[object, object]:
+    return consumer.allocations, consumer.generation
+
+
+def _without(consumer: Consumer, repair: FreeAllocations) -> Consumer:
+    left = {
+        uuid: resources
+        for uuid, resources in consumer.allocations.items()
+        if uuid not in repair.provider_uuids
+    }
+    return replace(consumer, allocations=left)
+
+
+def _of_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:
+    if isinstance(repair, AddTrait):
+        return replace(state, traits=state.traits | {repair.trait})
+    name = repair.resource_class
+    inventory = state.inventories.get(name)
+    if inventory is None or inventory.reserved <= inventory.total:
+        return state
+    return replace(
+        state,
+        inventories={**state.inventories, name: replace(inventory, reserved=inventory.total)},
+    )

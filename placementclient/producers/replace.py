@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.changes.operations import Operation, Reshape, SetInventories
-from placementclient.changes.plan import ChangePlan, plan_of
+from placementclient.changes.plan import ChangePlan
 from placementclient.changes.transfers import changed_consumers
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -17,10 +17,10 @@ from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot
+from placementclient.producers.producer import Producer
 from placementclient.producers.replaced import check_related, replaced
-from placementclient.reading import capture
+from placementclient.reading.capture import capture
 
-_COMMAND = 'resource provider replace'
 #: From here on a provider that is no root can get another parent.
 _MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
 
@@ -73,8 +73,8 @@ class Replacement(NamedTuple):
     is_merge: bool = False
 
 
-class Replacing:
-    """Plans a replacement, and plans it again after a change of one of the trees.
+class Replacing(Producer):
+    """One provider in the place of another.
 
     A replacement that was cut off is recognised by the name to which the old one was moved aside,
     by the UUID of the new one, and by its name.
@@ -86,90 +86,105 @@ class Replacing:
     :ivar name: the name that the new one gets
     """
 
-    def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
-        self._client, self._is_journaled = client, is_journaled
-        self._is_merge = request.is_merge
-        found = _FoundProviders(client, request)
-        self.new_uuid = request.uuid or (found.new.uuid if found.new else '')
-        self.old_uuid = self.name = self.finished = ''
-        if found.old is None:
-            self.finished = found.finished()
-        else:
-            self.old_uuid, self.name = found.old.uuid, found.checked_name(found.old)
+    command = 'resource provider replace'
 
-    def plan(self, _: Sequence[str] = ()) -> ChangePlan:
+    def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
+        super().__init__(client)
+        self._is_journaled = is_journaled
+        self._is_merge = request.is_merge
+        pair = _Pair(client, request)
+        self.new_uuid = request.uuid or (pair.new.uuid if pair.new else '')
+        self.old_uuid = self.name = self.finished = ''
+        if pair.old is None:
+            self.finished = pair.finished()
+        else:
+            self.old_uuid, self.name = pair.old.uuid, pair.checked_name(pair.old)
+
+    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
         """Plan the replacement.
 
-        :raises: the errors of :func:`producers.replaced.replaced`
-        :raises errors.NoSuchProvider: if the old one was deleted meanwhile
-        :raises Unrelated: if the new one seems to be another host that is in use
-        :raises errors.BadArgument: if another provider has one of the new names
-        :raises errors.UnsupportedVersion: if there are children, which the service cannot move
-        :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
+        :raises: the errors of :meth:`read` and :meth:`desired`
         :raises Passing: if that needs a journal, and there is none
         """
-        uuids = (self.old_uuid, self.new_uuid)
-        existing = {
-            each: found for each in uuids if each and (found := _by_uuid(self._client, each))
-        }
-        if self.old_uuid not in existing:
-            new = existing.get(self.new_uuid)
-            if self.old_uuid and (new is None or new.name != self.name):
-                raise errors.NoSuchProvider(
-                    f'No resource provider has the UUID {self.old_uuid} any more, and {self.name} '
-                    'was not made in its place'
-                )
-            return ChangePlan(_COMMAND, ())
-        there = capture.capture(self._client, list(existing))
-        if not self._is_merge:
-            check_related(there, self.old_uuid, self.new_uuid, self.name)
-        after = replaced(there, self.old_uuid, self.new_uuid, self.name)
-        self._check(there, after)
-        if facts := list(self._ungranted(there, after)):
-            raise Ungranted(facts)
-        plan = plan_of(_COMMAND, there, after)
+        plan = super().plan(roots)
         if not self._is_journaled and (names := _passing(plan)):
             raise Passing(names)
         return plan
 
-    def _check(self, there: Snapshot, after: Snapshot) -> None:
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the trees of both; nothing, where the replacement is complete.
+
+        :raises errors.NoSuchProvider: if the old one was deleted meanwhile
+        """
+        uuids = filter(None, (self.old_uuid, self.new_uuid))
+        existing = {uuid: provider for uuid in uuids if (provider := _by_uuid(self.client, uuid))}
+        if self.old_uuid in existing:
+            return capture(self.client, list(existing))
+        new = existing.get(self.new_uuid)
+        if self.old_uuid and (new is None or new.name != self.name):
+            raise errors.NoSuchProvider(
+                f'No resource provider has the UUID {self.old_uuid} any more, and {self.name} '
+                'was not made in its place'
+            )
+        return Snapshot((), ())
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with one provider in the place of the other.
+
+        :raises: the errors of :func:`producers.replaced.replaced`
+        :raises Unrelated: if the new one seems to be another host that is in use
+        :raises errors.BadArgument: if another provider has one of the new names
+        :raises errors.UnsupportedVersion: if there are children, which the service cannot move
+        :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
+        """
+        if self.old_uuid not in live.providers:
+            return live
+        if not self._is_merge:
+            check_related(live, self.old_uuid, self.new_uuid, self.name)
+        after = replaced(live, self.old_uuid, self.new_uuid, self.name)
+        self._check(live, after)
+        if facts := list(self._ungranted(live, after)):
+            raise Ungranted(facts)
+        return after
+
+    def _check(self, live: Snapshot, after: Snapshot) -> None:
         # That of the new one first: those of its children follow it.
         for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
-            before = there.providers.get(uuid)
+            before = live.providers.get(uuid)
             above = state.provider.parent_provider_uuid
             if before and above != before.provider.parent_provider_uuid:
-                self._client.require('to move children to another provider', _MOVES_CHILDREN)
+                self.client.require('to move children to another provider', _MOVES_CHILDREN)
             if before and before.name == state.name:
                 continue
             if len(state.name) > LONGEST_NAME:
                 raise errors.BadArgument(
                     f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
                 )
-            holder = resource_provider.with_name(self._client, state.name)
-            if holder and holder.uuid not in there.providers:
+            holder = resource_provider.with_name(self.client, state.name)
+            if holder and holder.uuid not in live.providers:
                 raise errors.BadArgument(
                     f'The resource provider {holder.uuid} is called {state.name}: '
                     'give another --name, or rename that one first'
                 )
 
-    def _ungranted(self, there: Snapshot, after: Snapshot) -> Iterator[tuple[str, int, str, str]]:
+    def _ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[tuple[str, int, str, str]]:
         """Return all that consumers hold elsewhere and would be refused now.
 
         In the two trees themselves the limits are lifted for a moment.
         """
-        known: dict[str, Mapping[str, Inventory]] = {}
-        for pair in changed_consumers(there, after):
-            for uuid in pair.provider_uuids - there.providers.keys() - {self.new_uuid}:
-                if uuid not in known:
-                    known[uuid] = inventory.list(self._client, uuid).value
+        inventories: dict[str, Mapping[str, Inventory]] = {}
+        for pair in changed_consumers(live, after):
+            for uuid in pair.provider_uuids - live.providers.keys() - {self.new_uuid}:
+                if uuid not in inventories:
+                    inventories[uuid] = inventory.list(self.client, uuid).value
                 for name, amount in pair.before.allocations[uuid].items():
-                    if name not in known[uuid] or not known[uuid][name].admits(amount):
-                        provider = resource_provider.show(self._client, uuid).value
+                    if name not in inventories[uuid] or not inventories[uuid][name].admits(amount):
+                        provider = resource_provider.show(self.client, uuid).value
                         yield pair.before.uuid, amount, name, provider.name
 
 
-class _FoundProviders:
+class _Pair:
     """The two providers of a request, as far as they are there.
 
     :ivar old: ``None`` if it is gone
@@ -192,9 +207,9 @@ class _FoundProviders:
     def _renamed(self, twin: str) -> Provider:
         """Return the provider that was called by a name before it got that of the old one."""
         if self.old and self.old.name != original(self.old.name, self.old.uuid):
-            found = resource_provider.with_name(self._client, self._final(self.old))
-            if found:
-                return found
+            renamed = resource_provider.with_name(self._client, self._final(self.old))
+            if renamed:
+                return renamed
         raise errors.NoSuchProvider(
             f'No resource provider has the name or UUID {twin!r}. If it has replaced '
             f'{self._request.old} already, nothing is left to do'
@@ -262,7 +277,7 @@ def _written(operations: Iterable[Operation]) -> Iterator[tuple[str, Mapping[str
         if isinstance(operation, SetInventories):
             yield operation.provider_uuid, operation.after
         elif isinstance(operation, Reshape):
-            yield from ((each.provider_uuid, each.after) for each in operation.inventories)
+            yield from ((change.provider_uuid, change.after) for change in operation.inventories)
 
 
 def _reference(client: Client, name_or_uuid: str) -> Provider | None:
@@ -278,4 +293,4 @@ def _by_uuid(client: Client, uuid: str) -> Provider | None:
 def _made_way(client: Client, name: str) -> Provider | None:
     """Return the provider that was moved aside from a name."""
     listed = resource_provider.list(client)
-    return next((each for each in listed if each.name == aside(name, each.uuid)), None)
+    return next((p for p in listed if p.name == aside(name, p.uuid)), None)

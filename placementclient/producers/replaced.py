@@ -11,8 +11,8 @@ from placementclient.model.aside import aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.servers import same_host
+from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.purged import Unaccounted
 
 
 class HeldTwice(errors.PlacementError):
@@ -82,9 +82,7 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     :raises Unaccounted: if something is used that no consumer answers for
     """
     states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
-    for uuid in heirs:
-        if unlisted := snapshot.unlisted(uuid):
-            raise Unaccounted(states[uuid].provider, unlisted)
+    check_accounted(snapshot, heirs)
     states |= _merged(states, heirs)
     moved = (
         _moved(state, names.get(uuid, state.name), heirs)

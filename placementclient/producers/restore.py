@@ -8,7 +8,6 @@ from placementclient.api import allocation, resource_provider
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
-from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.rebase import Obstacle, rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
@@ -16,7 +15,8 @@ from placementclient.client.http import Client
 from placementclient.client.wording import listed
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading import capture
+from placementclient.producers.producer import Producer
+from placementclient.reading.capture import capture_any
 
 #: Trees that are read at a time, to see what is there.
 WORKERS = 4
@@ -27,78 +27,72 @@ class Unrestorable(errors.PlacementError):
     """A snapshot that cannot be restored here."""
 
 
-def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
-    """Make the classes, traits, providers and allocations of a snapshot.
+class Restoring(Producer):
+    """All that a snapshot has and the service lacks.
 
     Generations begin again. Allocations that no consumer answers for cannot be restored.
 
     :param missing: complete a restore that did not come to its end
-    :raises: the errors of :func:`plan`
     """
-    decided = [_decided(client, snapshot, missing=missing)]
 
-    def attempt() -> None:
-        # Another writer may have changed what this one has made: it goes on beside that.
-        there, after = decided.pop() if decided else _left(client, snapshot)
-        Applier(client, generations_of(there)).run(diff(there, after))
+    command = 'resource provider snapshot restore'
 
-    retried(attempt, max_retries=client.max_retries)
+    def __init__(self, client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
+        super().__init__(client)
+        self._snapshot, self._missing = snapshot, missing
+        self._is_begun = False
+
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the trees of the snapshot that exist.
+
+        :raises Unrestorable: if there is one of the providers, and ``missing`` is not set, or one
+            has the name of another; if consumers hold something on providers that the snapshot
+            lacks; or if one holds something of which the snapshot has no inventory
+        """
+        self._is_begun = bool(roots)
+        if roots:
+            _check_free(self.client, self._snapshot, roots)
+        else:
+            _check_complete(self._snapshot)
+        existing = _existing(self.client, self._snapshot, self._missing or self._is_begun)
+        trees = sorted({provider.root_uuid for provider in existing})
+        return capture_any(self.client, trees, workers=WORKERS)
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return what exists with what is missing, whatever a restore has made of it before.
+
+        :raises Unrestorable: if something exists that no restore of this snapshot leaves
+        """
+        rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
+        altered = [obstacle.name for obstacle in rebased.obstacles]
+        if not self._is_begun:
+            providers = _altered_providers(self._snapshot, live, rebased.obstacles)
+            altered = [*providers, *_altered_consumers(self._snapshot, live)]
+        if altered:
+            raise Unrestorable(
+                'What exists is not what a restore of this snapshot leaves: '
+                f'{listed(altered, 3, "others")}'
+            )
+        return simulate(live, rebased.operations)
 
 
-def plan(
-    client: Client, snapshot: Snapshot, *, missing: bool = False, again: Sequence[str] = ()
-) -> ChangePlan:
-    """Plan what has to be made.
+def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
+    """Make the classes, traits, providers and allocations of a snapshot.
 
     :param missing: complete a restore that did not come to its end
-    :param again: go on with the restore of these trees, by name or UUID, after a conflict
-    :raises Unrestorable: if there is one of the providers, and ``missing`` is not set, or one has
-        the name of another; if something exists that no restore of this snapshot leaves; if
-        consumers hold something on providers that the snapshot lacks; or if one holds something of
-        which the snapshot has no inventory
+    :raises: the errors of :class:`Restoring`
     """
-    _check_free(client, snapshot, again)
-    sides = _left(client, snapshot) if again else _decided(client, snapshot, missing=missing)
-    return plan_of('resource provider snapshot restore', *sides)
+    restoring = Restoring(client, snapshot, missing=missing)
+    roots: list[str] = []
 
+    def attempt() -> None:
+        live = restoring.read(roots)
+        after = restoring.desired(live)
+        # Another writer may change what this one makes: the next attempt goes on beside that.
+        roots[:] = [root.uuid for root in snapshot.roots()]
+        Applier(client, generations_of(live)).run(diff(live, after))
 
-def _decided(client: Client, snapshot: Snapshot, *, missing: bool) -> tuple[Snapshot, Snapshot]:
-    """Return the present state and the wanted state.
-
-    :raises: the errors of :func:`plan`
-    """
-    _check_complete(snapshot)
-    there = _there(client, _existing(client, snapshot, missing))
-    after, obstacles = _completed(snapshot, there)
-    altered = [*_altered_providers(snapshot, there, obstacles), *_altered(snapshot, there)]
-    if altered:
-        raise _altered_by(altered)
-    return there, after
-
-
-def _left(client: Client, snapshot: Snapshot) -> tuple[Snapshot, Snapshot]:
-    """Return the present state, and the wanted state with the rest."""
-    there = _there(client, _existing(client, snapshot, missing=True))
-    after, obstacles = _completed(snapshot, there)
-    if obstacles:
-        raise _altered_by([each.name for each in obstacles])
-    return there, after
-
-
-def _altered_by(names: Sequence[str]) -> Unrestorable:
-    """Return the error for things that are not as a restore of the snapshot leaves them.
-
-    :param names: of the providers, and the UUIDs of consumers
-    """
-    return Unrestorable(
-        f'What exists is not what a restore of this snapshot leaves: {listed(names, 3, "others")}'
-    )
-
-
-def _completed(snapshot: Snapshot, there: Snapshot) -> tuple[Snapshot, tuple[Obstacle, ...]]:
-    """Return what is there with what is missing, whatever a restore has made of it before."""
-    rebased = rebase(_NOTHING, snapshot, there, diff(_NOTHING, snapshot))
-    return simulate(there, rebased.operations), rebased.obstacles
+    retried(attempt, max_retries=client.max_retries)
 
 
 def _check_complete(snapshot: Snapshot) -> None:
@@ -127,19 +121,14 @@ def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> Non
         )
 
 
-def _there(client: Client, existing: Sequence[Provider]) -> Snapshot:
-    roots = sorted({provider.root_uuid for provider in existing})
-    return capture.capture_any(client, roots, workers=WORKERS)
-
-
 def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provider]:
     """The providers that need not be made."""
     same, occupied = [], []
     for provider in resource_provider.list(client):
-        found = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
-        if found is None:
+        state = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
+        if state is None:
             continue
-        if missing and (found.uuid, found.name) == (provider.uuid, provider.name):
+        if missing and (state.uuid, state.name) == (provider.uuid, provider.name):
             same.append(provider)
         else:
             occupied.append(provider)
@@ -150,28 +139,28 @@ def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provide
 
 
 def _altered_providers(
-    snapshot: Snapshot, there: Snapshot, obstacles: Iterable[Obstacle]
+    snapshot: Snapshot, live: Snapshot, obstacles: Iterable[Obstacle]
 ) -> Iterator[str]:
     """Return the names of the providers that have anything but what a restore gives them."""
-    in_the_way = {each.uuid for each in obstacles if each.kind == 'provider'}
+    in_the_way = {obstacle.uuid for obstacle in obstacles if obstacle.kind == 'provider'}
     for uuid, state in snapshot.providers.items():
-        found = there.providers.get(uuid)
-        if found is None:
+        restored = live.providers.get(uuid)
+        if restored is None:
             continue
         is_as_begun = (
-            found.inventories.keys() <= state.inventories.keys()
-            and found.traits in (frozenset(), state.traits)
-            and found.aggregates in (frozenset(), state.aggregates)
+            restored.inventories.keys() <= state.inventories.keys()
+            and restored.traits in (frozenset(), state.traits)
+            and restored.aggregates in (frozenset(), state.aggregates)
         )
         if uuid in in_the_way or not is_as_begun:
             yield state.name
 
 
-def _altered(snapshot: Snapshot, there: Snapshot) -> Iterator[str]:
+def _altered_consumers(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
     """Return the consumers on the snapshot's providers that it lacks, or that hold other things."""
-    for uuid, consumer in there.consumers.items():
+    for uuid, consumer in live.consumers.items():
         if snapshot.providers.keys().isdisjoint(consumer.allocations):
             continue
-        wanted = snapshot.consumers.get(uuid)
-        if wanted is None or wanted.allocations != consumer.allocations:
+        saved = snapshot.consumers.get(uuid)
+        if saved is None or saved.allocations != consumer.allocations:
             yield f'consumer {uuid}'

@@ -24,8 +24,7 @@ from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers import declare
-from placementclient.producers.declarations import parse
+from placementclient.producers.declare import Declaring, parse
 from placementclient.reading.capture import capture
 
 
@@ -80,12 +79,8 @@ class EmbeddedPlacement:
         :raises placementclient.client.errors.PlacementError: if a tree is none, or the service
             refuses it
         """
-        wanted = parse(json.dumps(trees), 'trees')
-        carrying = Carrying(
-            self.client,
-            declare.plan(self.client, wanted),
-            lambda _: declare.plan(self.client, wanted),
-        )
+        declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
+        carrying = Carrying(self.client, declaring.plan(), declaring.plan)
         carrying.run()
         for result in carrying.results:
             if result.error is not None:

@@ -49,8 +49,7 @@ LONGEST_CHAIN = 10
 PURE = (
     *('model', 'planner', 'placing', 'insight', 'render'),
     *(f'files.{name}' for name in ('cursors', 'decoding', 'documents', 'encoding', 'snapshots')),
-    *('producers.assuming', 'producers.declarations', 'producers.declared', 'producers.edited'),
-    *('producers.healed', 'producers.purged', 'producers.replaced', 'producers.synced'),
+    *('producers.assuming', 'producers.edited', 'producers.replaced'),
     *('nova.schema', 'nova.records', 'nova.server_request', 'changes.records'),
     *('nova.cpus', 'nova.refusals', 'nova.settings', 'nova.wishes'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),

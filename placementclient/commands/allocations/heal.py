@@ -83,7 +83,7 @@ class HealAllocation(Changing):
             is_current=partial(self._is_current, flavors) if is_asked else None,
             ports=self._ports(parsed_args),
         )
-        return self.change(parsed_args, healing.plan, healing.notes, healing.check)
+        return self.change(parsed_args, healing)
 
     def _asked(
         self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient.client import errors
@@ -14,13 +14,10 @@ from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import check_free
 
 if TYPE_CHECKING:
-    from placementclient.changes.carrying import Check
     from placementclient.changes.plan import ChangePlan, ChangeSet
     from placementclient.changes.results import Carried, Note
     from placementclient.changes.summary import ChangeRow
-
-    #: Makes the plan, of what there is now: of the trees with these roots; none: of all.
-    Decide = Callable[[Sequence[str]], ChangePlan]
+    from placementclient.producers.producer import Producer
 
 PLAN = Option(
     '--plan <file>',
@@ -46,42 +43,38 @@ class Changing(base.Lister):
     def change(
         self,
         parsed_args: argparse.Namespace,
-        decide: Decide,
-        notes: Sequence[Note] | None = None,
-        check: Check | None = None,
+        producer: Producer,
     ) -> base.Output:
-        """Do what the options say with the plan that is decided on.
-
-        :param decide: reads, and makes the plan; called again after a conflict
-        :param notes: the things that are left as they are: read when ``decide`` and ``check`` are
-            through, which may add some
-        :param check: gets each change set just before it is written, and returns what is still to
-            be written of it
-        """
+        """Plan what a producer decides; show, write or carry out the plan, as the options say."""
         from placementclient.render import changes
 
         if parsed_args.plan and parsed_args.dry_run:
             raise errors.UsageError('--plan and --dry-run exclude each other')
         if parsed_args.plan:
             check_free(parsed_args.plan, parsed_args.overwrite)
-        plan = decide(())
-        found = _rows(plan.trees)
+        plan = producer.plan()
+        self.remark(plan)
+        notes = producer.notes if producer.has_notes else None
+        rows = _rows(plan.trees)
         if parsed_args.plan:
             self.write(plan, parsed_args)
-            return changes.planned(found, notes)
+            return changes.planned(rows, notes)
         if parsed_args.dry_run:
-            self.end_dry_run(bool(found) or _is_undone(notes))
-            if found:
+            self.end_dry_run(bool(rows) or _is_undone(producer.notes))
+            if rows:
                 self.log.warning(_summary(plan))
-            return changes.planned(found, notes)
+            return changes.planned(rows, notes)
         results: Sequence[Carried] = ()
-        if found:
+        if rows:
             self.ask(plan, parsed_args)
-            results = self.carry_out(plan, decide, check)
-        if _is_undone(notes) and self.exit_status != errors.ExitStatus.INTERRUPTED:
+            results = self.carry_out(plan, producer)
+        if _is_undone(producer.notes) and self.exit_status != errors.ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = errors.ExitStatus.PARTIAL if is_partial else errors.ExitStatus.ERROR
-        return changes.carried(results, notes or ())
+        return changes.carried(results, producer.notes)
+
+    def remark(self, plan: ChangePlan) -> None:
+        """Say what a plan leaves out; a subclass has it."""
 
     def write(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
         """Write a plan, if there is anything in it, and say how much that is."""
@@ -103,20 +96,18 @@ class Changing(base.Lister):
             return
         from placementclient.render import changes
 
-        found = _rows(plan.trees)
-        shown = '\n'.join(changes.lines(found[:_SHOWN]))
-        if len(found) > _SHOWN:
-            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: --dry-run prints all'
+        rows = _rows(plan.trees)
+        shown = '\n'.join(changes.lines(rows[:_SHOWN]))
+        if len(rows) > _SHOWN:
+            shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
-    def carry_out(
-        self, plan: ChangePlan, decide: Decide, check: Check | None = None
-    ) -> Sequence[Carried]:
-        """Carry a plan out, and log the errors; the arguments are those of :meth:`change`."""
+    def carry_out(self, plan: ChangePlan, producer: Producer) -> Sequence[Carried]:
+        """Carry out the plan that a producer made, and log the errors."""
         from placementclient.changes.carrying import Carrying
         from placementclient.commands.framework import progress
 
-        carrying = Carrying(self.client, plan, decide, check)
+        carrying = Carrying(self.client, plan, producer.plan, producer.check)
         with progress.shown(self.app, self.log, len(plan.trees)) as show:
             carrying.run(show)
         for result in carrying.results:
@@ -137,8 +128,8 @@ def _with_names(result: Carried) -> errors.PlacementError:
     return result.error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 
-def _is_undone(notes: Sequence[Note] | None) -> bool:
-    return any(note.is_undone for note in notes or ())
+def _is_undone(notes: Sequence[Note]) -> bool:
+    return any(note.is_undone for note in notes)
 
 
 def _rows(trees: Sequence[ChangeSet]) -> list[ChangeRow]:
@@ -150,4 +141,4 @@ def _rows(trees: Sequence[ChangeSet]) -> list[ChangeRow]:
 def _summary(plan: ChangePlan) -> str:
     from placementclient.changes.summary import summary
 
-    return summary(each for tree in plan.trees for each in tree.operations)
+    return summary(operation for tree in plan.trees for operation in tree.operations)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.model.freshness import Read
     from placementclient.producers.edited import Edit
+    from placementclient.producers.edits import Edits
     from placementclient.render.columns import Columns, Output
 
 #: The options for many.
@@ -42,6 +43,7 @@ class Editing(Changing):
     prints_one: Sequence[str] = ()
     #: The options that mean nothing for one.
     only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
+    _edits: Edits
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
         return Changing.prints if selectors.are_given(parsed_args) else self.prints_one
@@ -71,33 +73,25 @@ class Editing(Changing):
 
         selection = selectors.selection(self.client, parsed_args)
         with_usages = bool(parsed_args.plan)
-        edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
+        edits = self._edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
         self.nothing = Changing.nothing
-
-        def decide(roots: Sequence[str]) -> ChangePlan:
-            plan = edits.plan(roots)
-            if not roots:
-                self._remark(edits.remarks, edits.refused, is_all=not plan.trees)
-            return plan
-
-        output = self.change(parsed_args, decide)
+        output = self.change(parsed_args, edits)
         if not edits.refused:
             return output
         if self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
             self.exit_status = errors.ExitStatus.PARTIAL
         return changes.with_refused(output, edits.refused)
 
-    def _remark(self, remarks: Sequence[str], refused: dict[str, str], *, is_all: bool) -> None:
+    def remark(self, plan: ChangePlan) -> None:
         """Say what is not done.
 
-        :param is_all: whether nothing is left to do
         :raises errors.BadArgument: if all that there is to do is refused
         """
-        self.warn(remarks)
-        said = [f'{name}: {reason}' for name, reason in refused.items()]
-        if said and is_all:
-            raise errors.BadArgument('\n'.join(said))
-        for line in said:
+        self.warn(self._edits.remarks)
+        refused = [f'{name}: {reason}' for name, reason in self._edits.refused.items()]
+        if refused and not plan.trees:
+            raise errors.BadArgument('\n'.join(refused))
+        for line in refused:
             self.log.error(line)
 
 

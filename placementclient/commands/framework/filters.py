@@ -130,15 +130,15 @@ def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ..
 
 
 def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
-    """Return the UUIDs of aggregates, as :func:`placementclient.producers.aggregate_names.uuids`.
+    """Return the UUIDs of aggregates, as :func:`placementclient.producers.names.aggregate_uuids`.
 
     :raises errors.BadArgument: if there is no aggregate of a name
     """
     if all(map(is_uuid, names)):
         return list(map(normalized, names))
-    from placementclient.producers import aggregate_names  # takes long to load
+    from placementclient.producers import names as aggregate_names  # takes long to load
 
-    return aggregate_names.uuids(client, names, is_checked=is_checked)
+    return aggregate_names.aggregate_uuids(client, names, is_checked=is_checked)
 
 
 def resources(arguments: Iterable[str]) -> dict[str, int]:

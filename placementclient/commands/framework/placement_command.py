@@ -232,13 +232,13 @@ class PlacementCommand(command.Command):
         ):
             # What fails without the service, such as a command on a snapshot, suggests itself.
             return ''
-        from placementclient.producers import unknown_names
+        from placementclient.producers import names
 
         # One mistake may fail for many providers: what there is, is listed once.
         known = vars(self).setdefault('_suggestions', {})
         key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
         if key not in known:
-            known[key] = unknown_names.suggestion(client, failure)
+            known[key] = names.suggestion(client, failure)
         said: str = known[key]
         return said
 

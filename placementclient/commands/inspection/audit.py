@@ -173,7 +173,7 @@ class AuditProvider(watching.Watching, Changing):
             repairing = self._repairing(cloud.snapshot, findings, parsed_args)
             if parsed_args.dry_run:
                 self.nothing = Changing.nothing
-                return self.change(parsed_args, repairing.plan, repairing.notes)
+                return self.change(parsed_args, repairing)
             done = self._fix(repairing, parsed_args)
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (finding for place, finding in enumerate(findings) if place not in fixed)
@@ -254,7 +254,7 @@ class AuditProvider(watching.Watching, Changing):
         results: Sequence[Carried] = ()
         if plan.trees:
             self.ask(plan, parsed_args)
-            results = self.carry_out(plan, repairing.plan)
+            results = self.carry_out(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
         return repairing.ends(results)

@@ -31,9 +31,9 @@ class ListAggregate(base.Lister):
         output = columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
         if not base.is_wanted(parsed_args, 'name'):
             return output
-        from placementclient.producers import aggregate_names
+        from placementclient.producers.names import aggregates_of_nova
 
-        names = aggregate_names.of_nova(self.client)
+        names = aggregates_of_nova(self.client)
         return base.with_column(output, 'name', lambda row: names.get(row[0].lower(), ''))
 
 

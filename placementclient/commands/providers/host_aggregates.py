@@ -41,11 +41,10 @@ class SyncAggregate(Changing):
     nothing = 'All hosts are in the aggregates that Nova says'
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.producers.host_aggregates import Sync
+        from placementclient.producers.sync import Sync
 
         aggregates = self._aggregates(parsed_args.aggregates)
-        sync = Sync(self.client, aggregates, remove=parsed_args.remove)
-        return self.change(parsed_args, sync.plan, sync.notes)
+        return self.change(parsed_args, Sync(self.client, aggregates, remove=parsed_args.remove))
 
     def _aggregates(self, path: str | None) -> list[HostAggregate]:
         from placementclient.nova import service

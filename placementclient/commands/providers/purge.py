@@ -55,7 +55,7 @@ class PurgeProvider(Changing):
             is_asked_only=parsed_args.dry_run,
         )
         try:
-            shown = self.change(parsed_args, purging.plan, purging.notes)
+            shown = self.change(parsed_args, purging)
         except PurgeRefused:
             shown = changes.carried((), purging.notes)
         if purging.refusal is not None:

@@ -94,7 +94,7 @@ class ReplaceProvider(Changing):
         if not parsed_args.compute_node_exists:
             self._check_compute_node(replacing, parsed_args.hypervisors)
         self.nothing = replacing.finished or self.nothing
-        return self.change(parsed_args, replacing.plan)
+        return self.change(parsed_args, replacing)
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
         """Refuse a new UUID while Nova has the compute node with the old one.

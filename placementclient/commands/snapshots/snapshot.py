@@ -13,8 +13,6 @@ from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from placementclient.changes.plan import ChangePlan
 
 _FILE = Option('file', help='The snapshot file')
@@ -155,16 +153,11 @@ class RestoreSnapshot(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers import restore
+        from placementclient.producers.restore import Restoring
 
-        snapshot = disk.read_snapshot(parsed_args.file)
-
-        def decide(trees: Sequence[str]) -> ChangePlan:
-            missing = parsed_args.missing
-            return restore.plan(self.client, snapshot, missing=missing, again=trees)
-
-        self._snapshot = snapshot
-        return self.change(parsed_args, decide)
+        self._snapshot = disk.read_snapshot(parsed_args.file)
+        restoring = Restoring(self.client, self._snapshot, missing=parsed_args.missing)
+        return self.change(parsed_args, restoring)
 
     def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
         """Ask on a terminal, if this may be the wrong cloud."""

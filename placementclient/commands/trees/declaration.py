@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient.commands.framework import base, changing, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from placementclient.changes.plan import ChangePlan
 
 
 class ApplyTree(Changing):
@@ -42,16 +36,13 @@ class ApplyTree(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers import declare
-        from placementclient.producers.declarations import parse
+        from placementclient.producers.declare import Declaring, parse
 
         path = parsed_args.file
-        wanted = parse(disk.read_text(path), path)
-
-        def decide(_: Sequence[str]) -> ChangePlan:
-            return declare.plan(self.client, wanted, prune=parsed_args.prune)
-
-        return self.change(parsed_args, decide)
+        declarations = parse(disk.read_text(path), path)
+        return self.change(
+            parsed_args, Declaring(self.client, declarations, prune=parsed_args.prune)
+        )
 
 
 class ExportTree(base.Command):
@@ -74,7 +65,7 @@ class ExportTree(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient.files import disk
-        from placementclient.producers.declarations import document
+        from placementclient.producers.declare import document
 
         found = document(reading.part(self, parsed_args, option.WORKERS))
         disk.write_document(parsed_args.output, found)

@@ -16,8 +16,8 @@ from placementclient.client import errors
 from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.purged import Unaccounted
 from placementclient.producers.replaced import (
     HeldTwice,
     Smaller,

@@ -15,7 +15,7 @@ from openstackclient.shell import OpenStackShell
 from placementclient.client import endpoints, errors
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Change, Client
-from placementclient.producers import unknown_names
+from placementclient.producers import names
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
@@ -164,7 +164,7 @@ def test_a_refusal_is_told_while_a_suggestion_is_looked_for(
 ) -> None:
     service.always({'resource_providers': []})
     service.answer(fault(404, 'No such trait: CUSTOM_A'))
-    monkeypatch.setattr(unknown_names, 'suggestion', lambda *_: os.kill(os.getpid(), number))
+    monkeypatch.setattr(names, 'suggestion', lambda *_: os.kill(os.getpid(), number))
     result = placement(command)
     assert result.status == 130
     assert result.stderr.startswith('No ')

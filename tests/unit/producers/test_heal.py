@@ -12,7 +12,7 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.servers import ServerDetail
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.healed import healed
+from placementclient.producers.heal import healed
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 FLAVOR = Flavor('m', 2, 1024, 0)

@@ -5,14 +5,23 @@ from __future__ import annotations
 import pytest
 
 from placementclient.changes.results import Note
+from placementclient.client.http import Client
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.synced import synced
-from tests.unit.dialogue import AGG
+from placementclient.producers.sync import Sync, synced
+from tests.unit.conftest import Service
+from tests.unit.dialogue import AGG, RP, RP2, fault, get
 
 ROOTS = ('a', 'b.x.y', 'c', 'c.x', 'd.x', 'd.y', 'e.x')
 OTHER = 'another aggregate'
+ELSEWHERE = 'b0a5e5d4-0000-4000-8000-000000000001'
+BOTH = [{'uuid': RP, 'name': 'a', 'generation': 1}, {'uuid': RP2, 'name': 'b', 'generation': 1}]
+LISTS = [
+    get('/resource_providers', {'resource_providers': BOTH}),
+    get('/resource_providers', {'resource_providers': []}),
+    get('/resource_providers', {'resource_providers': [BOTH[1]]}),
+]
 
 
 def roots(*within: str, sharing: str = '') -> Snapshot:
@@ -98,3 +107,23 @@ def test_a_sharing_provider_stays() -> None:
     there = roots('a', 'c', sharing='c')
     after, notes = synced(there, [HostAggregate(AGG, 'az', ())], remove=True)
     assert (members(after), notes) == (['c'], [])
+
+
+def test_a_host_is_read_before_it_is_changed(client: Client, service: Service) -> None:
+    aggregates = {'aggregates': [ELSEWHERE], 'resource_provider_generation': 7}
+    service.answer(*LISTS, get(f'/resource_providers/{RP}/aggregates', aggregates))
+    sync = Sync(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
+    [tree] = sync.plan().trees
+    [state] = tree.after.providers.values()
+    assert (state.uuid, state.aggregates) == (RP, {ELSEWHERE, AGG})
+    assert tree.before.providers[RP].provider.generation == 7
+    assert [note.object for note in sync.notes] == ['c']
+    # Planned again, the host alone is read.
+    service.answer(get(f'/resource_providers/{RP}/aggregates', {**aggregates, 'aggregates': [AGG]}))
+    assert sync.plan([RP]).trees == ()
+
+
+def test_a_host_that_has_gone_is_passed_over(client: Client, service: Service) -> None:
+    gone = get(f'/resource_providers/{RP}/aggregates', answer=fault(404, 'No resource provider'))
+    service.answer(*LISTS, gone)
+    assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().trees == ()

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from placementclient.model.consumers import Consumer
+from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.purged import Objection, Surroundings, Unaccounted, purged
+from placementclient.producers.purge import Objection, Surroundings, purged
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 NOTHING = 'would be left with nothing: a server, or a resize that is not confirmed'

@@ -9,7 +9,7 @@ import pytest
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.repaired import repaired
+from placementclient.producers.repair import repaired
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HELD = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})

@@ -11,8 +11,7 @@ from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.declarations import Declared
-from placementclient.producers.declared import InUse, declared
+from placementclient.producers.declare import Declared, InUse, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOST = provider('host', VCPU=8)

@@ -1,0 +1,123 @@
+"""Names that Placement does not know: the name that was probably meant, and UUIDs of aggregates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from placementclient.api import resource_class, resource_provider, trait
+from placementclient.client import errors, wording
+from placementclient.client.http import Client
+from placementclient.client.wording import meant
+from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.services import COMPUTE_SERVICE
+from placementclient.nova import records, service
+
+_NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
+#: What can be made.
+_CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
+
+
+class _Refusal(NamedTuple):
+    """A sentence of the service that ends with the names that it does not know.
+
+    :param beginning: what it says before them, as a pattern
+    :param listed: who lists all names that there are
+    :param command: what makes one, where that may be what is missing
+    """
+
+    beginning: str
+    listed: Callable[[Client], Iterable[str]]
+    command: str = ''
+
+
+_REFUSALS = (
+    _Refusal(r'^No such trait (?!\()', trait.list, 'trait create'),
+    _Refusal('No such trait', trait.list),
+    _Refusal(
+        'inventory for resource provider .*No such resource class',
+        resource_class.list,
+        'resource class create',
+    ),
+    _Refusal('No such resource class', resource_class.list),
+    _Refusal('^No inventory of class', resource_class.list),
+)
+
+
+def suggestion(client: Client, refusal: errors.PlacementError) -> str:
+    """Return the name that was probably meant, or how to make it; it follows a refusal.
+
+    One request, where the service does not know a name.
+    """
+    if isinstance(refusal, errors.NoSuchProvider) and refusal.name:
+        try:
+            providers = resource_provider.list(client)
+        except errors.PlacementError:
+            return ''
+        return wording.suggestion(refusal.name, {provider.name for provider in providers})
+    if not isinstance(refusal, errors.BadRequest | errors.NotFound):
+        return ''
+    for beginning, listed, command in _REFUSALS:
+        match = re.search(beginning, refusal.sentence)
+        names = _NAME.findall(refusal.sentence, match.end()) if match else []
+        if names:
+            try:
+                existing = set(listed(client))
+            except errors.PlacementError:
+                return ''
+            unknown = [name for name in names if name not in existing]
+            return remedy(unknown, existing, command)
+    return ''
+
+
+def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
+    """Return the names that were probably meant instead of unknown ones, or how to make those.
+
+    :param command: makes one of that kind; empty: none does
+    """
+    near = ''.join(dict.fromkeys(meant(name, sorted(existing)) for name in unknown))
+    custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
+    if not custom:
+        return near
+    if not all(map(_CUSTOM.fullmatch, custom)):
+        return f'{near}; names are made of A to Z, 0 to 9 and _'
+    commands = ', '.join(f'{command} {name}' for name in custom)
+    return f'{near}{" Or" if near else ";"} make it first: {commands}'
+
+
+def aggregates_of_nova(client: Client) -> dict[str, str]:
+    """Return the names of the host aggregates of Nova, by UUID.
+
+    :raises service.NoCompute: if the session has no catalog
+    """
+    listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
+    return {aggregate.uuid: aggregate.name for aggregate in listed}
+
+
+def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
+    """Return the UUIDs of aggregates; Nova is asked where there is a name among them.
+
+    :param names: UUIDs, or names of host aggregates of Nova
+    :param is_checked: refuse names where there is no Nova; otherwise they stay as they are
+    :raises errors.BadArgument: if a name cannot be looked up, or Nova does not have it
+    """
+    named = [name for name in names if not is_uuid(name)]
+    uuid_of: dict[str, str] = {}
+    if named:
+        try:
+            uuid_of = {name: uuid for uuid, name in aggregates_of_nova(client).items()}
+        except service.NoCompute as reason:
+            if isinstance(reason, service.NoCatalog) and not is_checked:
+                return list(map(normalized, names))
+            raise errors.BadArgument(
+                f'{named[0]!r} is not the UUID of an aggregate; its name cannot be looked up: '
+                f'{reason}'
+            ) from None
+    for name in named:
+        if name not in uuid_of:
+            near = wording.suggestion(name, uuid_of)
+            raise errors.BadArgument(f'Nova has no host aggregate {name!r}{near}')
+    # Refusals and explanations have the name beside the UUID.
+    client.names |= {uuid_of[name]: name for name in named}
+    return [uuid_of.get(name) or normalized(name) for name in names]

@@ -1,0 +1,52 @@
+"""The one shape of everything that decides on changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
+from placementclient.changes.results import Note
+from placementclient.client.http import Client
+from placementclient.model.snapshots import Snapshot
+
+
+class Producer:
+    """Reads a part of the cloud, and derives the state that it should have.
+
+    After a conflict with another client it reads again and derives again.
+
+    :ivar notes: the things that stay as they are; complete once everything is carried out
+    """
+
+    #: The command that the changes are made by, without the program.
+    command: str
+    #: Whether it may leave things as they are.
+    has_notes = False
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.notes: list[Note] = []
+
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the providers and consumers that may change, and what decides on that.
+
+        :param roots: the UUIDs of the roots of the trees to read again; none: everything
+        """
+        raise NotImplementedError
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return a snapshot in the state that it should have."""
+        raise NotImplementedError
+
+    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+        """Plan the changes.
+
+        :param roots: the UUIDs of the roots of the trees to plan again; none: everything
+        :raises: the errors of :meth:`read` and :meth:`desired`
+        """
+        live = self.read(roots)
+        return plan_of(self.command, live, self.desired(live))
+
+    def check(self, tree: ChangeSet) -> ChangeSet | None:
+        """Return the part of a change set that is still to be written; called just before that."""
+        return tree
