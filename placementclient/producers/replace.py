@@ -92,7 +92,7 @@ class Replacing(Producer):
         super().__init__(client)
         self._is_journaled = is_journaled
         self._is_merge = request.is_merge
-        pair = _Pair(client, request)
+        pair = _NamedPair(client, request)
         self.new_uuid = request.uuid or (pair.new.uuid if pair.new else '')
         self.old_uuid = self.name = self.finished = ''
         if pair.old is None:
@@ -184,7 +184,7 @@ class Replacing(Producer):
                         yield pair.before.uuid, amount, name, provider.name
 
 
-class _Pair:
+class _NamedPair:
     """The two providers of a request, as far as they are there.
 
     :ivar old: ``None`` if it is gone

@@ -46,8 +46,7 @@ from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import Sources, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
-from placementclient.producers.declarations import Declared
-from placementclient.producers.declared import declared
+from placementclient.producers.declare import Declared, declared
 from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds

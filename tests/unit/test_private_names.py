@@ -34,16 +34,16 @@ PRIVATE = (
         'openstack-placement',
         'placement.db_api',
         ('placement_context_manager',),
-        'direct',
+        'embedded',
     ),
-    Private('openstack-placement', 'placement.objects.trait', ('_TRAITS_SYNCED',), 'direct'),
+    Private('openstack-placement', 'placement.objects.trait', ('_TRAITS_SYNCED',), 'embedded'),
     Private(
         'openstack-placement',
         'placement.objects.resource_class',
         ('_RESOURCE_CLASSES_SYNCED',),
-        'direct',
+        'embedded',
     ),
-    Private('openstack-placement', 'placement.deploy', ('loadapp',), 'direct'),
+    Private('openstack-placement', 'placement.deploy', ('loadapp',), 'embedded'),
 )
 every_one = pytest.mark.parametrize('private', PRIVATE, ids=lambda each: each.definer)
 
