@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.audit_scale import Clock
 from placementclient.files import disk
 from placementclient.model.flavors import Flavor
-from placementclient.producers.assuming.assumptions import Sources, parse
+from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import assumed
 from placementclient.reshape import storage
 from tests.functional.clouds import used
@@ -55,7 +55,7 @@ def main() -> None:
         clock.stop('make and write')
         snapshot = disk.read_snapshot(path)
         clock.stop('read')
-    entries = parse(ASSUMPTIONS, 'assume.yaml', Sources(storage.read_plan, lambda _: FLAVORS))
+    entries = parse(ASSUMPTIONS, 'assume.yaml', NamedFiles(storage.read_plan, lambda _: FLAVORS))
     found = assumed(snapshot, entries)
     clock.stop('assume')
     facts = {

@@ -19,7 +19,7 @@ _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
-class _Refusal(NamedTuple):
+class _UnknownName(NamedTuple):
     """A sentence of the service that ends with the names that it does not know.
 
     :param beginning: what it says before them, as a pattern
@@ -32,16 +32,16 @@ class _Refusal(NamedTuple):
     command: str = ''
 
 
-_REFUSALS = (
-    _Refusal(r'^No such trait (?!\()', trait.list, 'trait create'),
-    _Refusal('No such trait', trait.list),
-    _Refusal(
+_UNKNOWN_NAMES = (
+    _UnknownName(r'^No such trait (?!\()', trait.list, 'trait create'),
+    _UnknownName('No such trait', trait.list),
+    _UnknownName(
         'inventory for resource provider .*No such resource class',
         resource_class.list,
         'resource class create',
     ),
-    _Refusal('No such resource class', resource_class.list),
-    _Refusal('^No inventory of class', resource_class.list),
+    _UnknownName('No such resource class', resource_class.list),
+    _UnknownName('^No inventory of class', resource_class.list),
 )
 
 
@@ -58,7 +58,7 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
         return wording.suggestion(refusal.name, {provider.name for provider in providers})
     if not isinstance(refusal, errors.BadRequest | errors.NotFound):
         return ''
-    for beginning, listed, command in _REFUSALS:
+    for beginning, listed, command in _UNKNOWN_NAMES:
         match = re.search(beginning, refusal.sentence)
         names = _NAME.findall(refusal.sentence, match.end()) if match else []
         if names:

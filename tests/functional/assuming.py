@@ -44,7 +44,7 @@ from placementclient.nova.server_request import ServerRequest, requested
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed
-from placementclient.producers.assuming.assumptions import Sources, parse
+from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
 from placementclient.producers.declare import Declared, declared
 from placementclient.reading import capture
@@ -100,7 +100,7 @@ class Trial:
 
     def assumed(self) -> Assumed:
         """Return the cloud under all assumptions so far."""
-        sources = Sources(self.plans.__getitem__, lambda _: list(FLAVORS.values()))
+        sources = NamedFiles(self.plans.__getitem__, lambda _: list(FLAVORS.values()))
         return assumed(self.before, parse(json.dumps(self.entries), 'assume.yaml', sources))
 
     def _compare(self) -> None:

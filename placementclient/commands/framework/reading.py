@@ -94,7 +94,7 @@ def assumed(
 
     found: list[Assumption] = []
     for path in parsed_args.assume:
-        sources = assumptions.Sources(
+        sources = assumptions.NamedFiles(
             functools.partial(_plan, path),
             functools.partial(_flavors, command, parsed_args, path),
         )

@@ -93,7 +93,7 @@ class AfterPlan:
 Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
 
 
-class Sources(NamedTuple):
+class NamedFiles(NamedTuple):
     """The readers of files that an assumption names.
 
     :param plan: reads a plan, given its path
@@ -103,7 +103,7 @@ class Sources(NamedTuple):
     flavors: Flavors
 
 
-def parse(text: str, path: str, sources: Sources) -> tuple[Assumption, ...]:
+def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
     """Read assumptions, YAML or JSON.
 
     :param path: the file that the text came from
@@ -113,8 +113,8 @@ def parse(text: str, path: str, sources: Sources) -> tuple[Assumption, ...]:
     return document.each(lambda item: _assumption(item, sources))
 
 
-def _assumption(at: Cursor, sources: Sources) -> Assumption:
-    readers: Mapping[str, Callable[[Cursor, Sources], Assumption]] = {
+def _assumption(at: Cursor, sources: NamedFiles) -> Assumption:
+    readers: Mapping[str, Callable[[Cursor, NamedFiles], Assumption]] = {
         'add': _new_hosts,
         'without': lambda at, _: HostsGone(at, **at.fields({'without': _texts})),
         'servers': _new_servers,
@@ -147,7 +147,7 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
 }
 
 
-def _edit(at: Cursor, _: Sources) -> ProviderEdit:
+def _edit(at: Cursor, _: NamedFiles) -> ProviderEdit:
     given = at.fields(_EDIT)
     selector = selecting.taken(at, given)
     if not given:
@@ -155,7 +155,7 @@ def _edit(at: Cursor, _: Sources) -> ProviderEdit:
     return ProviderEdit(at, selector, **given)
 
 
-def _new_hosts(at: Cursor, _: Sources) -> NewHosts:
+def _new_hosts(at: Cursor, _: NamedFiles) -> NewHosts:
     readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _template}
     hosts = NewHosts(at, **at.fields(readers, list(readers)))
     if hosts.add > 1 and not _NUMBER.search(hosts.name):
@@ -179,7 +179,7 @@ def _texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
-def _new_servers(at: Cursor, sources: Sources) -> NewServers:
+def _new_servers(at: Cursor, sources: NamedFiles) -> NewServers:
     inside = at.keys(['servers'])['servers']
     readers = {
         **shapes.READERS,

@@ -10,10 +10,10 @@ from placementclient.model.flavors import Flavor
 from placementclient.producers.assuming.assumptions import (
     Assumption,
     HostsGone,
+    NamedFiles,
     NewHosts,
     NewServers,
     ProviderEdit,
-    Sources,
     parse,
 )
 
@@ -28,7 +28,7 @@ def read(text: str) -> tuple[Assumption, ...]:
     def flavors(path: str | None) -> list[Flavor]:
         return [LARGE] if path in (None, 'flavors.json') else []
 
-    return parse(text, 'assume.yaml', Sources(no_plan, flavors))  # type: ignore[arg-type]
+    return parse(text, 'assume.yaml', NamedFiles(no_plan, flavors))  # type: ignore[arg-type]
 
 
 def test_providers_by_all_selectors() -> None:

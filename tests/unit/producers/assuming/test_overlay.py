@@ -18,7 +18,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers.assuming import Assumed
-from placementclient.producers.assuming.assumptions import Sources, parse
+from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import assumed
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -50,7 +50,7 @@ def small() -> Snapshot:
 
 
 def under(text: str, snapshot: Snapshot | None = None, **plans: Plan | ChangePlan) -> Assumed:
-    entries = parse(text, 'assume.yaml', Sources(plans.__getitem__, lambda _: FLAVORS))
+    entries = parse(text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS))
     return assumed(snapshot or small(), entries)
 
 
