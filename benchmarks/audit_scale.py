@@ -20,8 +20,10 @@ from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.insight.capacity import fits, totals
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import host_records, records
+from placementclient.placing.topology import Topology
 from placementclient.reading import capture
 from tests.functional import planted_services
 from tests.functional.bulk import Database
@@ -76,7 +78,7 @@ def main() -> None:
         )
     ).findings
     clock.stop('audit')
-    agrees = Counter((f.id, f.fault.subject) for f in found) == Counter(cloud.expected)
+    agrees = Counter((f.kind, f.subject) for f in found) == Counter(cloud.expected)
     report(clock, snapshot, {'findings': len(found), 'as planted': agrees})
 
 
@@ -84,7 +86,7 @@ def report(clock: Clock, snapshot: Snapshot, facts: dict[str, object]) -> None:
     """Count what fits, and print all."""
     totals.by_tree(snapshot)
     clock.stop('capacity by tree')
-    fitting = fits.by_tree(snapshot, SHAPE)
+    fitting = fits.by_tree(Topology(snapshot), CandidateRequest(Filter(SHAPE)))
     clock.stop('fits by tree')
     facts |= {
         'providers': len(snapshot.providers),

@@ -18,7 +18,7 @@ Pool = tuple[str, str]
 Pools = Mapping[Pool, int]
 
 
-class Way(NamedTuple):
+class Option(NamedTuple):
     """One way to serve a server on a host.
 
     :param places: for each part of the request the number of the provider; none for a lax request
@@ -74,7 +74,7 @@ class Shape:
                     sums[place] += max(0, own)
         return sums
 
-    def sum_of(self, request: Request) -> Way:
+    def sum_of(self, request: Request) -> Option:
         """Return what a server takes of the sums at least, in whatever way it is served.
 
         What it holds on a sharing provider it does not take again, if it can stay there.
@@ -86,7 +86,7 @@ class Shape:
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))
-        return Way((), tuple(local), tuple(shared))
+        return Option((), tuple(local), tuple(shared))
 
     @cached_property
     def pooled(self) -> set[int]:
@@ -108,7 +108,7 @@ class Shape:
             if each.parent is not None and number not in parents and each.pool is None
         }
 
-    def options(self, request: Request) -> list[list[int]] | None:
+    def suitable(self, request: Request) -> list[list[int]] | None:
         """Return the providers that can serve each part, as far as the shape says.
 
         :return: ``None`` if the host is out for this request
@@ -117,11 +117,11 @@ class Shape:
             return None
         if request.is_lax:
             return [[]] * len(request.parts) if self._composes(request) else None
-        options = [
+        suitable = [
             [number for number in range(len(self.bins)) if self._admits(number, part)]
             for part in request.parts
         ]
-        return options if all(options) else None
+        return suitable if all(suitable) else None
 
     def _composes(self, request: Request) -> bool:
         """Return whether amounts, divided in any way, can be within the units."""

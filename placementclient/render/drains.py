@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.client.wording import counted, listed
-from placementclient.insight.drain.cloud import DrainCloud, Unsettled, zone
-from placementclient.insight.drain.losing import Losing
+from placementclient.insight.drain.cloud import DrainCloud, zone
+from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
-from placementclient.insight.drain.rolling import Blocked, Rolling
+from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
 from placementclient.model.consumers import gained, together
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Column, Columns, Output
@@ -21,14 +22,14 @@ from placementclient.render.facts import Facts, amounts
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'command')
-_LOSSES = Columns(
+_FAILURES = Columns(
     Column('hosts', lambda row: Facts(row[0])),
     Column('servers', lambda row: row[1].servers),
     Column('with_a_place', lambda row: row[1].least),
     Column('at_most', lambda row: row[1].most),
     Column('verdict', lambda row: str(row[1].verdict)),
 )
-LOSSES = _LOSSES.names
+FAILURES = _FAILURES.names
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 
@@ -55,32 +56,32 @@ def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
     ]
 
 
-def losses(snapshot: Snapshot, losing: Losing) -> Output:
-    """Return a row for each loss that is too much, the worst first."""
-    return _LOSSES.rows(
-        ([_name(snapshot, uuid) for uuid in loss.hosts], loss) for loss in losing.losses
+def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
+    """Return a row for each failure that is too much, the worst first."""
+    return _FAILURES.rows(
+        ([_name(snapshot, uuid) for uuid in failure.hosts], failure) for failure in checked.failures
     )
 
 
-def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
-    """Return what the loss of hosts comes to, in sentences."""
-    checked = f'{losing.checked} of {losing.possible} losses checked'
-    if losing.worst is not None:
-        names = ' and '.join(_name(snapshot, uuid) for uuid in losing.worst.hosts)
+def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[str]:
+    """Return what failures of hosts come to, in sentences."""
+    extent = f'{checked.checked} of {checked.possible} losses checked'
+    if checked.worst is not None:
+        names = ' and '.join(_name(snapshot, uuid) for uuid in checked.worst.hosts)
         yield (
-            f'{checked}: each leaves a place for every server. The largest: {names}, with '
-            f'{counted(losing.worst.servers, "server")}'
+            f'{extent}: each leaves a place for every server. The largest: {names}, with '
+            f'{counted(checked.worst.servers, "server")}'
         )
-    elif losing.losses:
-        worst = losing.losses[0]
+    elif checked.failures:
+        worst = checked.failures[0]
         many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
         names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
         yield (
-            f'{checked}: after {len(losing.losses)} of them not every server certainly has a '
+            f'{extent}: after {len(checked.failures)} of them not every server certainly has a '
             f'place. The worst: {names}, with a place for {many} of '
             f'{counted(worst.servers, "server")}'
         )
-    if losing.checked < losing.possible:
+    if checked.checked < checked.possible:
         yield (
             f'Not proved for any {number} hosts: only the largest losses were checked. Give fewer '
             'hosts'
@@ -161,16 +162,17 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
         )
 
 
-def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:
+def unsettled(found: Sequence[Finding]) -> Iterator[str]:
     """Return what no plan can move."""
-    for unmoved in found[:_NAMED]:
-        first = f': first {unmoved.command}' if unmoved.command else ''
-        yield f'{unmoved.host}: {unmoved.consumer} {unmoved.reason}{first}'
+    for finding in found[:_NAMED]:
+        command = finding.facts['command']
+        first = f': first {command}' if command else ''
+        yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
     if len(found) > _NAMED:
         yield f'… and {len(found) - _NAMED} more that no plan can move'
-    if any(unmoved.command for unmoved in found):
+    if any(finding.facts['command'] for finding in found):
         yield 'Nova does not move servers in these states: run the commands, then plan again'
-    if not all(unmoved.command for unmoved in found):
+    if not all(finding.facts['command'] for finding in found):
         yield 'A host is empty only without these: resource provider audit says what to do'
 
 
@@ -190,10 +192,10 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
         yield 'Say what servers ask for with --requests nova, or make smaller batches (--batch)'
 
 
-def _blocked(snapshot: Snapshot, blocked: Blocked) -> str:
-    hosts = listed([_name(snapshot, uuid) for uuid in blocked.batch], _NAMED)
-    servers = listed([server.uuid for server in blocked.servers], _NAMED)
-    proof = 'proved' if blocked.is_proved else 'not proved'
+def _blocked(snapshot: Snapshot, blocked: Finding) -> str:
+    hosts = listed([_name(snapshot, uuid) for uuid in blocked.roots], _NAMED)
+    servers = listed(blocked.facts['servers'], _NAMED)
+    proof = 'proved' if blocked.severity is Severity.ERROR else 'not proved'
     return f'Blocked ({proof}): {hosts}: no place for {servers}'
 
 

@@ -12,16 +12,16 @@ from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
-from placementclient.insight.audit.findings import Finding
+from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Evidence
 from placementclient.render.repairs import Invocation, next_step
 
 _FINDING = Columns(
-    Column('id'),
-    Column('severity'),
-    Column('subject', attrgetter('fault.subject')),
-    Column('evidence', lambda finding: Evidence(finding.fault.evidence)),
+    Column('id', attrgetter('kind')),
+    Column('severity', attrgetter('severity.value')),
+    Column('subject'),
+    Column('evidence', lambda finding: Evidence(finding.facts)),
 )
 #: Columns after those, and the one that ``--fix`` adds.
 _NEXT = ('command', 'reason')

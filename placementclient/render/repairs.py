@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from placementclient.insight.audit.findings import Finding
+from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
 
 #: The place of the command in a reason; without it, the command stands at the end.
@@ -46,29 +46,28 @@ class NextStep(NamedTuple):
 
 def next_step(finding: Finding, invocation: Invocation) -> NextStep:
     """Return the command that fixes a finding and is safe to run as it is, or why there is none."""
-    fault = finding.fault
     if invocation.is_assumed:
         return NextStep('', _ASSUMED)
-    if fault.repair is not None and not isinstance(fault.repair, AddTrait):
+    if finding.repair is not None and not isinstance(finding.repair, AddTrait):
         if invocation.sources is None:
             return NextStep('', _UNREAD)
-        if not fault.subject.isprintable() or fault.subject.startswith('-'):
+        if not finding.subject.isprintable() or finding.subject.startswith('-'):
             return NextStep('', _UNTYPED)
         return NextStep(_again(finding, invocation.program, invocation.sources))
-    if not fault.reason:
-        return NextStep(_line(fault.remedy, invocation))
-    if isinstance(fault.remedy, AddTrait | Advice):
-        line = _line(fault.remedy, invocation)
-        if _COMMAND in fault.reason:
-            return NextStep('', fault.reason.replace(_COMMAND, line))
-        return NextStep('', f'{fault.reason}: {line}')
-    return NextStep('', fault.reason)
+    if not finding.reason:
+        return NextStep(_line(finding.remedy, invocation))
+    if isinstance(finding.remedy, AddTrait | Advice):
+        line = _line(finding.remedy, invocation)
+        if _COMMAND in finding.reason:
+            return NextStep('', finding.reason.replace(_COMMAND, line))
+        return NextStep('', f'{finding.reason}: {line}')
+    return NextStep('', finding.reason)
 
 
 def _again(finding: Finding, program: str, sources: Mapping[str, str]) -> str:
-    subject = shlex.quote(finding.fault.subject)
+    subject = shlex.quote(finding.subject)
     return (
-        f'{program} resource provider audit{_options(sources)} --id {finding.id} '
+        f'{program} resource provider audit{_options(sources)} --id {finding.kind} '
         f'--subject {subject} --fix --yes'
     )
 

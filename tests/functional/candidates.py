@@ -29,10 +29,10 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
-from placementclient.placing.ways import Ways, WaySearch
 from placementclient.producers import restore
 from placementclient.reading import capture
 from tests.functional import clouds
@@ -46,8 +46,8 @@ VERSIONS = ('1.36', '1.39')
 #: How many requests each cloud gets.
 REQUESTS = 25
 
-#: What is taken of each provider, and which providers serve each group.
-Way = tuple[frozenset[tuple[str, str, int]], frozenset[tuple[str, frozenset[str]]]]
+#: The amounts of each provider, and the providers that serve each group.
+Served = tuple[frozenset[tuple[str, str, int]], frozenset[tuple[str, frozenset[str]]]]
 
 
 def random_cloud(chance: random.Random) -> Snapshot:
@@ -167,21 +167,21 @@ def _some(chance: random.Random) -> str:
     return ','.join(uuid_of(name) for name in chance.sample(AGGREGATES, chance.choice((1, 1, 2))))
 
 
-def granted(client: Client, request: CandidateRequest) -> set[Way]:
+def granted(client: Client, request: CandidateRequest) -> set[Served]:
     """Return the candidates of the service."""
     candidates, _ = allocation_candidate.list(client, request)
-    ways = [_way(candidate.allocations, candidate.mappings) for candidate in candidates]
-    assert len(ways) == len(set(ways))
-    return set(ways)
+    options = [_served(candidate.allocations, candidate.mappings) for candidate in candidates]
+    assert len(options) == len(set(options))
+    return set(options)
 
 
-class _EveryWay(Ways):
+class _EveryOption(OptionSearch):
     """Those that are alike too."""
 
-    _sorted = WaySearch._sorted
+    _sorted = PartSearch._sorted
 
 
-def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[str, Way, bool]]:
+def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[str, Served, bool]]:
     """Return the root of a tree, a candidate on it, and whether it is certain, for each.
 
     The service keeps what sharing providers alone can give to the common group for one of the trees
@@ -191,15 +191,15 @@ def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[
     cloud.hosts = list(cloud.topology.trees)
     problem = cloud.problem([asked], ())
     for host in problem.hosts:
-        options = problem.options(asked, host.shape)
-        if options is None:
+        suitable = problem.suitable(asked, host.shape)
+        if suitable is None:
             continue
-        ways = list(_EveryWay(asked, host.shape, options, host.room, problem.pools).every())
-        assert bool(ways) == (problem.way(asked, host) is not None)
-        for way in ways:
+        options = list(_EveryOption(asked, host.shape, suitable, host.room, problem.pools).every())
+        assert bool(options) == (problem.option(asked, host) is not None)
+        for option in options:
             allocations: dict[str, dict[str, int]] = {}
             mappings: dict[str, list[str]] = {}
-            for part, place in zip(asked.parts, way.places, strict=True):
+            for part, place in zip(asked.parts, option.places, strict=True):
                 provider = host.providers[place]
                 mappings.setdefault(part.group, []).append(provider)
                 held = allocations.setdefault(provider, {}) if part.resources else {}
@@ -207,10 +207,10 @@ def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[
                     held[name] = held.get(name, 0) + amount
             common = mappings.get('', [])
             shared = common and all(is_sharing(snapshot.providers[uuid]) for uuid in common)
-            yield host.uuid, _way(allocations, mappings), not (shared and request.groups)
+            yield host.uuid, _served(allocations, mappings), not (shared and request.groups)
 
 
-def _way(allocations: Allocations, mappings: Mapping[str, Sequence[str]]) -> Way:
+def _served(allocations: Allocations, mappings: Mapping[str, Sequence[str]]) -> Served:
     return (
         frozenset((u, n, a) for u, each in allocations.items() for n, a in each.items()),
         frozenset((suffix, frozenset(providers)) for suffix, providers in mappings.items()),
@@ -246,9 +246,10 @@ class Trial:
         """Return whether a request has candidates, and compare them."""
         served = granted(self.clients[version], request)
         candidates = list(worked_out(snapshot, request))
-        ways, roots = {way for _, way, _ in candidates}, {root for root, _, _ in candidates}
-        certain = {way for _, way, is_certain in candidates if is_certain}
-        assert certain <= served <= ways, (seed, version, request, certain - served, served - ways)
+        options = {option for _, option, _ in candidates}
+        roots = {root for root, _, _ in candidates}
+        certain = {option for _, option, is_certain in candidates if is_certain}
+        assert certain <= served <= options, (seed, version, request, certain, served, options)
         matcher = Matcher(SnapshotIndex(snapshot), wanted := requirements(request))
         assert matcher.satisfying(frozenset(wanted)) == roots, (seed, request)
         counts = fits.by_tree(Topology(snapshot), request)

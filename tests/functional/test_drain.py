@@ -238,18 +238,20 @@ def test_what_is_asked_for_is_what_candidates_are_granted(client: Client, seed: 
     scene = DrainCloud(snapshot, Knowledge())
     asked = known(snapshot, request, {})
     problem = scene.problem([asked], ())
-    ways = set()
+    options = set()
     for host in problem.hosts:
-        if problem.options(asked, host.shape) is not None:
-            for way in problem.ways(asked, host.shape, host.room).every():
+        if problem.suitable(asked, host.shape) is not None:
+            for option in problem.option_search(asked, host.shape, host.room).every():
                 held: dict[str, dict[str, int]] = {}
-                for part, place in zip(asked.parts, way.places, strict=True):
+                for part, place in zip(asked.parts, option.places, strict=True):
                     resources = held.setdefault(host.providers[place], {})
                     for name, amount in part.resources:
                         resources[name] = resources.get(name, 0) + amount
-                ways.add(_frozen(held))
-    assert ways <= granted
-    assert {_hosts(snapshot, each) for each in ways} == {_hosts(snapshot, each) for each in granted}
+                options.add(_frozen(held))
+    assert options <= granted
+    assert {_hosts(snapshot, each) for each in options} == {
+        _hosts(snapshot, each) for each in granted
+    }
 
 
 def _frozen(allocations: object) -> frozenset[tuple[str, frozenset[tuple[str, int]]]]:

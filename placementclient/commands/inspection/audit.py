@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from placementclient.changes.results import Carried
     from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
-    from placementclient.insight.audit.findings import Finding
+    from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.producers.repair import Repairing
@@ -211,7 +211,7 @@ class AuditProvider(watching.Watching, Changing):
         """
         known = cloud.subjects() if parsed_args.subject else set()
         for subject in parsed_args.subject:
-            if subject not in known and all(each.fault.subject != subject for each in findings):
+            if subject not in known and all(each.subject != subject for each in findings):
                 near = suggestion(subject, known)
                 said = (
                     f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
@@ -228,9 +228,9 @@ class AuditProvider(watching.Watching, Changing):
         from placementclient.producers.repair import Repairing
 
         safe = {
-            place: finding.fault.repair
+            place: finding.repair
             for place, finding in enumerate(findings)
-            if finding.fault.repair is not None
+            if finding.repair is not None
         }
         return Repairing(
             self.client,

@@ -134,7 +134,7 @@ class PlanDrain(base.Lister):
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
         from placementclient.render import drains
 
-        return drains.LOSSES if parsed_args.lose else drains.MOVES
+        return drains.FAILURES if parsed_args.lose else drains.MOVES
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
@@ -239,7 +239,9 @@ class PlanDrain(base.Lister):
             'servers': decision.total,
             'movable': list(decision.bounds),
             'left': [server.uuid for server in left],
-            'unsettled': [each._asdict() for each in decision.unsettled],
+            'unsettled': [
+                {'consumer': finding.subject, **finding.facts} for finding in decision.unsettled
+            ],
             'enough': remedies,
         }
         return _DrainAnswer(decision.verdict, decision.moves, said, facts)
@@ -248,6 +250,7 @@ class PlanDrain(base.Lister):
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
     ) -> _DrainAnswer:
         from placementclient.insight.drain import rolling
+        from placementclient.model.findings import Severity
         from placementclient.render import drains
 
         found = rolling.roll(
@@ -266,11 +269,11 @@ class PlanDrain(base.Lister):
             'order': [names(batch) for batch in found.order],
             'blocked': [
                 {
-                    'hosts': names(each.batch),
-                    'servers': [server.uuid for server in each.servers],
-                    'is_proved': each.is_proved,
+                    'hosts': names(batch.roots),
+                    **batch.facts,
+                    'is_proved': batch.severity is Severity.ERROR,
                 }
-                for each in found.blocked
+                for batch in found.blocked
             ],
         }
         moves = () if found.blocked else found.moves
@@ -279,13 +282,13 @@ class PlanDrain(base.Lister):
     def _lose(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
     ) -> base.Output:
-        from placementclient.insight.drain import losing
+        from placementclient.insight.drain import host_failure
         from placementclient.render import drains
 
         number = parsed_args.lose
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
-        found = losing.lose(cloud, hosts, number, parsed_args.solver_timeout)
-        self.warn(drains.lost(cloud.snapshot, found, number))
-        self.exit_status = _ENDS[found.verdict]
-        return drains.losses(cloud.snapshot, found)
+        checked = host_failure.check(cloud, hosts, number, parsed_args.solver_timeout)
+        self.warn(drains.failed(cloud.snapshot, checked, number))
+        self.exit_status = _ENDS[checked.verdict]
+        return drains.failures(cloud.snapshot, checked)

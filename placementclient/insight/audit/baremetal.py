@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import os_resource_classes
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy, amending
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
@@ -24,7 +24,7 @@ _REPORTED = (
 _UNKNOWN = 'a server may just be built on it: give the list of servers too, with --servers'
 
 
-def ironic_node(cloud: Cloud) -> Iterator[Fault]:
+def ironic_node(cloud: Cloud) -> Iterator[Finding]:
     """A node of Ironic and its provider disagree.
 
     A node is available, but it has an allocation or is reserved. A node is active,
@@ -57,15 +57,15 @@ def ironic_node(cloud: Cloud) -> Iterator[Fault]:
                 yield from _active(cloud, node, root)
 
 
-def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     own = os_resource_classes.normalize_name(node.resource_class) if node.resource_class else None
     # Older releases report no inventory at all for a node that cannot be used.
     if own and own not in root.inventories and (root.inventories or not node.is_withheld):
-        evidence = {'resource_class': own, 'inventories': sorted(root.inventories)}
-        yield _fault(node, root, evidence, None, _REPORTED)
+        facts = {'resource_class': own, 'inventories': sorted(root.inventories)}
+        yield _fault(node, root, facts, None, _REPORTED)
 
 
-def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
     if holding:
         servers = cloud.servers
@@ -78,35 +78,35 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
     for name, inventory in sorted(root.inventories.items()):
         if inventory.reserved and not node.is_withheld:
             remedy = amending(root.reference, name, {'reserved': 0})
-            evidence = {'resource_class': name, 'reserved': inventory.reserved}
-            yield _fault(node, root, evidence, remedy, f'{_REPORTED}. If the node can be used')
+            facts = {'resource_class': name, 'reserved': inventory.reserved}
+            yield _fault(node, root, facts, remedy, f'{_REPORTED}. If the node can be used')
 
 
-def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     is_free = any(each.capacity > 0 for each in root.inventories.values())
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
     server = (cloud.servers or {}).get(node.instance_uuid or '')
-    evidence: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
+    facts: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
     if server is None:
         reason = (
             'no server is known to be on it: if it is not one of Nova, put it in maintenance, or '
             'out of the reach of nova-compute'
         )
-        yield _fault(node, root, evidence, None, reason)
+        yield _fault(node, root, facts, None, reason)
     else:
         passed_over = cloud.passed_over(server)
-        yield _fault(node, root, evidence, HealServer(server.uuid), '', passed_over)
+        yield _fault(node, root, facts, HealServer(server.uuid), '', passed_over)
 
 
 def _fault(
     node: BaremetalNode,
     root: ProviderState,
-    evidence: dict[str, object],
+    facts: dict[str, object],
     remedy: Remedy | None,
     reason: str,
     passed_over: str = '',
-) -> Fault:
+) -> Finding:
     known = {'node': node.name} if node.name else {}
-    evidence = {**known, 'state': node.state, **evidence}
-    return Fault(root.name, (root.uuid,), evidence, remedy, reason, passed_over)
+    facts = {**known, 'state': node.state, **facts}
+    return Finding(root.name, (root.uuid,), facts, remedy, reason, passed_over)

@@ -21,9 +21,10 @@ from placementclient.insight.audit import (
     providers,
     servers,
 )
+from placementclient.insight.audit.check import Check
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
-from placementclient.insight.audit.findings import Check, Fault, Finding, Severity
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
 #: Why nothing is deleted by such lists; the command says on stderr what they lack.
@@ -96,9 +97,8 @@ class Audit(NamedTuple):
     @property
     def has_suspects(self) -> bool:
         """Return True if a comparison of two services found something, in this reading of both."""
-        return self.shortfall is not None or any(
-            finding.check.is_of_services for finding in self.findings
-        )
+        compared = {check.id for check in CHECKS if check.is_of_services}
+        return self.shortfall is not None or any(each.kind in compared for each in self.findings)
 
 
 def audit(
@@ -116,7 +116,7 @@ def audit(
     :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all
     :param ignored: the ids of checks to leave out
-    :param subjects: only what is found of these, as of :class:`Fault`; none: all
+    :param subjects: only what is found of these, as of :class:`Finding`; none: all
     """
     shortfall = completeness.shortfall(cloud, earlier)
     findings, passed_over, left_out = [], {}, {}
@@ -126,24 +126,24 @@ def audit(
         if lacking := _lacking(cloud, check):
             left_out[check.id] = lacking
             continue
-        for fault in _confirmed(check, cloud, earlier):
-            is_chosen = not roots or set(fault.roots) & set(roots)
-            if not is_chosen or (subjects and fault.subject not in subjects):
+        for finding in _confirmed(check, cloud, earlier):
+            is_chosen = not roots or set(finding.roots) & set(roots)
+            if not is_chosen or (subjects and finding.subject not in subjects):
                 continue
-            if fault.passed_over:
-                passed_over[fault.subject] = fault.passed_over
+            if finding.passed_over:
+                passed_over[finding.subject] = finding.passed_over
             else:
-                findings.append(Finding(check, _judged(fault, shortfall)))
+                findings.append(_judged(check, finding, shortfall))
     return Audit(findings, Counter(passed_over.values()), shortfall, left_out)
 
 
-def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> Iterable[Fault]:
-    """Return the faults that a check finds in each reading; of one service, in the last one."""
-    faults = check.find(cloud)
+def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> Iterable[Finding]:
+    """Return the findings of a check that are in each reading; of one service, in the last one."""
+    findings = check.find(cloud)
     if earlier is None or not check.is_of_services:
-        return faults
-    suspects = {fault.subject for fault in check.find(earlier)}
-    return (fault for fault in faults if fault.subject in suspects)
+        return findings
+    suspects = {finding.subject for finding in check.find(earlier)}
+    return (finding for finding in findings if finding.subject in suspects)
 
 
 def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:
@@ -153,9 +153,9 @@ def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:
     return (gap,) if gap else missing
 
 
-def _judged(fault: Fault, shortfall: MissingRecords | None) -> Fault:
-    """A fault of which the remedy is not safe where it deletes by lists that lack something."""
-    if shortfall is None or fault.reason or not isinstance(fault.remedy, FreeAllocations):
-        return fault
-    lacking = 'servers' if shortfall.is_of_servers else 'migrations'
-    return replace(fault, reason=INCOMPLETE.format(lacking))
+def _judged(check: Check, finding: Finding, shortfall: MissingRecords | None) -> Finding:
+    """Return a finding with its check; unsafe where it deletes by lists that lack something."""
+    reason = finding.reason
+    if shortfall is not None and not reason and isinstance(finding.remedy, FreeAllocations):
+        reason = INCOMPLETE.format('servers' if shortfall.is_of_servers else 'migrations')
+    return replace(finding, kind=check.id, severity=check.severity, reason=reason)

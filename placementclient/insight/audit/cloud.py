@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from placementclient.insight import healing
 from placementclient.model.consumers import Consumer, Resources
+from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
+from placementclient.model.repairs import Remedy
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -99,6 +101,16 @@ class Cloud:
     def root_of(self, state: ProviderState) -> str:
         """The UUID of the root of a provider's tree."""
         return self.topology.root_of[state.uuid]
+
+    def finding(
+        self,
+        state: ProviderState,
+        facts: Mapping[str, Any],
+        remedy: Remedy | None,
+        reason: str = '',
+    ) -> Finding:
+        """Return a finding of a provider, which concerns its tree."""
+        return Finding(state.name, (self.root_of(state),), facts, remedy, reason)
 
     def name(self, provider_uuid: str) -> str:
         """The name of a provider."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Case, Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import FreeAllocations
 
@@ -19,7 +19,7 @@ _MIGRATION = (
 )
 
 
-def orphan(cloud: Cloud) -> Iterator[Fault]:
+def orphan(cloud: Cloud) -> Iterator[Finding]:
     """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID.
 
     Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services, and are
@@ -51,7 +51,7 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
     return _in(cloud, 'orphan', lambda case: list(case.consumer.allocations), doubt)
 
 
-def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
+def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
     """A server is shelved and on no host, and still holds what it had on one.
 
     Why it matters: the host seems fuller than it is, and the server gets a second allocation when
@@ -73,7 +73,7 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
         yield replace(fault, passed_over=cloud.passed_over(servers[fault.subject]))
 
 
-def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
+def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
     """A migration is over, and its consumer still holds what the server had on the source.
 
     Why it matters: the source host seems fuller than it is.
@@ -95,7 +95,7 @@ def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
     return _in(cloud, 'left-by-migration', superfluous, lambda case: _MIGRATION)
 
 
-def in_migration(cloud: Cloud) -> Iterator[Fault]:
+def in_migration(cloud: Cloud) -> Iterator[Finding]:
     """A server holds something on several hosts while one of its migrations is under way.
 
     This is information: it is as it should be, and ends with the migration.
@@ -115,7 +115,7 @@ def in_migration(cloud: Cloud) -> Iterator[Fault]:
     return _in(cloud, 'in-migration', lambda case: [], doubt)
 
 
-def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
+def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
     """A server still holds what it had on the host that it was evacuated from.
 
     nova-compute of that host frees it when it starts again.
@@ -135,7 +135,7 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
     return _in(cloud, 'left-by-evacuation', _elsewhere, _unsettled)
 
 
-def doubled(cloud: Cloud) -> Iterator[Fault]:
+def doubled(cloud: Cloud) -> Iterator[Finding]:
     """A server holds something on several hosts, and no migration explains it.
 
     Why it matters: the resources on the hosts where it is not are lost to everybody.
@@ -152,7 +152,7 @@ def doubled(cloud: Cloud) -> Iterator[Fault]:
     return _in(cloud, 'doubled', _elsewhere, _unsettled)
 
 
-def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
+def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
     """A consumer holds something on several hosts, and it is not known why.
 
     It is found where servers or migrations are not known. With both lists it is one of ``doubled``,
@@ -191,7 +191,7 @@ def _in(
     sought: str,
     superfluous: Callable[[Case], list[str]],
     doubt: Callable[[Case], str],
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     """The consumers in a situation.
 
     :param sought: the ID of the check
@@ -203,7 +203,7 @@ def _in(
         providers, reason = superfluous(case), doubt(case)
         if not providers and not reason:
             reason = f'its host is not known: {_LOOK.format(case.server)}'
-        yield Fault(
+        yield Finding(
             consumer.uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
@@ -218,11 +218,11 @@ def _evidence(case: Case) -> dict[str, Any]:
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
         for uuid, resources in sorted(consumer.allocations.items())
     }
-    evidence: dict[str, Any] = {'type': consumer.type, 'holds': held}
+    facts: dict[str, Any] = {'type': consumer.type, 'holds': held}
     if case.known and case.known.hosts:
-        evidence['host'] = case.known.hosts[0]
+        facts['host'] = case.known.hosts[0]
     if involved := [case.migration] if case.migration else case.migrations:
-        evidence['migrations'] = [
+        facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return evidence
+    return facts

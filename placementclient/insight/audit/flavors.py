@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
 from placementclient.insight.candidates.conflicts import minimized
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.insight.unknown_names import Names, absent
+from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -32,7 +32,7 @@ _CHANGE = (
 )
 
 
-def flavor_unplaceable(cloud: Cloud) -> Iterator[Fault]:
+def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     """A flavor asks for something that no host can ever give.
 
     It names a class or a trait that no provider has, a class that does not exist, or parts that
@@ -55,11 +55,11 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Fault]:
         return
     names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
     for flavor in cloud.answers.flavors:
-        if evidence := _evidence(hosts, names, flavor):
-            yield Fault(flavor.name, (), evidence, None, _CHANGE)
+        if facts := _facts(hosts, names, flavor):
+            yield Finding(flavor.name, (), facts, None, _CHANGE)
 
 
-def _evidence(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
+def _facts(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
     try:
         asked = server_request.requested(ServerRequest(flavor, from_volume=True))
     except Refusal as reason:
@@ -68,8 +68,8 @@ def _evidence(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any
         return {'ignored': list(asked.ignored)}
     if asked.impossible:
         return {'refused': asked.impossible}
-    evidence = [_unmet(hosts, names, _lasting(request, names)) for request in asked.requests]
-    return evidence[0] if all(evidence) else {}
+    facts = [_unmet(hosts, names, _lasting(request, names)) for request in asked.requests]
+    return facts[0] if all(facts) else {}
 
 
 def _unmet(hosts: _EmptyHosts, names: Names, request: CandidateRequest) -> dict[str, Any]:

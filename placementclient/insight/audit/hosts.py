@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault, of_provider
+from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, Remedy, advice, amending
 from placementclient.model.services import ComputeService, Hypervisor
@@ -24,7 +24,7 @@ _BY_HAND = 'If the host is as Nova says'
 _IRONIC = 'ironic'
 
 
-def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
+def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
     """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse.
 
     Why it matters: the scheduler asks Placement for hosts without the trait. An enabled host with
@@ -54,9 +54,9 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
             if has_trait:
                 remedy = advice('trait', 'remove', root.reference, DISABLED)
             status = 'enabled' if service.is_enabled else 'disabled'
-            evidence = {'host': service.host, 'service': status}
-            evidence['trait' if has_trait else 'missing'] = DISABLED
-            yield of_provider(cloud, root, evidence, remedy, _LATER)
+            facts = {'host': service.host, 'service': status}
+            facts['trait' if has_trait else 'missing'] = DISABLED
+            yield cloud.finding(root, facts, remedy, _LATER)
 
 
 def _roots(cloud: Cloud, service: ComputeService, own: Sequence[Hypervisor]) -> list[ProviderState]:
@@ -75,7 +75,7 @@ def _root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
     return by_uuid or cloud.snapshot.named(hypervisor.node)
 
 
-def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
+def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
     """The inventory of VCPU, MEMORY_MB or DISK_GB is not what the hypervisor says.
 
     The totals of a tree are compared with ``vcpus``, ``memory_mb`` and ``local_gb``, which know no
@@ -103,7 +103,7 @@ def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
         yield from _compared(cloud, hypervisor, root)
 
 
-def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Fault]:
+def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
     tree = cloud.topology.trees[cloud.root_of(root)]
     is_empty = (
         hypervisor.servers == 0
@@ -167,9 +167,9 @@ def _drift(
     field: str,
     there: int,
     said: int,
-) -> Fault:
-    evidence = {'resource_class': name, field: there, 'hypervisor': said}
+) -> Finding:
+    facts = {'resource_class': name, field: there, 'hypervisor': said}
     if len(having) == 1:
         remedy = amending(having[0].reference, name, {field: said})
-        return Fault(root.name, (root.uuid,), evidence, remedy, f'{_CAUSE}. {_BY_HAND}')
-    return Fault(root.name, (root.uuid,), evidence, None, _CAUSE)
+        return Finding(root.name, (root.uuid,), facts, remedy, f'{_CAUSE}. {_BY_HAND}')
+    return Finding(root.name, (root.uuid,), facts, None, _CAUSE)

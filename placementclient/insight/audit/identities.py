@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
 from placementclient.model.aside import original
+from placementclient.model.findings import Finding
 from placementclient.model.repairs import advice
 from placementclient.model.servers import Server, same_host
 from placementclient.model.services import Hypervisor
@@ -44,7 +44,7 @@ class Identity(NamedTuple):
     by_servers: States
 
 
-def twin(cloud: Cloud) -> Iterator[Fault]:
+def twin(cloud: Cloud) -> Iterator[Finding]:
     """A host is there twice, and nova-compute has one of the two providers.
 
     The one whose UUID a hypervisor has is alive. The other one has the same name, short or with its
@@ -67,7 +67,7 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
     for node, live, dead, by_servers in identities(cloud):
         for other in (*dead, *by_servers) if live else ():
             assert live is not None
-            evidence = {
+            facts = {
                 'alive': live.uuid,
                 'node': node.node,
                 'dead': other.uuid,
@@ -75,15 +75,15 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
             }
             roots = (other.uuid, live.uuid)
             if not consumers(cloud, other):
-                yield Fault(other.name, roots, evidence, advice('purge', other.reference))
+                yield Finding(other.name, roots, facts, advice('purge', other.reference))
                 continue
             named = ('--name', node.node)
             remedy = advice('replace', other.reference, '--with', live.uuid, *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield Fault(other.name, roots, evidence, remedy, reason)
+            yield Finding(other.name, roots, facts, remedy, reason)
 
 
-def renamed(cloud: Cloud) -> Iterator[Fault]:
+def renamed(cloud: Cloud) -> Iterator[Finding]:
     """A host came back under another UUID or name than its provider has.
 
     nova-compute has no provider with its UUID, as it finds the name taken, or its servers count on
@@ -102,17 +102,17 @@ def renamed(cloud: Cloud) -> Iterator[Fault]:
     Example: ``node compute1, uuid 0c42…, provider 7b1e…, consumers 4``
     """
     for node, live, dead, by_servers in identities(cloud):
-        evidence: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
+        facts: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
-            evidence['provider'] = live.name
+            facts['provider'] = live.name
             remedy = advice('set', live.reference, '--name', node.node)
-            yield Fault(live.name, (live.uuid,), evidence, remedy, _STOP)
+            yield Finding(live.name, (live.uuid,), facts, remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
-            evidence |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
+            facts |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
             named = () if _name(other) == node.node else ('--name', node.node)
             made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield Fault(other.name, (other.uuid,), evidence, made, reason)
+            yield Finding(other.name, (other.uuid,), facts, made, reason)
 
 
 def without_uuids(cloud: Cloud) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault, of_provider
+from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, Remedy, amending
 from placementclient.model.snapshots import ProviderState
@@ -24,7 +24,7 @@ _RATIO = (
 )
 
 
-def over_capacity(cloud: Cloud) -> Iterator[Fault]:
+def over_capacity(cloud: Cloud) -> Iterator[Finding]:
     """More of a class is used than its capacity, which is ``(total - reserved) * ratio``.
 
     An inventory that is reserved as a whole is left alone: operators do so to keep a device from
@@ -53,11 +53,11 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
             reason = _RATIO
             if resource_class not in _SHAREABLE:
                 remedy, reason = None, _UNSHARED.format(resource_class, state.uuid)
-            evidence = {'used': used, 'capacity': inventory.capacity}
-            yield _of_class(cloud, state, resource_class, evidence, remedy, reason)
+            facts = {'used': used, 'capacity': inventory.capacity}
+            yield _of_class(cloud, state, resource_class, facts, remedy, reason)
 
 
-def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
+def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
     """Placement counts more as used than the consumers hold that it lists.
 
     Such an allocation is from before Placement recorded consumers: it counts, and no request shows
@@ -75,11 +75,11 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
     Example: ``unlisted (VCPU 4, MEMORY_MB 8192)``
     """
     for state, unlisted in cloud.unlisted:
-        evidence = {'unlisted': unlisted}
-        yield of_provider(cloud, state, evidence, RECORD_CONSUMERS)
+        facts = {'unlisted': unlisted}
+        yield cloud.finding(state, facts, RECORD_CONSUMERS)
 
 
-def broken_units(cloud: Cloud) -> Iterator[Fault]:
+def broken_units(cloud: Cloud) -> Iterator[Finding]:
     """An allocation breaks ``min_unit``, ``max_unit`` or ``step_size`` of its inventory.
 
     The inventory was changed after the allocation was made.
@@ -101,7 +101,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                 inventory = state.inventories.get(resource_class)
                 if inventory and not inventory.admits(amount):
                     wanted = _admitting(inventory, amount)
-                    yield Fault(
+                    yield Finding(
                         consumer.uuid,
                         (cloud.root_of(state),),
                         {
@@ -116,7 +116,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                     )
 
 
-def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
+def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
     """More of a class is reserved than there is.
 
     Why it matters: the capacity is below zero, and Placement refuses every update of the inventory
@@ -131,12 +131,12 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
     """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.reserved > inventory.total:
-            evidence = {'reserved': inventory.reserved, 'total': inventory.total}
+            facts = {'reserved': inventory.reserved, 'total': inventory.total}
             remedy = LowerReserved(state.uuid, state.reference, resource_class, inventory.total)
-            yield _of_class(cloud, state, resource_class, evidence, remedy)
+            yield _of_class(cloud, state, resource_class, facts, remedy)
 
 
-def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
+def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
     """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated.
 
     Why it matters: the host gets no servers, and nothing else says why. Nova wrote a ratio of 0.0
@@ -151,10 +151,10 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
     """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.allocation_ratio <= 0:
-            evidence = {'allocation_ratio': inventory.allocation_ratio, 'total': inventory.total}
+            facts = {'allocation_ratio': inventory.allocation_ratio, 'total': inventory.total}
             remedy = amending(state.reference, resource_class, {'allocation_ratio': 1.0})
             reason = 'the ratio may keep servers away on purpose. If not'
-            yield _of_class(cloud, state, resource_class, evidence, remedy, reason)
+            yield _of_class(cloud, state, resource_class, facts, remedy, reason)
 
 
 def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
@@ -167,12 +167,12 @@ def _of_class(
     cloud: Cloud,
     state: ProviderState,
     resource_class: str,
-    evidence: Mapping[str, Any],
+    facts: Mapping[str, Any],
     remedy: Remedy | None,
     reason: str = '',
-) -> Fault:
-    evidence = {'resource_class': resource_class, **evidence}
-    return of_provider(cloud, state, evidence, remedy, reason)
+) -> Finding:
+    facts = {'resource_class': resource_class, **facts}
+    return cloud.finding(state, facts, remedy, reason)
 
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:

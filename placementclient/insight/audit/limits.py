@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE
 from placementclient.nova import server_request
@@ -20,7 +20,7 @@ _REGISTER = (
 )
 
 
-def limit_missing(cloud: Cloud) -> Iterator[Fault]:
+def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     """A resource class is in use and has no registered limit in Keystone.
 
     The check looks at clouds with unified limits: where a limit of ``servers`` or of any class is
@@ -47,8 +47,8 @@ def limit_missing(cloud: Cloud) -> Iterator[Fault]:
     wanted = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in wanted.items():
         if name not in limits:
-            evidence = {**why, 'registered': sorted(limits)}
-            yield Fault(name, (), evidence, None, _REGISTER.format(name))
+            facts = {**why, 'registered': sorted(limits)}
+            yield Finding(name, (), facts, None, _REGISTER.format(name))
 
 
 def _asked(flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:

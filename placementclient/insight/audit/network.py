@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
 from placementclient.model.consumers import Consumer, together
+from placementclient.model.findings import Finding
 from placementclient.model.services import Port
 
 _REBIND = (
@@ -16,7 +16,7 @@ _REBIND = (
 )
 
 
-def port_resources(cloud: Cloud) -> Iterator[Fault]:
+def port_resources(cloud: Cloud) -> Iterator[Finding]:
     """A port of a server asks for bandwidth or packets that the server does not hold.
 
     The check adds up what all bound ports of a server ask for, and compares it with what the server
@@ -42,14 +42,14 @@ def port_resources(cloud: Cloud) -> Iterator[Fault]:
         held = cloud.snapshot.consumers.get(uuid)
         if held is None or not held.allocations:
             continue
-        evidence = _lacking(ports, held) or _elsewhere(ports, held)
-        if evidence:
+        facts = _lacking(ports, held) or _elsewhere(ports, held)
+        if facts:
             server = (cloud.servers or {}).get(uuid)
             passed_over = cloud.passed_over(server) if server else ''
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
-            evidence = {'ports': [port.uuid for port in ports], **evidence}
-            yield Fault(uuid, tuple(cloud.roots_of(held)), evidence, None, _REBIND, passed_over)
+            facts = {'ports': [port.uuid for port in ports], **facts}
+            yield Finding(uuid, tuple(cloud.roots_of(held)), facts, None, _REBIND, passed_over)
 
 
 def _lacking(ports: list[Port], held: Consumer) -> dict[str, object]:

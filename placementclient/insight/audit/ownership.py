@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.repairs import HealServer
 
@@ -21,7 +21,7 @@ def is_incomplete(consumer: Consumer) -> bool:
     return PLACEHOLDER in (consumer.project_id, consumer.user_id)
 
 
-def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
+def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
     """A consumer belongs to Placement's placeholder project or user.
 
     It has its allocations from before consumers had owners (API 1.8, Ocata), and ``placement-manage
@@ -46,7 +46,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
         # Heal asks Nova for the server itself.
         may_be_server = server is not None or cloud.servers is None
         is_server = may_be_server and consumer.type in (None, INSTANCE)
-        yield Fault(
+        yield Finding(
             uuid,
             tuple(cloud.roots_of(consumer)),
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
@@ -56,7 +56,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
         )
 
 
-def consumer_untyped(cloud: Cloud) -> Iterator[Fault]:
+def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
     """A consumer has no type, while most of the others have one.
 
     Nova sends no types (up to 34). If half of the consumers or more have none, that is as it should
@@ -79,4 +79,4 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Fault]:
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
             roots = tuple(cloud.roots_of(consumer))
-            yield Fault(consumer.uuid, roots, {'type': None, **counts}, None, _LEFT)
+            yield Finding(consumer.uuid, roots, {'type': None, **counts}, None, _LEFT)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.owners import is_foreign
+from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.servers import same_host
@@ -33,7 +33,7 @@ _UNKNOWN = (
 )
 
 
-def doubled_host(cloud: Cloud) -> Iterator[Fault]:
+def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     """A host is there twice: under its short name and under its full name.
 
     It was renamed, or nova-compute was started with another ``host`` in its configuration.
@@ -63,7 +63,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
                 yield _twins(cloud, bare[0], other)
 
 
-def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
+def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is in no aggregate.
 
     Why it matters: no host can use it, so all that it has is lost.
@@ -78,10 +78,10 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
     for state in filter(is_sharing, cloud.states()):
         if not state.aggregates:
             reason = f'{_JOIN} with an aggregate of theirs'
-            yield of_provider(cloud, state, _shared(state), None, reason)
+            yield cloud.finding(state, _shared(state), None, reason)
 
 
-def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
+def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is the only member of its aggregates.
 
     Why it matters: no host can use it, so all that it has is lost.
@@ -95,10 +95,10 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
     """
     for state in filter(is_sharing, cloud.states()):
         if state.aggregates and _is_alone(cloud, state):
-            yield of_provider(cloud, state, _shared(state), None, f'{_JOIN} for each of them')
+            yield cloud.finding(state, _shared(state), None, f'{_JOIN} for each of them')
 
 
-def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
+def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
     """An aggregate has a single member.
 
     This is information: an availability zone may have one host.
@@ -115,7 +115,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
     """
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
-            yield Fault(
+            yield Finding(
                 aggregate,
                 (cloud.root_of(members[0]),),
                 {'provider': members[0].name},
@@ -124,7 +124,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
             )
 
 
-def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
+def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
     """A child's name does not begin with its root's, though the name of a sibling does.
 
     The host was renamed, or the child was made by hand.
@@ -147,12 +147,12 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
         siblings = [child.name for child in local if child.name.startswith(root_name)]
         for child in local if siblings else ():
             if child.name not in siblings:
-                evidence = {'root': root_name, 'siblings': siblings}
+                facts = {'root': root_name, 'siblings': siblings}
                 remedy = advice('set', child.reference, '--name', f'{root_name}_{child.name}')
-                yield of_provider(cloud, child, evidence, remedy, _RENAMED)
+                yield cloud.finding(child, facts, remedy, _RENAMED)
 
 
-def wide_tree(cloud: Cloud) -> Iterator[Fault]:
+def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     """A tree has 8 or more providers with one class.
 
     ``together`` is the largest number of them that one consumer, or one flavor, uses at the same
@@ -178,8 +178,8 @@ def wide_tree(cloud: Cloud) -> Iterator[Fault]:
         many = {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
         if many:
             together = {name: n for name in many if (n := _together(cloud, tree, name)) > 1}
-            evidence = {'providers': many, **({'together': together} if together else {})}
-            yield of_provider(cloud, tree[0], evidence, None, _WIDE)
+            facts = {'providers': many, **({'together': together} if together else {})}
+            yield cloud.finding(tree[0], facts, None, _WIDE)
 
 
 def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) -> int:
@@ -197,7 +197,7 @@ def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) 
     return max((*using.values(), *asking), default=0)
 
 
-def owner_missing(cloud: Cloud) -> Iterator[Fault]:
+def owner_missing(cloud: Cloud) -> Iterator[Finding]:
     """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it.
 
     nova-compute of release 34 and later sets the trait. During an upgrade the hosts that still run
@@ -219,10 +219,10 @@ def owner_missing(cloud: Cloud) -> Iterator[Fault]:
         for state in cloud.topology.trees[root.uuid]:
             is_childs = OWNER_NOVA in root.traits and OWNER_NOVA not in state.traits
             if state.uuid in hosts or (is_childs and not is_foreign(cloud.snapshot, state)):
-                evidence = {'root': root.name, 'missing': OWNER_NOVA}
+                facts = {'root': root.name, 'missing': OWNER_NOVA}
                 remedy = AddTrait(state.uuid, state.reference, OWNER_NOVA)
                 reason = '' if state.name.startswith(root.name) else _UNKNOWN
-                yield of_provider(cloud, state, evidence, remedy, reason)
+                yield cloud.finding(state, facts, remedy, reason)
 
 
 def _is_alone(cloud: Cloud, state: ProviderState) -> bool:
@@ -235,9 +235,9 @@ def _shared(state: ProviderState) -> dict[str, list[str]]:
     return {'aggregates': aggregates, 'resource_classes': classes}
 
 
-def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
+def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Finding:
     consumers = {root.name: identities.consumers(cloud, root) for root in (short, full)}
-    return Fault(
+    return Finding(
         short.name,
         (short.uuid, full.uuid),
         {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers},

@@ -7,10 +7,10 @@ from typing import Any
 
 from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.ownership import is_incomplete
 from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server, ServerDetail
 from placementclient.nova.refusals import Refusal
@@ -27,7 +27,7 @@ _AMOUNT = (
 )
 
 
-def without_allocations(cloud: Cloud) -> Iterator[Fault]:
+def without_allocations(cloud: Cloud) -> Iterator[Finding]:
     """A server is on a host and holds nothing there.
 
     Passed over are servers that are under way, and those on a host with ``unlisted-usage``, which
@@ -46,10 +46,10 @@ def without_allocations(cloud: Cloud) -> Iterator[Fault]:
     """
     # That usage is reported first; a server may be behind it.
     hidden = {cloud.root_of(state) for state, _ in cloud.unlisted}
-    for server, evidence in _without(cloud):
+    for server, facts in _without(cloud):
         roots = cloud.host_roots(server.hosts)
         reason = '' if hidden.isdisjoint(roots) else _HIDDEN
-        yield _fault(cloud, server, evidence, HealServer(server.uuid), passed_over=reason)
+        yield _fault(cloud, server, facts, HealServer(server.uuid), passed_over=reason)
 
 
 def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
@@ -63,7 +63,7 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
             yield server, {'unknown': 'what it should hold: the list of servers has no flavors'}
 
 
-def foreign_owner(cloud: Cloud) -> Iterator[Fault]:
+def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
     """A server's allocations belong to another project or user than the server.
 
     Why it matters: what it holds counts for the wrong project wherever usage is counted by
@@ -81,16 +81,16 @@ def foreign_owner(cloud: Cloud) -> Iterator[Fault]:
         held = cloud.snapshot.consumers[heal.server.uuid]
         if is_incomplete(held):
             continue
-        evidence = {
+        facts = {
             'project_id': held.project_id,
             'user_id': held.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
         server = (cloud.servers or {})[heal.server.uuid]
-        yield _fault(cloud, server, evidence, HealServer(server.uuid))
+        yield _fault(cloud, server, facts, HealServer(server.uuid))
 
 
-def wrong_host(cloud: Cloud) -> Iterator[Fault]:
+def wrong_host(cloud: Cloud) -> Iterator[Finding]:
     """A server holds everything on another host than the one that Nova has it on.
 
     With a list of OpenStackClient it counts only where the host of Nova is a resource provider too:
@@ -110,13 +110,13 @@ def wrong_host(cloud: Cloud) -> Iterator[Fault]:
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_known = server.detail is not None or cloud.host_roots(server.hosts)
         if is_known and not cloud.named([root], server.hosts):
-            evidence = {
+            facts = {
                 'holds': {cloud.name(uuid): dict(each) for uuid, each in held.allocations.items()}
             }
-            yield _fault(cloud, server, evidence, None, _ELSEWHERE, also=root)
+            yield _fault(cloud, server, facts, None, _ELSEWHERE, also=root)
 
 
-def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
+def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
     """A server holds another amount of a class on its host than its flavor says.
 
     CPUs are compared together, shared or dedicated. No flavor has what ports, devices and images
@@ -148,11 +148,11 @@ def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
             if expected.get(name, 0) != there.get(name, 0)
         ]
         if wrong:
-            evidence = {
+            facts = {
                 'holds': {name: there.get(name, 0) for name in wrong},
                 'should_hold': {name: expected.get(name, 0) for name in wrong},
             }
-            yield _fault(cloud, server, evidence, None, _AMOUNT)
+            yield _fault(cloud, server, facts, None, _AMOUNT)
 
 
 def _comparable(amounts: Resources) -> Resources:
@@ -184,22 +184,22 @@ def _detailed(cloud: Cloud) -> list[ServerDetail]:
 def _fault(
     cloud: Cloud,
     server: Server,
-    evidence: Mapping[str, Any],
+    facts: Mapping[str, Any],
     remedy: Remedy | None,
     reason: str = '',
     passed_over: str = '',
     also: str | None = None,
-) -> Fault:
+) -> Finding:
     """A fault of a server, which concerns the tree of its host.
 
     :param also: the root of another tree that it concerns
     """
     roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
-    return Fault(
+    return Finding(
         server.uuid,
         tuple(roots),
-        {**host, **evidence},
+        {**host, **facts},
         remedy,
         reason,
         cloud.passed_over(server) or passed_over,

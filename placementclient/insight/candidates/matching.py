@@ -11,10 +11,10 @@ from itertools import product
 from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement, assembled
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider
 from placementclient.placing.requests import Request, RequestPart, parsed, part
 from placementclient.placing.shapes import admits, admits_root
-from placementclient.placing.ways import WaySearch
 
 _TRAITS = (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT)
 _AGGREGATES = (Kind.AGGREGATE, Kind.NOT_AGGREGATE)
@@ -115,7 +115,7 @@ class Matcher:
         bins, pool = self._bins(root), self._pool[root]
         if not admits_root(bins[0], request):
             return False
-        options = []
+        suitable = []
         for asked, providers in zip(request.parts, able, strict=True):
             serving = [
                 number
@@ -124,8 +124,8 @@ class Matcher:
             ]
             if not serving:
                 return False
-            options.append(serving)
-        search = _MarkedSearch(self, request, bins, options, pool)
+            suitable.append(serving)
+        search = _MarkedSearch(self, request, bins, suitable, pool)
         return any(True for _ in search.places()) or search.left < 0
 
     @functools.cached_property
@@ -227,7 +227,7 @@ def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
     )
 
 
-class _MarkedSearch(WaySearch):
+class _MarkedSearch(PartSearch):
     """Looks for one way to serve a request on a tree."""
 
     def __init__(
@@ -235,10 +235,10 @@ class _MarkedSearch(WaySearch):
         matcher: Matcher,
         request: Request,
         bins: Sequence[HostProvider],
-        options: Sequence[Sequence[int]],
+        suitable: Sequence[Sequence[int]],
         pool: Sequence[str],
     ) -> None:
-        super().__init__(request, bins, options)
+        super().__init__(request, bins, suitable)
         self._matcher, self._pool = matcher, pool
 
     def _has_room(self, place: int, part: RequestPart) -> bool:

@@ -11,11 +11,11 @@ from placementclient.insight.capacity.search import Choice, Rules, Use
 from placementclient.insight.capacity.totals import slots
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, is_sharing
 from placementclient.placing.requests import Request, RequestPart, parsed
 from placementclient.placing.shapes import admits, admits_root
 from placementclient.placing.topology import Topology
-from placementclient.placing.ways import WaySearch
 
 #: Stands for a class, or a part, where all of them have to be in one place.
 TOGETHER = '(together)'
@@ -109,7 +109,7 @@ class Supply:
         bins = self._topology.host(root_uuid, self._request.trees)
         if self._request.is_unserved or not admits_root(bins[0], self._request):
             return None
-        options = [
+        suitable = [
             [
                 number
                 for number, state in enumerate(states)
@@ -120,7 +120,7 @@ class Supply:
         ]
         serving = {
             _label(part): [states[number] for number in numbers]
-            for part, numbers in zip(self._request.parts, options, strict=True)
+            for part, numbers in zip(self._request.parts, suitable, strict=True)
             if part.resources
         }
         if self._lacks_traits(serving):
@@ -136,7 +136,7 @@ class Supply:
             self.stock[label] |= {uuid: counts[uuid] for uuid in shared}
             own[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
         if self._request.subtrees:
-            choices = {TOGETHER: tuple(self._ways(states, bins, options))}
+            choices = {TOGETHER: tuple(self._options(states, bins, suitable))}
         else:
             choices = self._choices(serving) if self._depends(serving) else {}
         return Site(
@@ -147,14 +147,14 @@ class Supply:
             choices,
         )
 
-    def _ways(
+    def _options(
         self,
         states: Sequence[ProviderState],
         bins: Sequence[HostProvider],
-        options: Sequence[Sequence[int]],
+        suitable: Sequence[Sequence[int]],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        search = _SiteSearch(self._request, bins, options, states)
+        search = _SiteSearch(self._request, bins, suitable, states)
         seen = set()
         for _ in search.places():
             uses = tuple(
@@ -232,17 +232,17 @@ class Supply:
         )
 
 
-class _SiteSearch(WaySearch):
+class _SiteSearch(PartSearch):
     """Looks for the ways to serve one server at a site."""
 
     def __init__(
         self,
         request: Request,
         bins: Sequence[HostProvider],
-        options: Sequence[Sequence[int]],
+        suitable: Sequence[Sequence[int]],
         states: Sequence[ProviderState],
     ) -> None:
-        super().__init__(request, bins, options)
+        super().__init__(request, bins, suitable)
         self._states = states
 
     def _grants(self, place: int, name: str, amount: int) -> bool:

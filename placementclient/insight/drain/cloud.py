@@ -13,6 +13,7 @@ from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import GONE, Departure, departure
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.model.consumers import Allocations, Consumer, gained
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import HostProvider, is_sharing
@@ -30,19 +31,6 @@ class MovingServer(NamedTuple):
     uuid: str
     host: str
     allocations: Allocations
-
-
-class Unsettled(NamedTuple):
-    """A consumer on a host that is to be emptied, of which no plan can move what it holds.
-
-    :param consumer: its UUID, or the name of the provider if the consumer is not known
-    :param command: the command after which a plan can move it; empty if there is none
-    """
-
-    consumer: str
-    host: str
-    reason: str
-    command: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +125,31 @@ class DrainCloud:
                     seen.add(consumer.uuid)
                     yield consumer
 
-    def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Unsettled]]:
+    def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Finding]]:
         """Return the servers on some hosts that need another place, and what no plan can move.
 
-        A server that Nova does not move yet is among both.
+        A server that Nova does not move yet is among both. The subject of such a finding is the
+        consumer, or the provider if the consumer is not known; ``command`` among its facts is the
+        one after which a plan can move it, empty if there is none.
         """
-        servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Unsettled]()
+        servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Finding]()
         for uuid in hosts:
             name = self.snapshot.providers[uuid].name
             for consumer in self.consumers(uuid):
                 reason, command = self._reason(consumer, uuid), ''
-                way = self.knowledge.departure(consumer.uuid)
-                if reason is None and way.needs_place:
+                leaving = self.knowledge.departure(consumer.uuid)
+                if reason is None and leaving.needs_place:
                     servers[consumer.uuid] = MovingServer(consumer.uuid, uuid, consumer.allocations)
-                    reason = way.obstacle
-                    command = way.command.format(server=consumer.uuid, host='')
+                    reason = leaving.obstacle
+                    command = leaving.command.format(server=consumer.uuid, host='')
                 if reason:
                     key = consumer.uuid, uuid
-                    unsettled[key] = Unsettled(consumer.uuid, name, reason, command)
+                    unsettled[key] = _unsettled(consumer.uuid, uuid, name, reason, command)
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
                     held = ', '.join(f'{each}={n}' for each, n in unlisted.items())
-                    unsettled[state.uuid, uuid] = Unsettled(
-                        state.name, name, f'{held} of it is used by consumers without a record'
-                    )
+                    reason = f'{held} of it is used by consumers without a record'
+                    unsettled[state.uuid, uuid] = _unsettled(state.name, uuid, name, reason)
         return list(servers.values()), list(unsettled.values())
 
     def shelved(self, hosts: Iterable[str]) -> list[MovingServer]:
@@ -282,6 +271,11 @@ class DrainCloud:
             - ceil(inventory.capacity * self._keep_free / 100)
             for name, inventory in sorted(state.inventories.items())
         ]
+
+
+def _unsettled(subject: str, root_uuid: str, host: str, reason: str, command: str = '') -> Finding:
+    facts = {'host': host, 'reason': reason, 'command': command}
+    return Finding(subject, (root_uuid,), facts, kind='unsettled', severity=Severity.WARNING)
 
 
 class _HostBuilder:

@@ -67,7 +67,7 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
         return Packing(filled, first.placed, bound(problem, _possible(problem), single))
     alike = groups.groups(problem)
-    possible = {kind for group in alike for kind, _ in group.ways}
+    possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
     first = Packing(filled, first.placed, bound(problem, possible, rooms))
     return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
@@ -139,7 +139,7 @@ class _GroupSearch:
 
         :param best: what is known already
         """
-        if sum(len(group.ways) for group in self._groups) > LARGEST:
+        if sum(len(group.options) for group in self._groups) > LARGEST:
             return best
         while True:
             model = _GroupModel(self._problem, self._groups, self._patterns)
@@ -215,11 +215,11 @@ class _GroupModel:
         by_kind: dict[int, list[Any]] = {}
         pools: dict[Pool, list[Any]] = {}
         for number, group in enumerate(alike):
-            counts = {item: self._count(group, item) for item in group.ways}
+            counts = {item: self._count(group, item) for item in group.options}
             self._counts.append(counts)
             for item, count in counts.items():
                 by_kind.setdefault(item[0], []).append(count)
-                for pool, amount in group.ways[item].shared:
+                for pool, amount in group.options[item].shared:
                     pools.setdefault(pool, []).append(amount * count)
             self._fit(group, counts)
             if number in patterns:
@@ -283,9 +283,9 @@ def _place(
         for item, most in pattern.items():
             count = min(most, left.get(item, 0))
             if count:
-                kind, way = item[0], group.ways[item]
-                problem.place(problem.kinds[kind], problem.hosts[at], way, count)
-                placed[kind] += [Placed(at, way)] * count
+                kind, option = item[0], group.options[item]
+                problem.place(problem.kinds[kind], problem.hosts[at], option, count)
+                placed[kind] += [Placed(at, option)] * count
                 left[item] -= count
 
 
@@ -303,6 +303,6 @@ def _spread(
     part = PackingProblem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
     part.pools = problem.pools
     for kind, found in zip(wanted, fill(part), strict=True):
-        placed[kind] += [Placed(group.hosts[each.host], each.way) for each in found]
+        placed[kind] += [Placed(group.hosts[each.host], each.option) for each in found]
         wanted[kind] -= len(found)
     return not any(wanted.values())

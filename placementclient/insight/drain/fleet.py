@@ -74,7 +74,7 @@ class Fleet:
             placed = self._filler.fill(request, len(group))
             for server, place in zip(group, placed, strict=False):
                 host = self.problem.hosts[place.host]
-                trial.moves.append(moved(server, request, host, place.way))
+                trial.moves.append(moved(server, request, host, place.option))
                 trial.taken.append((request, place))
             trial.left.extend(group[len(placed) :])
         return trial

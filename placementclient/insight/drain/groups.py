@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Shape, Way
+from placementclient.placing.shapes import Option, Shape
 
-#: The most ways of one request on one host that are counted separately.
-MAX_WAYS = 60
+#: The most options of one request on one host that are counted separately.
+MAX_OPTIONS = 60
 #: The most patterns of one group.
 MAX_PATTERNS = 2_000
 
-#: The number of a kind, and that of a way of it.
+#: The number of a kind, and that of an option of it.
 Item = tuple[int, int]
 
 
@@ -28,15 +28,15 @@ class Group:
 
     :param room: what each of them has, as far as the requests can use it; behind that how many
         servers more of each server group it may have
-    :param ways: of each item
+    :param options: of each item
     :param takes: what each item takes of the room
-    :param is_relaxed: there are too many ways of some kind, so that only the sums count for it
+    :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """
 
     shape: Shape
     room: tuple[int, ...]
     hosts: list[int] = field(default_factory=list)
-    ways: dict[Item, Way] = field(default_factory=dict)
+    options: dict[Item, Option] = field(default_factory=dict)
     takes: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
@@ -58,8 +58,8 @@ def groups(problem: PackingProblem) -> list[Group]:
         found.setdefault(key, Group(host.shape, room)).hosts.append(number)
     for group in found.values():
         places = {name: group.shape.width + at for at, name in enumerate(names)}
-        trimmer.add_ways(group, places)
-    return [group for group in found.values() if group.ways]
+        trimmer.add_options(group, places)
+    return [group for group in found.values() if group.options]
 
 
 def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | None:
@@ -67,7 +67,7 @@ def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | Non
 
     :return: ``None`` if there are too many
     """
-    items = list(group.ways)
+    items = list(group.options)
     # No more of an item than there are servers is one room more.
     room = (*group.room, *(problem.wanted[kind] for kind, _ in items))
     takes = [(*group.takes[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
@@ -98,11 +98,11 @@ class _Trimmer:
             shape: [
                 number
                 for number, request in enumerate(problem.kinds)
-                if problem.wanted[number] and problem.options(request, shape) is not None
+                if problem.wanted[number] and problem.suitable(request, shape) is not None
             ]
             for shape in problem.by_shape
         }
-        #: What a server takes of each room; ``None`` if that depends on the way.
+        #: What a server takes of each room; ``None`` if that depends on the option.
         self._exact: dict[tuple[Shape, int], Mapping[int, int] | None] = {}
         for shape, kinds in self._kinds.items():
             for kind in kinds:
@@ -129,8 +129,8 @@ class _Trimmer:
             self._trimmed[key] = self._trim(shape, capped)
         return self._trimmed[key]
 
-    def add_ways(self, group: Group, places: Mapping[str, int]) -> None:
-        """Add the ways of each kind on a host of a group.
+    def add_options(self, group: Group, places: Mapping[str, int]) -> None:
+        """Add the options of each kind on a host of a group.
 
         :param places: of server groups in the room
         """
@@ -139,22 +139,22 @@ class _Trimmer:
             limits = tuple((places[name], 1) for name in request.limits)
             if any(group.room[at] < 1 for at, _ in limits):
                 continue
-            ways, is_relaxed = self._ways_of(request, group.shape, group.room)
+            options, is_relaxed = self._options_of(request, group.shape, group.room)
             group.is_relaxed |= is_relaxed
-            for number, way in enumerate(ways):
-                group.ways[kind, number] = way
-                group.takes[kind, number] = (*way.local, *limits)
+            for number, option in enumerate(options):
+                group.options[kind, number] = option
+                group.takes[kind, number] = (*option.local, *limits)
 
-    def _ways_of(
+    def _options_of(
         self, request: Request, shape: Shape, room: Sequence[int]
-    ) -> tuple[list[Way], bool]:
-        looking = self._problem.ways(request, shape, room)
-        seen: dict[tuple[object, ...], Way] = {}
-        for way in looking.every():
-            seen.setdefault((way.local, way.shared), way)
-            if len(seen) > MAX_WAYS:
+    ) -> tuple[list[Option], bool]:
+        looking = self._problem.option_search(request, shape, room)
+        seen: dict[tuple[object, ...], Option] = {}
+        for option in looking.every():
+            seen.setdefault((option.local, option.shared), option)
+            if len(seen) > MAX_OPTIONS:
                 break
-        if len(seen) > MAX_WAYS or looking.left < 0:
+        if len(seen) > MAX_OPTIONS or looking.left < 0:
             # Too many to count separately: only the sums count, which is a weaker condition.
             return [shape.sum_of(request)], True
         return list(seen.values()), False
@@ -169,7 +169,7 @@ class _Trimmer:
         exact = self._exact[shape, kind]
         if exact is not None:
             return all(room[at] >= amount for at, amount in exact.items())
-        looking = self._problem.ways(self._problem.kinds[kind], shape, room)
+        looking = self._problem.option_search(self._problem.kinds[kind], shape, room)
         return looking.first() is not None or looking.left < 0
 
 

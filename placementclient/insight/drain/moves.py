@@ -14,7 +14,7 @@ from placementclient.insight.drain.packing import TargetHost
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Way
+from placementclient.placing.shapes import Option
 
 
 class ServerMove(NamedTuple):
@@ -35,10 +35,10 @@ class ServerMove(NamedTuple):
     wave: int = 0
 
 
-def held(request: Request, host: TargetHost, way: Way) -> dict[str, dict[str, int]]:
-    """Return what a server holds that is served in a way."""
+def held(request: Request, host: TargetHost, option: Option) -> dict[str, dict[str, int]]:
+    """Return what a server holds that is served by an option."""
     found: dict[str, dict[str, int]] = {}
-    for part, place in zip(request.parts, way.places, strict=True):
+    for part, place in zip(request.parts, option.places, strict=True):
         resources = found.setdefault(host.providers[place], {})
         for name, amount in part.resources:
             resources[name] = resources.get(name, 0) + amount

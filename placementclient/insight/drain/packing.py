@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from placementclient.placing.options import OptionSearch
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Pools, Shape, Way
-from placementclient.placing.ways import Ways
+from placementclient.placing.shapes import Option, Pools, Shape
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Placed(NamedTuple):
     """
 
     host: int
-    way: Way
+    option: Option
 
 
 class PackingProblem:
@@ -66,8 +66,8 @@ class PackingProblem:
         for number, host in enumerate(hosts):
             self.by_shape.setdefault(host.shape, []).append(number)
         # By identity: a strict request takes long to hash.
-        self._options: dict[tuple[int, int], list[list[int]] | None] = {}
-        self._only: dict[tuple[int, int], Way | None] = {}
+        self._suitable: dict[tuple[int, int], list[list[int]] | None] = {}
+        self._only: dict[tuple[int, int], Option | None] = {}
         self._kept: list[Request] = []
         self._by_aggregate: dict[str, list[Shape]] = {}
         for shape in self.by_shape:
@@ -89,34 +89,34 @@ class PackingProblem:
         single = [name for names in request.root_member_of if len(names) == 1 for name in names]
         few: list[Collection[Shape]] = [self._by_aggregate.get(name, []) for name in single]
         candidates = min(few, key=len, default=self.by_shape)
-        return [shape for shape in candidates if self.options(request, shape) is not None]
+        return [shape for shape in candidates if self.suitable(request, shape) is not None]
 
-    def options(self, request: Request, shape: Shape) -> list[list[int]] | None:
-        """Return what :meth:`Shape.options` does."""
+    def suitable(self, request: Request, shape: Shape) -> list[list[int]] | None:
+        """Return what :meth:`Shape.suitable` does."""
         key = id(request), id(shape)
-        if key not in self._options:
+        if key not in self._suitable:
             self._kept.append(request)
-            self._options[key] = shape.options(request)
-        return self._options[key]
+            self._suitable[key] = shape.suitable(request)
+        return self._suitable[key]
 
-    def ways(self, request: Request, shape: Shape, room: Sequence[int]) -> Ways:
-        """Return what looks for ways on a host that has this room."""
-        options = self.options(request, shape)
-        assert options is not None
-        return Ways(request, shape, options, room, self.pools)
+    def option_search(self, request: Request, shape: Shape, room: Sequence[int]) -> OptionSearch:
+        """Return the search for options on a host that has this room."""
+        suitable = self.suitable(request, shape)
+        assert suitable is not None
+        return OptionSearch(request, shape, suitable, room, self.pools)
 
-    def way(self, request: Request, host: TargetHost) -> Way | None:
-        """Return a way to serve a request on a host, whose shape it admits, as it is now."""
+    def option(self, request: Request, host: TargetHost) -> Option | None:
+        """Return an option to serve a request on a host, whose shape it admits, as it is now."""
         for name in request.limits:
             if host.members[name] >= self.limits[name]:
                 return None
         key = id(request), id(host.shape)
         only = self._only.get(key)
         if only is None:
-            way = self.ways(request, host.shape, host.room).first()
-            if way and self.is_only(request, host.shape):
-                self._only[key] = way
-            return way
+            option = self.option_search(request, host.shape, host.room).first()
+            if option and self.is_only(request, host.shape):
+                self._only[key] = option
+            return option
         room = host.room
         for place, amount in only.local:
             if room[place] < amount:
@@ -124,29 +124,29 @@ class PackingProblem:
         return only
 
     def is_only(self, request: Request, shape: Shape) -> bool:
-        """Return whether there is never another way on the hosts of a shape."""
-        options = self.options(request, shape) or []
+        """Return whether there is never another option on the hosts of a shape."""
+        suitable = self.suitable(request, shape) or []
         if request.is_lax:
             return not shape.pooled
-        return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in options)
+        return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in suitable)
 
     def fixed(self, request: Request, shape: Shape) -> dict[int, int]:
-        """Return what a server takes at least of each room, whatever the way."""
+        """Return what a server takes at least of each room, whatever the option."""
         if request.is_lax:
             return dict(shape.sum_of(request).local)
         found: dict[int, int] = {}
-        for places, part in zip(self.options(request, shape) or (), request.parts, strict=True):
+        for places, part in zip(self.suitable(request, shape) or (), request.parts, strict=True):
             if len(places) == 1 and shape.bins[places[0]].pool is None:
                 for name, amount in part.resources:
                     for at in {shape.rooms[places[0], name], shape.totals[name]}:
                         found[at] = found.get(at, 0) + amount
         return found
 
-    def place(self, request: Request, host: TargetHost, way: Way, number: int = 1) -> None:
+    def place(self, request: Request, host: TargetHost, option: Option, number: int = 1) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
-        for place, amount in way.local:
+        for place, amount in option.local:
             host.room[place] -= number * amount
-        for pool, amount in way.shared:
+        for pool, amount in option.shared:
             self.pools[pool] -= number * amount
         for name in request.limits:
             host.members[name] += number
@@ -198,16 +198,16 @@ class Filler:
         scans = [scan for scan in scans if self._advance(scan)]
         while scans and len(placed) < number:
             scan = min(scans, key=lambda scan: scan.rank)
-            at, way = scan.host, scan.way
+            at, option = scan.host, scan.option
             host = self.problem.hosts[at]
-            if way and way.shared:
+            if option and option.shared:
                 # Others may have taken it since.
-                way = self.problem.way(request, host)
+                option = self.problem.option(request, host)
             self.take(at)
-            while way is not None and len(placed) < number:
-                self.problem.place(request, host, way)
-                placed.append(Placed(at, way))
-                way = self.problem.way(request, host)
+            while option is not None and len(placed) < number:
+                self.problem.place(request, host, option)
+                placed.append(Placed(at, option))
+                option = self.problem.option(request, host)
             self.give(at)
             # Who comes before this place had no room, and has none now.
             if not self._advance(scan):
@@ -216,9 +216,9 @@ class Filler:
 
     def free(self, request: Request, placed: Iterable[Placed]) -> None:
         """Give back what servers of one kind have taken."""
-        for at, way in placed:
+        for at, option in placed:
             self.take(at)
-            self.problem.place(request, self.problem.hosts[at], way, -1)
+            self.problem.place(request, self.problem.hosts[at], option, -1)
             self.give(at)
 
     def _scan(self, request: Request, shape: Shape) -> _Scan:
@@ -249,9 +249,9 @@ class Filler:
                 if room[at] < amount:
                     break
             else:
-                way = self.problem.way(scan.request, hosts[number])
-                if way is not None:
-                    scan.cursor, scan.host, scan.way = place, number, way
+                option = self.problem.option(scan.request, hosts[number])
+                if option is not None:
+                    scan.cursor, scan.host, scan.option = place, number, option
                     scan.rank = scan.strangeness, entries[place]
                     return True
         return False
@@ -290,7 +290,7 @@ class _Scan:
     local: list[tuple[int, int]]
     strangeness: int
     host: int = -1
-    way: Way | None = None
+    option: Option | None = None
     rank: tuple[int, _Entry] = (0, (0, 0.0, 0))
 
 

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.client import errors
-from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
 from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
 from placementclient.insight.drain.packing import Placed, TargetHost
+from placementclient.model.findings import Finding
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Way
+from placementclient.placing.shapes import Option
 
 
 class DrainVerdict(enum.StrEnum):
@@ -41,8 +42,8 @@ class Pace:
 PACE = Pace()
 
 
-def moved(server: MovingServer, request: Request, host: TargetHost, way: Way) -> ServerMove:
-    after = held(request, host, way)
+def moved(server: MovingServer, request: Request, host: TargetHost, option: Option) -> ServerMove:
+    after = held(request, host, option)
     return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
 
 
@@ -70,7 +71,7 @@ class Packed:
         hosts = self.packing.problem.hosts
         for server, request, place in self._places():
             if place is not None:
-                yield moved(server, request, hosts[place.host], place.way)
+                yield moved(server, request, hosts[place.host], place.option)
 
     def left(self) -> list[tuple[MovingServer, Request]]:
         """Return the servers that have no place."""
@@ -97,7 +98,7 @@ class DrainDecision:
     moves: Sequence[ServerMove]
     strict: Packed
     lax: Packed | None
-    unsettled: Sequence[Unsettled]
+    unsettled: Sequence[Finding]
 
     @property
     def total(self) -> int:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from placementclient.client import errors
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
 from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace, offloaded
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import Snapshot
@@ -22,35 +23,24 @@ Batch = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
-    """A batch that cannot be emptied, whenever its turn comes.
-
-    :param servers: those that find no place
-    :param is_proved: whether its servers have no place wherever all others are
-    """
-
-    batch: Batch
-    servers: Sequence[MovingServer]
-    is_proved: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Rolling:
     """The answer.
 
     :param order: the batches that can be emptied, in their order
     :param moves: in the order of their waves
+    :param blocked: the batches, as roots, that cannot be emptied whenever their turn comes, with
+        the servers that find no place; an error where these have none wherever all others are
     """
 
     order: list[Batch] = field(default_factory=list)
     moves: list[ServerMove] = field(default_factory=list)
-    blocked: list[Blocked] = field(default_factory=list)
-    unsettled: list[Unsettled] = field(default_factory=list)
+    blocked: list[Finding] = field(default_factory=list)
+    unsettled: list[Finding] = field(default_factory=list)
 
     @property
     def verdict(self) -> DrainVerdict:
         """Return whether all batches can be emptied."""
-        if any(each.is_proved for each in self.blocked):
+        if any(batch.severity is Severity.ERROR for batch in self.blocked):
             return DrainVerdict.NO
         if self.blocked:
             return DrainVerdict.UNDETERMINED
@@ -103,7 +93,10 @@ def roll(
         waiting, limit = blocked, 0.0
     for batch in waiting:
         is_proved = is_never(cloud, batch, effort)
-        rolling.blocked.append(Blocked(batch, fleet.without(batch), is_proved))
+        names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
+        facts = {'servers': [server.uuid for server in fleet.without(batch)]}
+        severity = Severity.ERROR if is_proved else Severity.WARNING
+        rolling.blocked.append(Finding(names, batch, facts, kind='blocked', severity=severity))
     for refusal in refusals(cloud.snapshot, rolling.moves):
         raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
     return rolling

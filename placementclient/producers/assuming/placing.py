@@ -29,8 +29,8 @@ def placed(
     found: list[Allocations] = []
     while hosts and len(found) < servers.count:
         host = hosts.popleft()
-        if way := problem.way(request, host):
-            problem.place(request, host, way)
-            found.append(held(request, host, way))
+        if option := problem.option(request, host):
+            problem.place(request, host, option)
+            found.append(held(request, host, option))
             hosts.append(host)
     return found

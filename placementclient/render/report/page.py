@@ -20,9 +20,10 @@ from placementclient.client import errors
 from placementclient.client.printable import FORMULA, printable
 from placementclient.client.wording import installing
 from placementclient.insight import summary
+from placementclient.insight.audit.check import Check
 from placementclient.insight.audit.checks import CHECKS
-from placementclient.insight.audit.findings import Check, Severity
 from placementclient.insight.capacity.totals import Amounts
+from placementclient.model.findings import Severity
 from placementclient.model.origin import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import findings, plans, style
@@ -174,7 +175,7 @@ def _values(report: Report) -> Mapping[str, Any]:
 
 def _found(report: Report) -> Iterator[tuple[Check, int]]:
     """The checks that found something, the worst first, and how much."""
-    counts = Counter(finding.id for finding in report.audit.findings)
+    counts = Counter(finding.kind for finding in report.audit.findings)
     worst_first = list(Severity)
     for check in sorted(CHECKS, key=lambda check: worst_first.index(check.severity)):
         if counts[check.id]:

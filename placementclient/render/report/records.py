@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from placementclient.client.printable import printable
-from placementclient.insight.audit.findings import Finding, Severity
 from placementclient.model.consumers import Consumer, Resources
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -126,10 +126,10 @@ class Records:
     def _finding(self, finding: Finding) -> list[Any]:
         step = next_step(finding, self._report.invocation)
         return [
-            self._text(finding.severity),
-            self._text(finding.id),
-            printable(finding.fault.subject),
-            printable(Evidence(finding.fault.evidence).human_readable()),
+            self._text(finding.severity.value),
+            self._text(finding.kind),
+            printable(finding.subject),
+            printable(Evidence(finding.facts).human_readable()),
             printable(step.command),
             printable(step.reason),
         ]
@@ -182,7 +182,7 @@ class Records:
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
     severities = list(Severity)
-    return sorted(findings, key=lambda finding: severities.index(finding.check.severity))
+    return sorted(findings, key=lambda finding: severities.index(finding.severity))
 
 
 def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:

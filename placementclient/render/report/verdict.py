@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from placementclient.client.wording import counted, listed
-from placementclient.insight.audit.findings import Severity
+from placementclient.model.findings import Severity
 from placementclient.planner.plan.plan import Plan
 from placementclient.render import style
 from placementclient.render.report import contents
@@ -86,9 +86,7 @@ def _kept(name: str, was: Amount, becomes: Amount) -> str:
 
 
 def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
-    over = sorted(
-        {each.fault.subject for each in report.audit.findings if each.id == 'over-capacity'}
-    )
+    over = sorted({each.subject for each in report.audit.findings if each.kind == 'over-capacity'})
     if over:
         verb = 'is' if len(over) == 1 else 'are'
         yield Statement(BAD, f'{listed(over, _NAMED)} {verb} over capacity')
@@ -108,7 +106,7 @@ def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]
 
 
 def _of_audit(report: Report) -> Statement:
-    counts = Counter(each.check.severity for each in report.audit.findings)
+    counts = Counter(each.severity for each in report.audit.findings)
     if not counts:
         return Statement(GOOD, 'The audit found nothing to fix')
     said = [

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.insight.audit.check import LABELS, Check, CheckText
 from placementclient.insight.audit.checks import CHECKS
-from placementclient.insight.audit.findings import Check, Severity
-from placementclient.insight.audit.texts import LABELS, CheckText
+from placementclient.model.findings import Severity
 from placementclient.render import audit_checks
 
 PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'audit-checks.rst'

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from placementclient.insight.audit.checks import CHECKS
-from placementclient.insight.audit.findings import Fault, Finding
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.repairs import (
     RECORD_CONSUMERS,
     AddTrait,
@@ -30,7 +30,7 @@ AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --
 def next_step(
     remedy: Remedy | None, reason: str = '', invocation: Invocation | None = None
 ) -> NextStep:
-    finding = Finding(CHECKS[0], Fault('a b', (), {}, remedy, reason))
+    finding = Finding('a b', (), {}, remedy, reason, kind=CHECKS[0].id)
     return repairs.next_step(finding, invocation or Invocation('openstack'))
 
 

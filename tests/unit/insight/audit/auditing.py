@@ -7,8 +7,8 @@ from typing import Any
 
 from placementclient.insight.audit.checks import Audit, audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova import records
 from placementclient.render import repairs
@@ -53,7 +53,7 @@ def audited(
 
 
 def ids(*args: Any) -> list[tuple[str, str]]:
-    return [(finding.id, finding.fault.subject) for finding in findings(*args)]
+    return [(finding.kind, finding.subject) for finding in findings(*args)]
 
 
 def only(*args: Any) -> Finding:

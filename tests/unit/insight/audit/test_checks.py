@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from placementclient.insight.audit.check import Check
 from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.insight.audit.findings import Check
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
@@ -58,8 +58,8 @@ def test_what_is_sound_has_no_findings() -> None:
 def test_over_capacity() -> None:
     host = provider('host', VCPU=Inventory(8, reserved=2, allocation_ratio=1.5))
     found = only([host], [consumer('s', host={'VCPU': 10})])
-    assert (found.id, found.severity, found.fault.repair) == ('over-capacity', 'error', None)
-    assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 10, 'capacity': 9}
+    assert (found.kind, found.severity.value, found.repair) == ('over-capacity', 'error', None)
+    assert found.facts == {'resource_class': 'VCPU', 'used': 10, 'capacity': 9}
     assert typed(found) == ''
     assert reason(found).startswith('nova-compute may set the ratio back, and only you know')
     assert reason(found).endswith(
@@ -72,7 +72,7 @@ def test_over_capacity() -> None:
 @pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])
 def test_no_ratio_makes_more_devices(name: str) -> None:
     found = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
-    assert (found.id, typed(found), found.fault.repair) == ('over-capacity', '', None)
+    assert (found.kind, typed(found), found.repair) == ('over-capacity', '', None)
     assert 'ratio=' not in reason(found)
     assert 'resource provider allocation list host' in reason(found)
 
@@ -80,7 +80,7 @@ def test_no_ratio_makes_more_devices(name: str) -> None:
 def test_a_capacity_that_is_rounded_to_nothing_is_over_too() -> None:
     host = provider('host', VCPU=Inventory(1, allocation_ratio=0.5))
     found = only([host], [consumer('s', host={'VCPU': 1})])
-    assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 1, 'capacity': 0}
+    assert found.facts == {'resource_class': 'VCPU', 'used': 1, 'capacity': 0}
 
 
 def test_what_is_reserved_as_a_whole_may_be_used() -> None:
@@ -91,7 +91,7 @@ def test_what_is_reserved_as_a_whole_may_be_used() -> None:
 def test_unlisted_usage() -> None:
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
-    assert (found.id, found.fault.evidence) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
+    assert (found.kind, found.facts) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
     assert typed(found) == 'placement-manage db online_data_migrations'
 
 
@@ -107,18 +107,18 @@ def test_unlisted_usage() -> None:
 def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
     held = consumer('s', **{'a host': {'VGPU': amount}})
     found = only([provider('a host', VGPU=inventory)], [held])
-    assert (found.id, found.fault.subject) == ('broken-units', 's')
+    assert (found.kind, found.subject) == ('broken-units', 's')
     assert typed(found) == ''
     assert reason(found).endswith(
         f": {PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}"
     )
-    assert found.fault.evidence['amount'] == amount
+    assert found.facts['amount'] == amount
 
 
 def test_reserved_above_total() -> None:
     found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
-    assert found.id == 'reserved-above-total'
-    assert found.fault.repair == LowerReserved('host', 'host', 'VCPU', 8)
+    assert found.kind == 'reserved-above-total'
+    assert found.repair == LowerReserved('host', 'host', 'VCPU', 8)
     assert typed(found) == (f'{PREFIX} audit --id reserved-above-total --subject host --fix --yes')
     assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
 
@@ -149,7 +149,7 @@ def test_of_a_doubled_host_nothing_is_deleted(used: str | None) -> None:
     """After a renaming the empty one is alive."""
     states = [provider('host', VCPU=1), provider('host.example.com', VCPU=1)]
     found = only(states, [consumer('s', **{used: {'VCPU': 1}})] if used else [])
-    assert (typed(found), found.fault.repair) == ('', None)
+    assert (typed(found), found.repair) == ('', None)
     assert 'openstack compute service list' in reason(found)
     assert 'openstack hypervisor list' in reason(found)
 
@@ -161,7 +161,7 @@ def test_a_consumer_counts_once_on_a_doubled_host() -> None:
         provider('host.example.com', VCPU=1),
     ]
     found = only(states, [consumer('s', host={'VCPU': 1}, host_gpu={'VGPU': 1})])
-    assert found.fault.evidence['consumers'] == {'host': 1, 'host.example.com': 0}
+    assert found.facts['consumers'] == {'host': 1, 'host.example.com': 0}
 
 
 def test_sharing_providers_that_share_with_nobody() -> None:
@@ -194,11 +194,9 @@ def test_misnamed_children() -> None:
 def test_wide_trees(count: int, found: int) -> None:
     children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
     wide = findings([provider('host'), *children])
-    assert [finding.fault.evidence for finding in wide] == (
-        [{'providers': {'VCPU': 8, 'VGPU': 8}}] * found
-    )
+    assert [finding.facts for finding in wide] == ([{'providers': {'VCPU': 8, 'VGPU': 8}}] * found)
     for finding in wide:
-        assert finding.id == 'wide-tree'
+        assert finding.kind == 'wide-tree'
         assert '[workarounds]optimize_for_wide_provider_trees = true' in reason(finding)
 
 
@@ -209,7 +207,7 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
     ]
     held = consumer('s', **{f'host_{n}_0': {'VGPU': 1} for n in range(2)})
     states = [provider('host'), *cells, *devices]
-    assert only(states, [held]).fault.evidence == {
+    assert only(states, [held]).facts == {
         'providers': {'VGPU': 8}, 'together': {'VGPU': 2}
     }  # fmt: skip
     specs = {f'resources{n}:VGPU': '1' for n in range(5)}
@@ -217,15 +215,15 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
     [found] = [
         each
         for each in audit(Cloud(cloud(states, [held]), answers=answers)).findings
-        if each.id == 'wide-tree'
+        if each.kind == 'wide-tree'
     ]
-    assert found.fault.evidence['together'] == {'VGPU': 5}
+    assert found.facts['together'] == {'VGPU': 5}
 
 
 def test_missing_owner() -> None:
     host = provider('host', traits=['OWNER_NOVA'])
     found = only([host, provider('host_gpu', 'host', VGPU=1)])
-    assert found.fault.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
+    assert found.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
     assert typed(found) == f'{PREFIX} trait add host_gpu OWNER_NOVA'
 
 
@@ -245,7 +243,7 @@ def test_a_host_without_the_mark_that_others_have(
     states = [provider(name, traits=own) for name, own in zip('ab', traits, strict=True)]
     assert ids(states) == [('owner-missing', name) for name in found]
     for finding in findings(states):
-        assert finding.fault.repair == AddTrait('b', 'b', 'OWNER_NOVA')
+        assert finding.repair == AddTrait('b', 'b', 'OWNER_NOVA')
 
 
 def test_what_is_not_novas_needs_no_mark_of_its() -> None:
@@ -269,13 +267,13 @@ def test_what_is_not_novas_needs_no_mark_of_its() -> None:
 def test_a_child_that_may_not_be_novas_is_left_to_you() -> None:
     states = [provider('host', traits=['OWNER_NOVA']), provider('strange', 'host', VGPU=1)]
     [found] = findings(states)
-    assert (found.id, found.fault.subject, found.fault.repair) == ('owner-missing', 'strange', None)
-    assert found.fault.reason.startswith('it may be of another service')
+    assert (found.kind, found.subject, found.repair) == ('owner-missing', 'strange', None)
+    assert found.reason.startswith('it may be of another service')
 
 
 def test_a_tree_and_a_check_can_be_chosen() -> None:
     states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
     seen = Cloud(cloud(states))
-    assert [f.fault.subject for f in audit(seen, roots=['b']).findings] == ['b']
-    assert [f.fault.subject for f in audit(seen, subjects=['a']).findings] == ['a']
+    assert [f.subject for f in audit(seen, roots=['b']).findings] == ['b']
+    assert [f.subject for f in audit(seen, subjects=['a']).findings] == ['a']
     assert audit(seen, ignored=['ratio-without-room']).findings == []

@@ -55,9 +55,9 @@ def test_consumers_on_several_trees_are_told_apart(
 ) -> None:
     held = consumer('s', **BOTH)
     found = only(HOSTS, [held], servers, migrations)
-    assert (found.id, found.fault.subject) == (id, 's')
-    assert found.fault.repair == (FreeAllocations(held, freed) if freed else None)
-    assert found.fault.evidence['holds'] == BOTH
+    assert (found.kind, found.subject) == (id, 's')
+    assert found.repair == (FreeAllocations(held, freed) if freed else None)
+    assert found.facts['holds'] == BOTH
     if freed:
         assert typed(found) == f'{PREFIX} audit --id {id} --subject s --fix --yes'
     else:
@@ -74,7 +74,7 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
     found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
-    assert found.fault.repair == FreeAllocations(held, ('a',))
+    assert found.repair == FreeAllocations(held, ('a',))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
 def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
     held = [consumer('s', kind, a={'VCPU': 1}), *KNOWN]
     found = only(HOSTS, held, LISTED, migrations)
-    assert found.id == 'orphan'
+    assert found.kind == 'orphan'
     assert typed(found) == f'{PREFIX} audit --id orphan --subject s --fix --yes' * is_safe
-    assert (found.fault.repair is not None) == is_safe
+    assert (found.repair is not None) == is_safe
     assert (reason(found) == '') == is_safe
 
 
@@ -119,9 +119,9 @@ def test_a_list_that_lacks_more_than_a_tenth_makes_no_deletion_safe(
     held = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(19)] + [consumer('s19', **BOTH)]
     servers = {f's{n:02}': 'a' for n in range(20 - listed, 20)}
     found = findings([provider(name, VCPU=100) for name in 'ab'], held, servers, [])
-    assert [finding.id for finding in found] == ['orphan'] * (20 - listed) + ['doubled']
+    assert [finding.kind for finding in found] == ['orphan'] * (20 - listed) + ['doubled']
     for finding in found:
-        assert (finding.fault.repair is not None) == is_safe
+        assert (finding.repair is not None) == is_safe
         assert (typed(finding) != '', 'complete' in reason(finding)) == (is_safe, not is_safe)
 
 
@@ -134,12 +134,12 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe() -> None:
     moved = {'UUID': 'm', 'Server UUID': 'k0', 'Status': 'finished', 'Source Compute': 'b'}
     result = audited(hosts, held, [*servers], [])
     assert result.shortfall == MissingRecords(2, 41, ('b',))
-    assert [finding.fault.repair for finding in result.findings] == [None] * 2
+    assert [finding.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
     result = audited(hosts, [*KNOWN, held[-2], *others], [*servers], [moved])
     assert result.shortfall is None
-    assert [finding.id for finding in result.findings if finding.fault.repair] == ['orphan']
+    assert [finding.kind for finding in result.findings if finding.repair] == ['orphan']
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
@@ -148,10 +148,10 @@ def test_a_server_that_is_shelved_and_on_no_host(kind: str | None) -> None:
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     shelved = {'ID': 's', 'Status': 'SHELVED_OFFLOADED', 'Host': None}
     [found] = audited(states, [held], [shelved], []).findings
-    assert (found.id, found.fault.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
-    assert found.fault.repair == FreeAllocations(held, ('a', 'b', 'nfs'))
+    assert (found.kind, found.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
+    assert found.repair == FreeAllocations(held, ('a', 'b', 'nfs'))
     failed = audited(states, [held], [shelved], [migration('resize', 'error')]).findings
-    assert [finding.fault.repair for finding in failed] == [None]
+    assert [finding.repair for finding in failed] == [None]
     assert not audited(states, [], [shelved], []).findings
     moving = audited(states, [held], [shelved | {'Task State': 'unshelving'}], [])
     assert (moving.findings, moving.passed_over) == ([], {'it is under way: unshelving': 1})
@@ -161,7 +161,7 @@ def test_a_server_that_is_shelved_and_on_no_host(kind: str | None) -> None:
 def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others() -> None:
     held = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
     found = audited(HOSTS, held, [{'ID': 's', 'Status': 'SHELVED_OFFLOADED'}], []).findings
-    assert {finding.id: finding.fault.repair for finding in found} == {
+    assert {finding.kind: finding.repair for finding in found} == {
         'orphan': None, 'left-by-shelving': None
     }  # fmt: skip
 
@@ -175,9 +175,9 @@ def test_what_a_migration_holds(status: str, found: bool, kind: str | None) -> N
     held = consumer('m', kind, a={'VCPU': 1})
     server = consumer('s', b={'VCPU': 1})
     result = findings(HOSTS, [held, server], {'s': 'b'}, [migration('resize', status)])
-    assert [finding.id for finding in result] == ['left-by-migration'] * found
+    assert [finding.kind for finding in result] == ['left-by-migration'] * found
     for finding in result:
-        assert finding.fault.repair is None
+        assert finding.repair is None
         assert typed(finding) == ''
         assert reason(finding).startswith('nothing is taken from a migration: ')
 
@@ -187,8 +187,8 @@ def test_a_list_that_is_too_short_frees_nobody(servers: dict[str, str]) -> None:
     """However few they are: whoever gives the wrong list must not lose live servers."""
     held = [consumer(f's{n}', a={'VCPU': 1}) for n in range(3)]
     found = findings([provider('a', VCPU=100)], held, servers, [])
-    assert [finding.id for finding in found] == ['orphan'] * (3 - len(servers))
-    assert [finding.fault.repair for finding in found] == [None] * len(found)
+    assert [finding.kind for finding in found] == ['orphan'] * (3 - len(servers))
+    assert [finding.repair for finding in found] == [None] * len(found)
 
 
 @pytest.mark.parametrize('status', ['VERIFY_RESIZE', 'resized'])
@@ -209,5 +209,5 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     held = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
     result = audited(HOSTS, held, servers, migrations)
     [found] = result.findings
-    assert (found.id, found.fault.repair is not None) == ('orphan', is_safe)
+    assert (found.kind, found.repair is not None) == ('orphan', is_safe)
     assert result.shortfall == (None if is_safe else MissingRecords(1, 40, (), 1))

@@ -9,9 +9,9 @@ import pytest
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.insight.audit.findings import Finding
 from placementclient.model.aside import aside
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.servers import Server
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
@@ -47,24 +47,24 @@ def findings(
     known = None if servers is None else {u: Server(u, (host,)) for u, host in servers.items()}
     seen = Cloud(cloud(states, held), known, answers=Answers(services, nodes))
     found = audit(seen).findings
-    return [each for each in found if each.id in ('twin', 'renamed', 'doubled-host')]
+    return [each for each in found if each.kind in ('twin', 'renamed', 'doubled-host')]
 
 
 def told(*args: Any, **more: Any) -> list[tuple[str, str, str]]:
-    return [(each.id, each.fault.subject, typed(each)) for each in findings(*args, **more)]
+    return [(each.kind, each.subject, typed(each)) for each in findings(*args, **more)]
 
 
 def test_the_empty_one_of_two_twins_may_be_the_live_one() -> None:
     command = f'{PREFIX} replace host --with host.x --name host.x'
     (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host.x'})
-    assert (found.id, found.fault.subject, typed(found)) == ('twin', 'host', command)
-    assert found.fault.evidence == {
+    assert (found.kind, found.subject, typed(found)) == ('twin', 'host', command)
+    assert found.facts == {
         'alive': 'host.x',
         'node': 'host.x',
         'dead': 'host',
         'consumers': {'host': 1, 'host.x': 0},
     }
-    assert found.fault.repair is None
+    assert found.repair is None
 
 
 def test_the_other_one_is_purged_where_it_is_dead() -> None:
@@ -84,7 +84,7 @@ def test_a_service_that_is_down_does_not_count() -> None:
 
 def test_a_command_that_is_not_safe_yet_says_so() -> None:
     (found,) = findings(TWINS, [node('host.x')], [HELD])
-    assert (found.id, typed(found)) == ('twin', '')
+    assert (found.kind, typed(found)) == ('twin', '')
     assert reason(found) == (
         f'"{PREFIX} replace host --with host.x --name host.x" is not safe yet, as it is not known '
         'on which host Nova has the servers. Audit again with --servers first'
@@ -94,13 +94,13 @@ def test_a_command_that_is_not_safe_yet_says_so() -> None:
 def test_nothing_is_moved_from_where_nova_has_its_servers() -> None:
     said = 'Nova has servers on host: give nova-compute this name again, with host in its nova.conf'
     (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host'})
-    assert (found.id, typed(found), reason(found).startswith(said)) == ('twin', '', True)
+    assert (found.kind, typed(found), reason(found).startswith(said)) == ('twin', '', True)
     assert reason(found).endswith(f': {PREFIX} replace host --with host.x --name host.x')
 
 
 def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them() -> None:
     (found,) = findings(TWINS, None, [HELD])
-    assert (found.id, typed(found)) == ('doubled-host', '')
+    assert (found.kind, typed(found)) == ('doubled-host', '')
     assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(found)
 
 
@@ -120,7 +120,7 @@ def test_a_host_that_came_back_with_another_uuid_and_name() -> None:
 
 def test_a_provider_with_another_name_than_its_hypervisor() -> None:
     (found,) = findings([provider('host')], [node('host', 'host.x')])
-    assert (found.id, found.fault.subject, typed(found)) == ('renamed', 'host', '')
+    assert (found.kind, found.subject, typed(found)) == ('renamed', 'host', '')
     assert reason(found) == (
         'stop nova-compute before, as it knows the provider by its name, and start it afterwards: '
         f'{PREFIX} set host --name host.x'
@@ -142,7 +142,7 @@ def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
     states = [provider('former', VCPU=8), provider('host', VCPU=8)]
     held = [consumer('s', former={'VCPU': 2})]
     (found,) = findings(states, [node('host')], held, {'s': 'host'})
-    assert (found.id, found.fault.subject, typed(found)) == ('twin', 'former', '')
+    assert (found.kind, found.subject, typed(found)) == ('twin', 'former', '')
     assert reason(found).startswith('only the hosts of its servers show that former is the same')
     # A migration of it, or a server of another host: then they tell nothing.
     both = [consumer('s', former={'VCPU': 2}, host={'VCPU': 2})]
@@ -164,7 +164,7 @@ def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
     ],
 )
 def test_what_is_as_it_should_be(states: list[ProviderState], nodes: list[Hypervisor]) -> None:
-    assert [each for each in findings(states, nodes) if each.id != 'doubled-host'] == []
+    assert [each for each in findings(states, nodes) if each.kind != 'doubled-host'] == []
 
 
 def test_hypervisors_without_uuids_tell_nothing() -> None:

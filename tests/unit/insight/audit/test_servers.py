@@ -9,8 +9,8 @@ import pytest
 
 from placementclient.insight.audit.checks import Audit, audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server, ServerDetail, ServerMigration
 from placementclient.render import repairs
@@ -65,23 +65,27 @@ def test_a_server_that_holds_nothing(
     server: Server, evidence: dict[str, Any], held: tuple[Consumer, ...]
 ) -> None:
     [found] = findings(server, *held)
-    assert (found.id, found.severity, found.fault.subject) == ('without-allocations', 'error', 's')
-    assert (found.fault.roots, found.fault.evidence) == (('a',), evidence)
+    assert (found.kind, found.severity.value, found.subject) == (
+        'without-allocations',
+        'error',
+        's',
+    )
+    assert (found.roots, found.facts) == (('a',), evidence)
     assert typed(found) == HEAL
-    assert found.fault.repair is None
+    assert found.repair is None
 
 
 def test_a_host_that_placement_does_not_know() -> None:
     [found] = findings(Server('s', ('z',), detail=replace(DETAIL, node='z')))
-    assert found.fault.roots == ()
-    assert found.fault.evidence == {'host': 'z', 'unknown': 'there is no resource provider z'}
+    assert found.roots == ()
+    assert found.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
 
 
 def test_usage_that_nobody_answers_for_may_be_a_servers() -> None:
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', ('a',))):
         found = audit(Cloud(cloud(states), {'s': server}))
-        assert [each.id for each in found.findings] == ['unlisted-usage']
+        assert [each.kind for each in found.findings] == ['unlisted-usage']
         assert found.passed_over == {'its host has usage that no consumer answers for': 1}
 
 
@@ -94,8 +98,8 @@ def test_the_files_of_the_lists_are_in_the_command() -> None:
 
 def test_a_server_of_another_owner() -> None:
     [found] = findings(detailed(), replace(HELD, project_id='other', user_id=None))
-    assert (found.id, found.severity) == ('foreign-owner', 'warning')
-    assert found.fault.evidence == {
+    assert (found.kind, found.severity.value) == ('foreign-owner', 'warning')
+    assert found.facts == {
         'host': 'a',
         'project_id': 'other',
         'user_id': None,
@@ -126,7 +130,7 @@ def test_a_server_that_moves_or_has_changed_since(server: Server) -> None:
     assert not findings(server, migrations=[moving])
     assert not findings(server, unsettled=('s',))
     done = replace(moving, status='completed')
-    assert [each.id for each in findings(server, migrations=[done])] == ['without-allocations']
+    assert [each.kind for each in findings(server, migrations=[done])] == ['without-allocations']
 
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
@@ -180,13 +184,13 @@ def test_a_server_that_holds_all_on_another_host(
     wrong = [
         each
         for each in audit(Cloud(cloud(states, [held]), {'s': server}, [])).findings
-        if each.id == 'wrong-host'
+        if each.kind == 'wrong-host'
     ]
     assert len(wrong) == found
     for each in wrong:
-        assert each.fault.evidence == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
-        assert 'a' in each.fault.roots
-        assert (typed(each), each.fault.repair) == ('', None)
+        assert each.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
+        assert 'a' in each.roots
+        assert (typed(each), each.repair) == ('', None)
         assert 'allocation move' in reason(each)
 
 
@@ -223,11 +227,11 @@ def test_a_server_that_holds_another_amount_on_its_host(
     there = cloud(states, [Consumer('s', held, 'p', 'u')])
     seen = Cloud(there, {'s': detailed(**changes)}, [])
     found = audit(seen, ignored=['sharing-alone']).findings
-    assert [each.id for each in found] == ['wrong-amount'] * bool(wrong)
+    assert [each.kind for each in found] == ['wrong-amount'] * bool(wrong)
     for each in found:
-        assert each.fault.evidence == {
+        assert each.facts == {
             'host': 'a',
             'holds': {name: amounts[0] for name, amounts in wrong.items()},
             'should_hold': {name: amounts[1] for name, amounts in wrong.items()},
         }
-        assert (typed(each), each.fault.repair, bool(reason(each))) == ('', None, True)
+        assert (typed(each), each.repair, bool(reason(each))) == ('', None, True)

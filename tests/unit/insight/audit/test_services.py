@@ -9,8 +9,8 @@ import pytest
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import HealServer
@@ -37,7 +37,7 @@ def findings(
 
 
 def evidence(*args: Any, **answers: Any) -> list[dict[str, Any]]:
-    return [dict(finding.fault.evidence) for finding in findings(*args, **answers)]
+    return [dict(finding.facts) for finding in findings(*args, **answers)]
 
 
 def service(host: str = 'host', **fields: Any) -> ComputeService:
@@ -64,11 +64,11 @@ def service(host: str = 'host', **fields: Any) -> ComputeService:
 def test_disabled_mismatch(traits: list[str], fields: dict[str, Any], status: str | None) -> None:
     host = provider('host.example.com', traits=traits)
     found = findings([host], services=[service(**fields)])
-    assert [finding.id for finding in found] == ['disabled-mismatch'] * (status is not None)
+    assert [finding.kind for finding in found] == ['disabled-mismatch'] * (status is not None)
     for finding in found:
-        assert finding.fault.evidence['service'] == status
+        assert finding.facts['service'] == status
         word = 'remove' if traits else 'add'
-        assert (typed(finding), finding.fault.repair) == ('', None)
+        assert (typed(finding), finding.repair) == ('', None)
         assert reason(finding).endswith(f': {PREFIX} trait {word} host.example.com {DISABLED}')
 
 
@@ -76,7 +76,7 @@ def test_a_service_with_many_nodes_is_disabled_on_each() -> None:
     nodes = [provider(name, traits=traits) for name, traits in (('n1', [DISABLED]), ('n2', []))]
     known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
     [found] = findings(nodes, services=[service(is_enabled=False)], hypervisors=known)
-    assert found.fault.subject == 'n2'
+    assert found.subject == 'n2'
 
 
 def test_a_service_whose_host_has_no_provider() -> None:
@@ -117,8 +117,8 @@ def host(**inventories: Inventory | int) -> ProviderState:
 )
 def test_inventory_drift(name: str, inventory: Inventory, fields: dict[str, int]) -> None:
     [found] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
-    assert (found.id, found.fault.subject) == ('inventory-drift', 'host')
-    assert found.fault.evidence == {'resource_class': name, **fields}
+    assert (found.kind, found.subject) == ('inventory-drift', 'host')
+    assert found.facts == {'resource_class': name, **fields}
     field = 'total' if 'total' in fields else 'reserved'
     assert reason(found).endswith(
         f'If the host is as Nova says: {PREFIX} inventory set host --amend '
@@ -129,7 +129,7 @@ def test_inventory_drift(name: str, inventory: Inventory, fields: dict[str, int]
 @pytest.mark.parametrize('changes', [{}, {'type': None}, {'uuid': 'host', 'node': 'renamed'}])
 def test_ratios_and_what_is_reserved_are_no_drift(changes: dict[str, Any]) -> None:
     found = findings([host()], hypervisors=[hypervisor(**changes)])
-    assert [each for each in found if each.id == 'inventory-drift'] == []
+    assert [each for each in found if each.kind == 'inventory-drift'] == []
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_server_that_nova_still_counts_is_no_drift(disk: int) -> None:
     assert findings([host()], hypervisors=[counted]) == []
     drifted = replace(MEMORY, total=98304)
     [found] = findings([host(MEMORY_MB=drifted)], hypervisors=[counted])
-    assert (found.id, found.fault.evidence['total']) == ('inventory-drift', 98304)
+    assert (found.kind, found.facts['total']) == ('inventory-drift', 98304)
 
 
 def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift() -> None:
@@ -179,7 +179,7 @@ def test_the_totals_of_a_tree_count_together() -> None:
         cells[1], inventories={'VCPU': Inventory(8, 1), 'MEMORY_MB': Inventory(32768, 256)}
     )
     [found] = findings([*states[:2], less], hypervisors=[hypervisor()])
-    assert found.fault.evidence == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
+    assert found.facts == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
     assert 'inventory set' not in reason(found)
 
 
@@ -264,8 +264,8 @@ def test_flavors_that_fit(asked: Flavor) -> None:
 )
 def test_flavors_that_fit_nowhere(asked: Flavor, expected: dict[str, Any]) -> None:
     [found] = findings(HOSTS, flavors=[asked])
-    assert (found.id, found.fault.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
-    assert found.fault.evidence == expected
+    assert (found.kind, found.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
+    assert found.facts == expected
 
 
 def test_a_flavor_fits_on_a_host_that_others_use_or_have_reserved() -> None:
@@ -306,8 +306,8 @@ def test_a_class_that_a_flavor_asks_for_has_no_limit() -> None:
     asked = [flavor(), flavor('gpu', resources__VGPU='1')]
     states = [provider('host', VCPU=8, MEMORY_MB=4096, VGPU=4)]
     [found] = findings(states, limits=limits, flavors=asked)
-    assert (found.id, found.fault.subject) == ('limit-missing', 'class:VGPU')
-    assert found.fault.evidence == {'flavors': ['gpu'], 'registered': sorted(limits)}
+    assert (found.kind, found.subject) == ('limit-missing', 'class:VGPU')
+    assert found.facts == {'flavors': ['gpu'], 'registered': sorted(limits)}
     assert reason(found).endswith('--default-limit LIMIT class:VGPU')
 
 
@@ -325,9 +325,7 @@ def test_without_flavors_the_classes_of_servers_count() -> None:
         consumer('n', 'INSTANCE', host={'NET_BW_EGR_KILOBIT_PER_SEC': 1}),
     ]
     found = findings(states, held, limits=['class:MEMORY_MB'])
-    assert [
-        (each.fault.subject, each.fault.evidence) for each in found if each.id == 'limit-missing'
-    ] == [
+    assert [(each.subject, each.facts) for each in found if each.kind == 'limit-missing'] == [
         ('servers', {'registered': ['class:MEMORY_MB']}),
         ('class:VCPU', {'consumers': 1, 'registered': ['class:MEMORY_MB']}),
     ]
@@ -381,8 +379,8 @@ def test_nodes_that_are_as_they_should_be(
 
 def test_a_node_that_is_available_and_held() -> None:
     [found] = findings(held_node(), SERVED, SERVERS, [], nodes=[node()])
-    assert (found.id, found.fault.subject) == ('ironic-node', 'node')
-    assert found.fault.evidence == {'node': 'rack1', 'state': 'available', 'holds': ['s']}
+    assert (found.kind, found.subject) == ('ironic-node', 'node')
+    assert found.facts == {'node': 'rack1', 'state': 'available', 'holds': ['s']}
     assert typed(found) == ''
 
 
@@ -403,7 +401,7 @@ def test_a_node_on_which_a_server_may_be_built(
 
 def test_a_node_that_is_available_and_reserved() -> None:
     [found] = findings(held_node(1), nodes=[node()])
-    assert found.fault.evidence == {
+    assert found.facts == {
         'node': 'rack1', 'state': 'available', 'resource_class': GOLD, 'reserved': 1
     }  # fmt: skip
     assert reason(found).endswith(
@@ -416,22 +414,22 @@ def test_a_node_that_is_active_and_free(instance: str | None) -> None:
     active = node(state='active', instance_uuid=instance)
     servers = {'s': Server('s')} if instance else {}
     [found] = findings(held_node(), [], servers, [], nodes=[active])
-    assert found.fault.evidence == {
+    assert found.facts == {
         'node': 'rack1', 'state': 'active', 'holds': [], 'instance_uuid': instance
     }  # fmt: skip
-    assert found.fault.remedy == (HealServer('s') if instance else None)
+    assert found.remedy == (HealServer('s') if instance else None)
     assert bool(typed(found)) == bool(instance)
 
 
 def test_a_node_of_another_class() -> None:
     [found] = findings(held_node(), nodes=[node(resource_class='silver')])
-    assert found.fault.evidence == {
+    assert found.facts == {
         'node': 'rack1', 'state': 'available', 'resource_class': 'CUSTOM_SILVER',
         'inventories': [GOLD],
     }  # fmt: skip
     assert findings([provider('node')], nodes=[node(is_withheld=True)]) == []
     [empty] = findings([provider('node')], nodes=[node()])
-    assert empty.fault.evidence['inventories'] == []
+    assert empty.facts['inventories'] == []
 
 
 # port-resources
@@ -486,9 +484,9 @@ def test_port_resources(
     ports: list[Port], held: dict[str, dict[str, int]], expected: dict[str, Any]
 ) -> None:
     found = findings(NETWORK, [consumer('s', **held)] if held else [], ports=ports)
-    assert [dict(each.fault.evidence) for each in found] == ([expected] if expected else [])
+    assert [dict(each.facts) for each in found] == ([expected] if expected else [])
     for each in found:
-        assert (each.id, each.fault.subject, typed(each)) == ('port-resources', 's', '')
+        assert (each.kind, each.subject, typed(each)) == ('port-resources', 's', '')
 
 
 @pytest.mark.parametrize('is_known', [True, False])
@@ -523,8 +521,8 @@ def test_consumer_incomplete(
 ) -> None:
     held = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
     found = findings([provider('host', VCPU=8)], [held], servers)
-    [finding] = [each for each in found if each.id == 'consumer-incomplete']
-    assert finding.fault.evidence == {'project_id': NOBODY, 'user_id': 'user'}
+    [finding] = [each for each in found if each.kind == 'consumer-incomplete']
+    assert finding.facts == {'project_id': NOBODY, 'user_id': 'user'}
     heal = f'{PREFIX} allocation heal --server s'
     assert typed(finding) == (heal if is_healed else '')
     assert bool(reason(finding)) != is_healed
@@ -544,6 +542,6 @@ def test_consumer_incomplete(
 def test_consumer_untyped(kinds: tuple[str | None, ...], count: int) -> None:
     held = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
     found = findings([provider('host', VCPU=8)], held)
-    assert [(each.id, each.severity, each.fault.subject) for each in found] == (
+    assert [(each.kind, each.severity.value, each.subject) for each in found] == (
         [('consumer-untyped', 'info', 's0')] * count
     )

@@ -44,7 +44,7 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ('module', 'name', 'value'),
     [
-        (groups, 'MAX_WAYS', 0),
+        (groups, 'MAX_OPTIONS', 0),
         (groups, 'MAX_PATTERNS', 0),
         (exact, 'LARGEST', 0),
         (exact, 'MOST_PAIRS', 0),

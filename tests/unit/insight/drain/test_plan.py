@@ -191,9 +191,9 @@ def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> 
     snapshot = Snapshot(snapshot.providers.values(), [SERVER, *others])
     decision = decide(DrainCloud(snapshot), ['old'])
     assert decision.verdict is DrainVerdict.DEPENDS
-    assert [(each.consumer, each.host, each.reason) for each in decision.unsettled] == [
-        ('x', 'old', reason)
-    ]
+    assert [
+        (each.subject, each.facts['host'], each.facts['reason']) for each in decision.unsettled
+    ] == [('x', 'old', reason)]
     assert [move.server for move in decision.moves] == ['s']
 
 
@@ -201,7 +201,10 @@ def test_usage_without_a_consumer_is_named() -> None:
     old = replace(host('old', VCPU=4), usages={'VCPU': 3})
     decision = drained([old, host('new', VCPU=8)], [SERVER])
     assert decision.verdict is DrainVerdict.DEPENDS
-    assert decision.unsettled[0].reason == 'VCPU=1 of it is used by consumers without a record'
+    assert (
+        decision.unsettled[0].facts['reason']
+        == 'VCPU=1 of it is used by consumers without a record'
+    )
 
 
 def test_storage_that_a_host_shares_is_not_emptied() -> None:
@@ -212,7 +215,7 @@ def test_storage_that_a_host_shares_is_not_emptied() -> None:
     ]
     decision = drained(states, [consumer('x', new={'VCPU': 1}, old_disk={'DISK_GB': 1})])
     assert decision.total == 0
-    assert decision.unsettled[0].reason == (
+    assert decision.unsettled[0].facts['reason'] == (
         'is on another host, and uses storage that this one shares'
     )
 
@@ -221,7 +224,7 @@ def test_what_nova_does_not_know_is_no_server() -> None:
     knowledge = Knowledge(consumers={'other'})
     decision = drained([host('old', VCPU=4), host('new', VCPU=8)], [SERVER], knowledge)
     assert decision.verdict is DrainVerdict.DEPENDS
-    assert decision.unsettled[0].reason == (
+    assert decision.unsettled[0].facts['reason'] == (
         'is no server that Nova knows: a migration, or a leaked allocation'
     )
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.insight.drain import losing
+from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-from placementclient.insight.drain.losing import lose
 from placementclient.insight.drain.moves import refusals
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -72,8 +72,8 @@ def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
     assert rolling.verdict is DrainVerdict.NO
     assert rolling.order == [('h1',), ('h2',)]
     [blocked] = rolling.blocked
-    assert (blocked.batch, blocked.is_proved) == (('h0',), True)
-    assert [server.uuid for server in blocked.servers] == ['h0-0']
+    assert (blocked.roots, blocked.severity) == (('h0',), Severity.ERROR)
+    assert blocked.facts == {'servers': ['h0-0']}
 
 
 def test_a_batch_may_be_blocked_without_a_proof() -> None:
@@ -181,20 +181,20 @@ def test_small_clouds(first: int) -> None:
         rolling = roll(scene, batches(scene, scene.hosts, 1))
         assert list(refusals(snapshot, rolling.moves)) == []
         for blocked in rolling.blocked:
-            if blocked.is_proved:
-                assert decide(scene, blocked.batch).verdict is not DrainVerdict.YES
+            if blocked.severity is Severity.ERROR:
+                assert decide(scene, blocked.roots).verdict is not DrainVerdict.YES
 
 
 def test_the_loss_of_any_host() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
-    found = lose(DrainCloud(snapshot), ['h0', 'h1', 'h2'], 1)
+    found = host_failure.check(DrainCloud(snapshot), ['h0', 'h1', 'h2'], 1)
     assert found.verdict is DrainVerdict.NO
     assert (found.checked, found.possible) == (3, 3)
-    assert [(loss.hosts, loss.servers, loss.least, loss.most) for loss in found.losses] == [
+    assert [(each.hosts, each.servers, each.least, each.most) for each in found.failures] == [
         (('h1',), 1, 0, 0),
         (('h2',), 1, 0, 0),
     ]
-    assert lose(DrainCloud(snapshot), ['h0'], 1).verdict is DrainVerdict.YES
+    assert host_failure.check(DrainCloud(snapshot), ['h0'], 1).verdict is DrainVerdict.YES
 
 
 @pytest.mark.slow
@@ -202,19 +202,19 @@ def test_each_loss_is_what_a_drain_says() -> None:
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        found = lose(scene, scene.hosts, 1)
+        found = host_failure.check(scene, scene.hosts, 1)
         alone = {host: decide(scene, [host]) for host in scene.hosts}
-        said = {loss.hosts[0]: loss.verdict for loss in found.losses}
+        verdicts = {failure.hosts[0]: failure.verdict for failure in found.failures}
         for host, decision in alone.items():
             if not decision.unsettled:
-                assert said.get(host, DrainVerdict.YES) is decision.verdict
+                assert verdicts.get(host, DrainVerdict.YES) is decision.verdict
 
 
 def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losing, 'MOST', 3)
+    monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)
-    found = lose(scene, scene.hosts, 2)
+    found = host_failure.check(scene, scene.hosts, 2)
     assert (found.verdict, found.checked, found.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
     assert found.worst is not None
     assert found.worst.hosts == ('h0', 'h1')

@@ -1,10 +1,14 @@
-"""The text about each check: the docstring of the function that makes it."""
+"""A check of an audit; its text for operators is the docstring of the function that makes it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.model.findings import Finding, Severity
 
 #: What begins each paragraph after the first ones, and the field that it is.
 LABELS = {
@@ -23,7 +27,7 @@ class CheckText(NamedTuple):
     :param matters: why it matters
     :param fix: whether the fix is safe
     :param look: how to see it without this command
-    :param example: the evidence of a finding
+    :param example: the facts of a finding
     """
 
     summary: str
@@ -32,6 +36,35 @@ class CheckText(NamedTuple):
     fix: str
     look: str
     example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of an audit.
+
+    :param find: the function that makes it; its docstring is the text of the documentation, with
+        paragraphs that begin with :data:`LABELS`
+    :param needs: the lists of other services that it cannot do without, by the option for each
+    :param also: the lists that it looks at where they are there
+    :param gap: says why the lists that are there are not enough; empty if they are
+    """
+
+    id: str
+    severity: Severity
+    find: Callable[[Cloud], Iterable[Finding]]
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    gap: Callable[[Cloud], str] | None = None
+
+    @property
+    def is_of_services(self) -> bool:
+        """Return True if the check compares Placement with another service."""
+        return bool(self.needs or self.also)
+
+    @property
+    def text(self) -> CheckText:
+        """Return the text about the check for an operator."""
+        return explanation(self.find)
 
 
 def explanation(find: Callable[..., Any]) -> CheckText:

@@ -1,4 +1,4 @@
-"""The ways to serve a request on a host: which provider serves each part."""
+"""The options to serve a request on a host: which provider serves each part."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
-from placementclient.placing.shapes import Pools, Shape, Way
+from placementclient.placing.shapes import Option, Pools, Shape
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
 
 
-class WaySearch:
+class PartSearch:
     """Looks for the providers of a host that serve all parts of a request together.
 
     :ivar taken: the amounts that are taken of each provider and class
@@ -20,19 +20,19 @@ class WaySearch:
     """
 
     def __init__(
-        self, request: Request, bins: Sequence[HostProvider], options: Sequence[Sequence[int]]
+        self, request: Request, bins: Sequence[HostProvider], suitable: Sequence[Sequence[int]]
     ) -> None:
         """
         :param bins: the providers that can serve the host, the root first
-        :param options: the numbers of those that can serve each part
+        :param suitable: the numbers of those that can serve each part
         """
-        self.request, self._bins, self.options = request, bins, options
+        self.request, self._bins, self.suitable = request, bins, suitable
         self.left = MAX_STEPS
         #: The provider of each part, by number.
         self._chosen: dict[int, int] = {}
         self.taken: dict[tuple[int, str], int] = {}
         # The part with the least choice first.
-        self._order = sorted(range(len(options)), key=lambda part: len(options[part]))
+        self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
 
     def places(self) -> Iterator[tuple[int, ...]]:
         """Return the number of the provider of each part, for each way to serve all of them."""
@@ -42,7 +42,7 @@ class WaySearch:
             return
         number = self._order[len(self._chosen)]
         part = self.request.parts[number]
-        for place in self._sorted(self.options[number], part):
+        for place in self._sorted(self.suitable[number], part):
             self.left -= 1
             if self.left < 0:
                 return
@@ -55,9 +55,9 @@ class WaySearch:
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
 
-    def _sorted(self, options: Sequence[int], part: RequestPart) -> Sequence[int]:
+    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
         """Return the providers to try for a part, in order."""
-        return options
+        return suitable
 
     def _grants(self, place: int, name: str, amount: int) -> bool:
         """Return whether a provider has room for an amount of a class for one server."""
@@ -107,53 +107,53 @@ class WaySearch:
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
 
 
-class Ways(WaySearch):
-    """Looks for ways to serve a request on a host of a shape."""
+class OptionSearch(PartSearch):
+    """Looks for options to serve a request on a host of a shape."""
 
     def __init__(
         self,
         request: Request,
         shape: Shape,
-        options: Sequence[Sequence[int]],
+        suitable: Sequence[Sequence[int]],
         room: Sequence[int],
         pools: Pools,
     ) -> None:
         """
-        :param options: of each part, as :meth:`Shape.options` returns them
+        :param suitable: of each part, as :meth:`Shape.suitable` returns them
         :param room: what the host has free
         :param pools: what sharing providers have free
         """
-        super().__init__(request, shape.bins, options)
+        super().__init__(request, shape.bins, suitable)
         self._shape, self._room, self._pools = shape, room, pools
 
-    def first(self) -> Way | None:
-        """Return a way that leaves large pieces of room as they are."""
+    def first(self) -> Option | None:
+        """Return the option that leaves large pieces of room as they are."""
         return next(self.every(), None)
 
-    def every(self) -> Iterator[Way]:
-        """Return all ways, of those that are alike one."""
+    def every(self) -> Iterator[Option]:
+        """Return all options, of those that are alike one."""
         if self.request.is_lax:
             yield from self._lax()
             return
         for places in self.places():
-            yield self._way(places)
+            yield self._option(places)
 
-    def _lax(self) -> Iterator[Way]:
-        way = self._shape.sum_of(self.request)
+    def _lax(self) -> Iterator[Option]:
+        option = self._shape.sum_of(self.request)
         totals = self._shape.totals
         if all(self._room[totals[name]] >= n for name, n in self.request.totals.items()) and all(
-            self._pools.get(pool, 0) >= amount for pool, amount in way.shared
+            self._pools.get(pool, 0) >= amount for pool, amount in option.shared
         ):
-            yield way
+            yield option
 
-    def _sorted(self, options: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the options, those with the least room first, of unused twins only one."""
-        if len(options) == 1:
-            return options
+    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+        """Return the providers, those with the least room first, of unused twins only one."""
+        if len(suitable) == 1:
+            return suitable
         name = part.resources[0][0] if part.resources else ''
         shape, seen, distinct = self._shape, set(), []
         used = set(self._chosen.values())
-        for place in sorted(options, key=lambda place: (self._preference(place, name), place)):
+        for place in sorted(suitable, key=lambda place: (self._preference(place, name), place)):
             if place in shape.twins and place not in used:
                 left = (self._room[shape.rooms[place, each]] for each in shape.units[place])
                 key = (shape.twins[place], *left)
@@ -179,7 +179,7 @@ class Ways(WaySearch):
     def _grants(self, place: int, name: str, amount: int) -> bool:
         return self._shape.units[place][name].admit(amount) and amount <= self._free(place, name)
 
-    def _way(self, places: tuple[int, ...]) -> Way:
+    def _option(self, places: tuple[int, ...]) -> Option:
         shape = self._shape
         local, shared = [], []
         before = {(uuid, name): amount for uuid, name, amount in self.request.shared}
@@ -192,4 +192,4 @@ class Ways(WaySearch):
             elif amount:
                 room = shape.rooms[place, name]
                 local += [(at, amount) for at in dict.fromkeys((room, shape.totals[name]))]
-        return Way(places, tuple(local), tuple(shared))
+        return Option(places, tuple(local), tuple(shared))
