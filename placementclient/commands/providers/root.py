@@ -5,8 +5,18 @@ from __future__ import annotations
 import argparse
 
 from placementclient import api
-from placementclient.client import endpoints
+from placementclient.client import endpoints, errors
+from placementclient.client.microversion import TYPED, Microversion
+from placementclient.client.wording import listed
 from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
+
+#: The parts of this program that old services cannot serve, and the microversions of these.
+_PARTS = {
+    'reshape': endpoints.RESHAPE.since,
+    'types of consumers': TYPED,
+    'any of several traits': Microversion(1, 39),
+}
 
 
 class ShowApi(base.ShowOne):
@@ -31,3 +41,53 @@ class ShowApi(base.ShowOne):
             and api.reshaper.allowed(self.client),
         }
         return tuple(fields), tuple(fields.values())
+
+
+class CheckApi(base.Lister):
+    """Check if the service is new enough for a release of Nova, and for all that this program does.
+
+    A row for each need: the microversion, or for a reshape also the role. The roles are those of
+    the user who asks.
+
+    Example:
+
+      openstack resource api check --for 2025.1
+    """
+
+    prints = ('need', 'needs', 'has', 'is_met')
+    statuses = ((errors.ExitStatus.DIFFERS, 'a need is not met'),)
+    options = (
+        Option(
+            '--for <release>',
+            dest='release',
+            help='A release of Nova, such as 2025.1, zed or 31, or a microversion, such as 1.36; '
+            'default: the newest release known',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        _, highest = api.root.show(self.client)
+        needs = {**_needed(parsed_args.release), **_PARTS}
+        rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
+        if highest >= endpoints.RESHAPE.since:
+            is_allowed = api.reshaper.allowed(self.client)
+            role = f'role {api.reshaper.ROLE}'
+            rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
+        if not all(is_met for *_, is_met in rows):
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return self.prints, rows
+
+
+def _needed(release: str | None) -> dict[str, Microversion]:
+    """Return the microversion that a release needs, by the name of the need.
+
+    :raises errors.UsageError: if there is no such release
+    """
+    from placementclient.nova.releases import NEEDED, name_of
+
+    if release and release.startswith('1.'):
+        return {'microversion': Microversion.parse(release)}
+    name = name_of(release) if release else [*NEEDED][-1]
+    if name is None:
+        raise errors.UsageError(f'No release of Nova is called {release}: {listed([*NEEDED], 99)}')
+    return {f'Nova {name}': NEEDED[name]}

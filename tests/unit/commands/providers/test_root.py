@@ -37,6 +37,44 @@ CASES = {
     ),
 }
 
+CHECK = 'resource api check -f value'
+PARTS = (
+    'reshape 1.30 {0} {1}\ntypes of consumers 1.38 {0} {2}\nany of several traits 1.39 {0} {2}\n'
+)
+CHECKS = {
+    'a service of today has all': Case(
+        CHECK,
+        [version_document('1.39'), ALLOWED],
+        f'Nova 2026.2 1.36 1.39 True\n{PARTS.format("1.39", True, True)}'
+        'reshape as this user role service role service True\n',
+    ),
+    'a user may lack the role': Case(
+        f'{CHECK} --for zed',
+        [version_document('1.39'), FORBIDDEN],
+        f'Nova zed 1.36 1.39 True\n{PARTS.format("1.39", True, True)}'
+        'reshape as this user role service no False\n',
+        status=3,
+    ),
+    'an old service is asked for no reshape': Case(
+        f'{CHECK} --for 18.3.0',
+        [version_document('1.28')],
+        f'Nova rocky 1.28 1.28 True\n{PARTS.format("1.28", False, False)}',
+        status=3,
+    ),
+    'a microversion is a need too': Case(
+        f'{CHECK} --for 1.31',
+        [version_document('1.36'), ALLOWED],
+        f'microversion 1.31 1.36 True\n{PARTS.format("1.36", True, False)}'
+        'reshape as this user role service role service True\n',
+        status=3,
+    ),
+}
+
+
+@pytest.mark.parametrize('case', CHECKS.values(), ids=CHECKS)
+def test_api_check(play: Play, case: Case) -> None:
+    play(case)
+
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 def test_api_show(play: Play, case: Case) -> None:

@@ -1,0 +1,37 @@
+"""The microversions of Placement that the releases of Nova need. Pure.
+
+Sources: ``MIN_PLACEMENT_MICROVERSION`` in ``nova/cmd/status.py`` of each release, 18.3.0 to 34.0.0;
+for those before, the history of checks on the page of ``nova-status``.
+"""
+
+from __future__ import annotations
+
+from placementclient.client.microversion import Microversion
+
+#: By the name that operators know the release by, oldest first.
+NEEDED = {
+    'pike': Microversion(1, 4),
+    'queens': Microversion(1, 17),
+    'rocky': Microversion(1, 28),
+    'stein': Microversion(1, 30),
+    'train': Microversion(1, 32),
+    **dict.fromkeys(('ussuri', 'victoria', 'wallaby'), Microversion(1, 35)),
+    **dict.fromkeys(('xena', 'yoga', 'zed'), Microversion(1, 36)),
+    **dict.fromkeys(('2023.1', '2023.2', '2024.1', '2024.2', '2025.1'), Microversion(1, 36)),
+    **dict.fromkeys(('2025.2', '2026.1', '2026.2'), Microversion(1, 36)),
+}
+#: Nova's major version of the oldest of them.
+_OLDEST = 16
+
+
+def name_of(release: str) -> str | None:
+    """Return the name of a release of Nova.
+
+    :param release: ``2024.2``, ``zed``, or Nova's own version: ``30``, ``30.3.0``
+    :return: ``None`` if there is no such release
+    """
+    if release.lower() in NEEDED:
+        return release.lower()
+    names, major = list(NEEDED), release.partition('.')[0]
+    number = int(major) - _OLDEST if major.isascii() and major.isdigit() else -1
+    return names[number] if 0 <= number < len(names) else None

@@ -1,0 +1,31 @@
+"""Releases of Nova by all their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.nova.releases import NEEDED, name_of
+
+
+@pytest.mark.parametrize(
+    ('release', 'name'),
+    [
+        ('2024.2', '2024.2'),
+        ('Zed', 'zed'),
+        ('30', '2024.2'),
+        ('30.3.0', '2024.2'),
+        ('16', 'pike'),
+        ('34.0.0', '2026.2'),
+        ('35', None),
+        ('15', None),
+        ('2022.1', None),
+        ('', None),
+        ('x', None),
+    ],
+)
+def test_a_release_has_three_names(release: str, name: str | None) -> None:
+    assert name_of(release) == name
+
+
+def test_no_release_needs_less_than_the_one_before() -> None:
+    assert list(NEEDED.values()) == sorted(NEEDED.values())
