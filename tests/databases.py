@@ -127,7 +127,9 @@ def main(kind: str, *arguments: str) -> int:
         environment = {**os.environ, 'PLACEMENT_TEST_DATABASE': url}
         environment['PLACEMENT_TEST_DATABASES'] = url
         chosen = arguments or TESTS
-        return subprocess.call([sys.executable, '-m', 'pytest', '-q', *chosen], env=environment)
+        return subprocess.call(
+            [sys.executable, '-m', 'pytest', '-q', '-m', '', *chosen], env=environment
+        )
 
 
 if __name__ == '__main__':

@@ -20,6 +20,7 @@ from tests.functional.conftest import Placement
 FIRST, LAST = map(int, os.environ.get('ASSUME_SEEDS', '0-10').split('-'))
 
 
+@pytest.mark.slow
 def test_random_assumptions_are_as_if_they_were_made(client: Client, tmp_path: Path) -> None:
     made = assuming.tried(client, tmp_path, range(FIRST, LAST))
     assert made.keys() == {'edit', 'add', 'without', 'servers', 'plan'}

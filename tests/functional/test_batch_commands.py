@@ -100,6 +100,7 @@ def test_each_command_has_a_line() -> None:
     assert {name for name in names if not any(line.startswith(name) for line in lines)} == ALONE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('before', 'line'), LINES)
 def test_a_command_prints_the_same(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...], line: str

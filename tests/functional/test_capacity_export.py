@@ -58,6 +58,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
         service.stop()
 
 
+@pytest.mark.slow
 def test_served(service: Service) -> None:
     port = free_port()
     command = ['resource', 'capacity', 'export', '--serve', f'127.0.0.1:{port}', '--interval', '1']

@@ -124,6 +124,7 @@ def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
     return {'nfs': nfs, 'zone': zone}
 
 
+@pytest.mark.slow
 @every_request
 def test_as_many_fit_as_can_be_claimed(loaded: Client, name: str) -> None:
     client = loaded

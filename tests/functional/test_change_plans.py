@@ -28,6 +28,7 @@ from placementclient.reading import capture
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.conftest import Placement, process
+from tests.numbers import numbers
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
@@ -76,7 +77,7 @@ def over_requests() -> Iterator[Client]:
         yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
 
 
-@pytest.mark.parametrize('seed', range(12))
+@pytest.mark.parametrize('seed', numbers(0, 12, quick=1))
 def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_path: Path) -> None:
     random, path = Random(seed), str(tmp_path / 'plan.json.journal')
     with over_requests() as client:

@@ -105,6 +105,7 @@ def test_a_key_press_completes_the_command_and_then_the_name(
         keyboard.wait_for(f'show {provider}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('line', 'offered'),
     [
@@ -157,6 +158,7 @@ def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Pat
     assert offered == {':plans' if shell == 'zsh' else f'{tmp_path}/plan.json'}
 
 
+@pytest.mark.slow
 def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
     consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
     allocate = f'resource provider allocation set {consumer} --allocation rp={provider},VCPU=1'

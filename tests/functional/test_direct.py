@@ -148,6 +148,7 @@ def test_the_users_own_database_is_migrated(own):
     assert names(connect(direct.Direct())) == {'node'}
 
 
+@pytest.mark.slow
 def test_processes_that_create_it_at_the_same_moment(own):
     program = textwrap.dedent("""
         import sys

@@ -27,6 +27,7 @@ from placementclient.reading import capture
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
+from tests.numbers import numbers
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize('syncs', range(1, 8))
+@pytest.mark.parametrize('syncs', numbers(1, 8, quick=1))
 def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
     path = str(tmp_path / 'plan.json')
     with Direct() as direct:

@@ -28,6 +28,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading import capture
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement
+from tests.numbers import numbers
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
@@ -117,6 +118,7 @@ def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
             assert after.consumers_on(state.uuid) == []
 
 
+@pytest.mark.slow
 def test_every_plan_is_granted(client: Client) -> None:
     cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
     for seed in range(400):
@@ -179,7 +181,7 @@ def test_rolling_through_nested_hosts_with_shared_storage(client: Client) -> Non
     Nova(client).migrate(rolling.moves)
 
 
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', numbers(0, 8, quick=1))
 def test_rolling_through_random_clouds(client: Client, seed: int) -> None:
     rng = random.Random(seed)
     states, consumers = [], []

@@ -72,7 +72,7 @@ def session(service: Session) -> Session:
     return service
 
 
-@pytest.fixture(params=['service', 'file'])
+@pytest.fixture(params=['service', pytest.param('file', marks=pytest.mark.slow)])
 def where(request: pytest.FixtureRequest, client: http.Client, tmp_path: Path) -> str:
     """The option that says who is asked."""
     if request.param == 'service':
@@ -312,6 +312,7 @@ def _request(chance: random.Random) -> CandidateRequest:
     return CandidateRequest(common, groups, policy, same)
 
 
+@pytest.mark.slow
 def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
     index, met = SnapshotIndex(capture.capture(client)), 0
     for seed in range(120):
@@ -376,6 +377,7 @@ def _unmet() -> Iterator[CandidateRequest]:
             yield request
 
 
+@pytest.mark.slow
 def test_every_set_of_an_explanation_is_true_of_the_service(client: http.Client) -> None:
     index, unmet = SnapshotIndex(capture.capture(client)), 0
     for request in _unmet():

@@ -20,6 +20,8 @@ from placementclient.embedded import Direct
 from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced
 
+pytestmark = pytest.mark.slow
+
 #: Makes another answer of the body of one, and of its status.
 Change = Callable[[bytes, int], tuple[bytes, int]]
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.functional.fuzzed import POINTS, Program, check, command_lines, name, program
 from tests.fuzzing import examples
 
+pytestmark = pytest.mark.slow
+
 __all__ = ['program']
 
 

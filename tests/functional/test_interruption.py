@@ -44,6 +44,7 @@ def providers(service: stopping.Service) -> set[str]:
     return {each['name'] for each in json.loads(said)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_tree_apply_tells_each_change(

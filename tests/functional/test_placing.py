@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from tests.functional import candidates
+
+pytestmark = pytest.mark.slow
 
 FIRST, LAST = map(int, os.environ.get('PLACING_SEEDS', '0-12').split('-'))
 

@@ -24,6 +24,8 @@ from tests.functional.nodes import Nodes
 from tests.functional.stopping import HERE, Service
 from tests.unit.hosts.test_archive import FILES, tar
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = guide.SOURCE / 'examples'
 #: The servers of the guide: on one card or the other, and on both; one that is shut off.
 ONE, OTHER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8', '9e1b54d2-6c0e-4b5c-8a52-3f2a7d9c4b10'

@@ -26,6 +26,7 @@ from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
 from tests.functional.replacing import NEW, comparable, replaced
+from tests.numbers import numbers
 
 REPLACE = 'resource provider replace compute0'
 SERVER = holder(
@@ -58,7 +59,7 @@ def ordered(document: object) -> object:
     return document
 
 
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', numbers(0, 5, quick=1))
 @pytest.mark.parametrize('kills', [0, 3])
 def test_a_cloud_is_the_same_but_for_the_uuid(
     session: Session, seed: int, kills: int, tmp_path: Path

@@ -91,6 +91,7 @@ def test_killed_while_rolling_back(client: Client, tmp_path: Path, number: int) 
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
 
+@pytest.mark.slow
 def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> None:
     """Whatever prefix of the journal is on the disk, the service knows what was done."""
     before = clouds.loaded(client, clouds.cloud(hosts=1))

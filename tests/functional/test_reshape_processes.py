@@ -65,6 +65,7 @@ def test_killed_between_request_and_answer(
     assert engines.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) -> None:
     plan, path = planned(client, tmp_path, 3, 1)
     dice = random.Random(7)

@@ -24,6 +24,7 @@ from tests.unit.planner.two_trees import instance
 FIRST, LAST = map(int, os.environ.get('RESHAPE_SEEDS', '840-856').split('-'))
 
 
+@pytest.mark.slow
 def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
     planned = 0
     for seed in range(FIRST, LAST):

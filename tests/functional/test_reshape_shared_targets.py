@@ -11,6 +11,8 @@ from placementclient.planner.plan.plan import Plan
 from placementclient.reshape.rehearse import rehearse
 from tests.unit.planner import oracle
 
+pytestmark = pytest.mark.slow
+
 
 def plan_of(case: oracle.Case) -> Plan | None:
     """The plan of a case; ``None`` if there is none, or no trees that change together."""

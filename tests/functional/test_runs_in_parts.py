@@ -148,6 +148,7 @@ def test_a_second_interrupt_does_not_wait(client: Client, service: Service, tmp_
     assert terminal.run('apply')[0] == 0
 
 
+@pytest.mark.slow
 def test_the_playbook_of_the_page(client: Client, service: Service, tmp_path: Path) -> None:
     terminal = Terminal(client, service, tmp_path, 2)
     command = [PLACEMENT.with_name('ansible-playbook'), guide.SOURCE / 'examples' / 'window.yml']

@@ -41,10 +41,12 @@ def simulated(first: int, count: int, hash_seed: int) -> list[str]:
     return played.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_seeds_hold() -> None:
     assert len(simulated(1, SEEDS, 1)) == SEEDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', [3])
 def test_a_seed_is_the_same_history_each_time(seed: int) -> None:
     assert simulated(seed, 1, 7) == simulated(seed, 1, 8)

@@ -26,6 +26,7 @@ from placementclient.files import disk
 from placementclient.reading import capture
 from tests.functional import databases
 from tests.functional.clouds import watched
+from tests.numbers import numbers
 
 DATABASES = ('sqlite', *os.environ.get('PLACEMENT_TEST_DATABASES', '').split())
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'CUSTOM_FPGA')
@@ -179,7 +180,7 @@ class Cloud:
         return id
 
 
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', numbers(0, 4, quick=1))
 def test_both_read_the_same_and_write_the_same_file(
     tables: Client, url: str, seed: int, tmp_path: Path
 ) -> None:

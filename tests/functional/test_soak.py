@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.functional import stopping
 from tests.functional.soaking import soak
+
+pytestmark = pytest.mark.slow
 
 
 def test_there_and_back_beside_a_writer(tmp_path: Path) -> None:

@@ -121,7 +121,6 @@ def reached(module: str) -> set[str]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('module', NAMES)
 def test_every_module_imports_what_the_row_of_its_folder_allows(module: str) -> None:
     found = {folder(other) for other in ours(NAMES[module])} - {''}
@@ -153,7 +152,6 @@ def test_no_folder_is_below_itself_and_no_chain_is_long() -> None:
     assert max(links.values()) <= LONGEST_CHAIN
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('module', [name for name in NAMES if is_in(name, PURE)])
 def test_pure_modules_reach_neither_the_service_nor_the_world(module: str) -> None:
     assert not {other for other in reached(module) if is_in(other, SENDING)}

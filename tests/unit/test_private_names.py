@@ -67,7 +67,6 @@ def test_the_names_are_there(private: Private) -> None:
         assert re.search(rf'(def |self\.|^|^    ){name}\b', source, re.MULTILINE), name
 
 
-@pytest.mark.slow
 @every_one
 def test_one_module_uses_them(private: Private) -> None:
     everywhere = set()
