@@ -124,7 +124,7 @@ class Sources:
 class NovaRequest(NamedTuple):
     """The request, or the two of which the candidates of both count.
 
-    :param second: with VCPU for the dedicated CPUs of hosts that do not tell them apart
+    :param second: with VCPU for the dedicated CPUs of hosts that do not distinguish them
     :param unknown: the parts that are left out, each with the source that is missing
     :param filters: what filters of the scheduler decide afterwards, without Placement
     :param ignored: extra specs that the scheduler passes over, as their class or amount is none
