@@ -11,11 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import placementclient
 
 PACKAGE = Path(placementclient.__file__).parent
 
 
+@pytest.mark.slow
 def test_no_class_name_occurs_twice() -> None:
     names = Counter(
         node.name.lstrip('_')
@@ -39,6 +42,7 @@ def test_the_main_types_exist() -> None:
         )
 
 
+@pytest.mark.slow
 def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     opening = re.compile(r'\s*(What|Who|Whose|Whether|Where|How|When|Why|Which)\b')
     found = [
@@ -82,6 +86,7 @@ def definitions(source: str) -> Iterator[str]:
             yield node.arg
 
 
+@pytest.mark.slow
 def test_comments_texts_and_names_are_plain() -> None:
     found = []
     for path in PACKAGE.rglob('*.py'):
