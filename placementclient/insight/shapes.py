@@ -14,7 +14,7 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova.server_request import ServerRequest, Sources, requested
+from placementclient.nova.server_request import Scheduling
 
 #: Lists flavors, given the path of a file; given ``None``, it asks for them.
 Flavors = Callable[[str | None], Sequence[Flavor]]
@@ -31,17 +31,22 @@ class ServerShape:
     resources: Resources = field(default_factory=dict)
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    scheduling: Scheduling = field(default_factory=Scheduling, compare=False)
 
     def __str__(self) -> str:
         if self.flavor is not None:
             return self.flavor.name
         return ','.join(f'{name}={amount}' for name, amount in self.resources.items())
 
-    def request(self, snapshot: Snapshot) -> CandidateRequest:
+    def requests(self, snapshot: Snapshot) -> tuple[CandidateRequest, ...]:
+        """Return the request, and the second one that Nova sends for some flavors.
+
+        :raises Refusal: if Nova refuses the flavor
+        """
         if self.flavor is None:
-            return CandidateRequest(Filter(self.resources, self.required, self.forbidden))
+            return (CandidateRequest(Filter(self.resources, self.required, self.forbidden)),)
         is_owned = owners.is_owner_required(snapshot)
-        return requested(ServerRequest(self.flavor), sources=Sources(is_owned)).first
+        return self.scheduling.requested(self.flavor, is_owned=is_owned).requests
 
 
 #: The readers of the fields of a shape, by name.
@@ -54,7 +59,9 @@ READERS: Mapping[str, Callable[[Cursor], Any]] = {
 }
 
 
-def taken(at: Cursor, given: dict[str, Any], list_flavors: Flavors) -> ServerShape:
+def taken(
+    at: Cursor, given: dict[str, Any], list_flavors: Flavors, scheduling: Scheduling
+) -> ServerShape:
     """Take the fields of a shape out of those of an entry.
 
     :param at: the entry
@@ -73,4 +80,4 @@ def taken(at: Cursor, given: dict[str, Any], list_flavors: Flavors) -> ServerSha
     name = shape['flavor']
     if name not in flavors:
         raise at.inside('flavor').error(f'there is no flavor {name}{meant(name, flavors)}')
-    return ServerShape(flavors[name])
+    return ServerShape(flavors[name], scheduling=scheduling)

@@ -90,6 +90,18 @@ class _ProfileRecord(msgspec.Struct):
     allocation: dict[str, str] | str | None = None
 
 
+class _DeviceProfileRecord(msgspec.Struct):
+    name: OptionalText = None
+    groups: list[dict[str, str]] = []
+
+
+class _SubnetRecord(msgspec.Struct):
+    id: OptionalText = None
+    networkid: OptionalText = None
+    segmentid: OptionalText = None
+    aggregates: list[Text] = []
+
+
 class _PortRecord(msgspec.Struct):
     id: OptionalText = None
     deviceid: OptionalText = None
@@ -232,6 +244,33 @@ def requested_ports(document: Any, path: str, server: str | None = None) -> list
         for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
         if server is None or (record.deviceid or '').lower() == server
     ]
+
+
+@schema.reader('device_profiles', _DeviceProfileRecord, lambda r: (r.name,))
+def _profiles(place: RecordPlace, record: _DeviceProfileRecord) -> tuple[str, list[dict[str, str]]]:
+    return place.required('name', record.name), record.groups
+
+
+def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]:
+    """The groups of each device profile, by its name: what ``GET /v2/device_profiles`` answers."""
+    return dict(_profiles(document, path))
+
+
+def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
+    """The aggregates of each segment of a subnet and of a network, by the ID of that.
+
+    :param document: what ``GET /v2.0/subnets`` answers, with ``aggregates``
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a subnet twice
+    """
+    found: dict[str, list[list[str]]] = {}
+    for place, record in schema.decoded(
+        document, 'subnets', path, _SubnetRecord, lambda r: (r.id,)
+    ):
+        segment = [] if record.segmentid is None else [record.aggregates]
+        found[place.required('id', record.id)] = segment
+        found.setdefault(place.required('network_id', record.networkid), []).extend(segment)
+    return found
 
 
 def _all_groups(request: _RequestRecord | None) -> list[_GroupRecord]:

@@ -13,13 +13,17 @@ from typing import Any
 
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.images import Image
 from placementclient.model.servers import Server, ServerDetail, ServerGroup, ServerMigration
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import schema
 from placementclient.nova.schema import RecordPlace
+from placementclient.nova.server_request import ServerRequest
 
 #: Stands for a field that a list does not have, where it may have none.
 _UNSAID = object()
+#: Fields of an image that are no properties.
+_IMAGE_FIELDS = frozenset({'disk_format', 'min_ram', 'min_disk', 'size', 'name', 'id', 'status'})
 #: What ``GET /servers/detail`` answers an administrator, by the names of the fields.
 _DETAILS = {
     schema.normal(name): name
@@ -131,11 +135,51 @@ def _server_detail(
     )
 
 
+def scheduled(document: Any, path: str) -> ServerRequest:
+    """The server that a list has, as it is to be scheduled anew.
+
+    :param document: what ``GET /servers/{id}`` answers at the newest microversion, in a list
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or does not have the flavor
+    """
+    [detail] = server_details(document, path, {})
+    [raw] = schema.listed(document, 'servers', path)
+    if detail.flavor is None:
+        raise RecordPlace(path, 'server').error('its flavor with extra specs is not known')
+    properties = detail.image_properties
+    zone = raw.get('pinned_availability_zone')
+    return ServerRequest(
+        detail.flavor,
+        None if properties is None else Image(properties),
+        str(zone) if zone else None,
+        detail.project_id,
+        from_volume=detail.boots_from_volume,
+        hints=frozenset(raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints') or ()),
+    )
+
+
 def _properties(image: schema.ImageRecord | str | None) -> dict[str, str] | None:
     """Return the properties of an image, which the API has from 2.98 on."""
     if not isinstance(image, schema.ImageRecord) or image.properties is None:
         return None
     return {name: str(value) for name, value in image.properties.items()}
+
+
+def image(document: Any, path: str) -> Image:
+    """An image: what ``GET /v2/images/{id}`` answers.
+
+    :raises errors.BadFile: if it is something else
+    """
+    place = RecordPlace(path, 'image')
+    if not isinstance(document, Mapping) or 'disk_format' not in document:
+        raise place.error('is no answer of GET /v2/images/ID: it has no disk_format')
+    numbers = schema.convert(document, schema.ImageFileRecord, place)
+    properties = {
+        str(name): str(value)
+        for name, value in document.items()
+        if isinstance(value, str | int | float) and name not in _IMAGE_FIELDS
+    }
+    return Image(properties, numbers.diskformat, numbers.minram, numbers.mindisk, numbers.size)
 
 
 @schema.reader('server_groups', schema.ServerGroupRecord, lambda r: (r.id,))

@@ -51,6 +51,15 @@ class ImageRecord(msgspec.Struct):
     properties: Values | None = None
 
 
+class ImageFileRecord(msgspec.Struct):
+    """An image of the image service; units as there."""
+
+    diskformat: OptionalText = None
+    minram: Amount = 0
+    mindisk: Amount = 0
+    size: int = 0
+
+
 class ServerRecord(msgspec.Struct):
     """A server; ``image`` is ``''`` where it was booted from a volume."""
 

@@ -9,8 +9,8 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import os_resource_classes
 import os_traits
@@ -109,12 +109,12 @@ class Sources:
     """The lists that requests depend on; ``None`` where a list is not known.
 
     :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
-        requires OWNER_NOVA on the root of a host (``owner_nova_filter``)
+        requires OWNER_NOVA on the root of a host (``owner_nova_filter``); ``None``: not known
     :param profiles: the groups of each device profile of Cyborg, by its name
     :param segments: the aggregates of each segment of a network or a subnet, by its ID
     """
 
-    is_owned: bool = False
+    is_owned: bool | None = False
     aggregates: Sequence[HostAggregate] | None = None
     profiles: Mapping[str, Sequence[Mapping[str, str]]] | None = None
     segments: Mapping[str, Sequence[Sequence[str]]] | None = None
@@ -608,7 +608,9 @@ def _ephemeral_encryption(draft: _Draft) -> None:
 
 
 def _owner(draft: _Draft) -> None:
-    if draft.sources.is_owned:
+    if draft.sources.is_owned is None:
+        draft.lack(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
+    if draft.sources.is_owned is not False:
         draft.root_required.add(OWNER_NOVA)
         for suffix in draft.pci_groups:
             draft.groups[suffix].required.add(OWNER_NOVA)
@@ -757,13 +759,38 @@ def amounts(request: CandidateRequest) -> dict[str, int]:
     return dict(together(each.resources for each in (request.common, *request.groups.values())))
 
 
-def first_of_each(flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
-    """Return the request of each flavor that Nova does not refuse."""
-    for flavor in flavors:
-        try:
-            yield flavor, requested(ServerRequest(flavor)).first
-        except Refusal:
-            continue
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """Nova's way to schedule servers of any flavor.
+
+    :param parts: what all of these servers have, by the fields of :class:`ServerRequest`
+    """
+
+    settings: Settings = _DEFAULTS
+    sources: Sources = _NO_SOURCES
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+    def requested(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
+        """Return the request for a server of a flavor; as :func:`requested`.
+
+        :param is_owned: as of :class:`Sources`
+        """
+        sources = replace(self.sources, is_owned=is_owned)
+        return requested(ServerRequest(flavor, **self.parts), self.settings, sources)
+
+    def first_of_each(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
+        """Return the request of each flavor that Nova does not refuse."""
+        for flavor in flavors:
+            try:
+                yield flavor, self.requested(flavor, is_owned=False).first
+            except Refusal:
+                continue
+
+    def of_server(self, server: ServerRequest, *, is_owned: bool | None = None) -> NovaRequest:
+        """Return the request for a server; what is given here counts more than what it has."""
+        given = {name: value for name, value in self.parts.items() if value}
+        sources = replace(self.sources, is_owned=is_owned)
+        return requested(replace(server, **given), self.settings, sources)
 
 
 def devices(flavor: Flavor) -> list[str]:

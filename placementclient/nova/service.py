@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from placementclient.client import errors, identity, refusals, strict_json
 from placementclient.client.http import USER_AGENT, Client, translated
@@ -60,6 +60,8 @@ _KEYSTONE = _CatalogService('Keystone', 'an identity', 'identity', '3')
 # Which release has retired nodes is not asked for: what is read is the same in all of them.
 _IRONIC = _CatalogService('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
 _NEUTRON = _CatalogService('Neutron', 'a network', 'network', '2')
+_GLANCE = _CatalogService('Glance', 'an image', 'image', '2')
+_CYBORG = _CatalogService('Cyborg', 'an accelerator', 'accelerator', '2')
 #: What is read of a port.
 _OF_PORT = (
     'id', 'device_id', 'device_owner', 'binding:host_id', 'binding:profile', 'resource_request'
@@ -122,15 +124,36 @@ nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)
 ports = ServiceList(f'/ports?{"&".join(f"fields={name}" for name in _OF_PORT)}', 'ports', _NEUTRON)
 
 
-def server(client: Client, uuid: str) -> list[Any]:
+device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
+
+
+def ports_of(server_uuid: str) -> ServiceList:
+    """Return the ports of a server."""
+    return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
+
+
+def image(client: Client, uuid: str) -> Any:
+    """One image, as ``GET /v2/images/{uuid}`` has it.
+
+    :raises NoCompute: if the session has no catalog, or there is no such image
+    """
+    _need_catalog(client, _GLANCE)
+    return _page(client, f'/images/{quote(uuid)}', _GLANCE)
+
+
+def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
     """One server, as ``GET /servers/{uuid}`` has it; none if there is no such server.
+
+    :param is_whole: at the newest microversion of the service
 
     :raises NoCompute: if the session has no catalog
     """
     if not _ID.fullmatch(uuid):
         return []
     try:
-        return _pages(client, f'/servers/{uuid}', 'server')
+        # The newest has what the server was asked for: its zone, its hints and its image.
+        latest = _NOVA._replace(microversion='latest')
+        return _pages(client, f'/servers/{uuid}', 'server', latest if is_whole else _NOVA)
     except _Unknown:
         return []
 
@@ -176,12 +199,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
 
 def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
     """The records of all pages."""
-    if not hasattr(client.session.auth, 'get_access'):
-        # Without Keystone there is no catalog: one URL stands for every service.
-        raise NoCatalog(
-            f'{service.name} cannot be asked: there is no service catalog '
-            '(auth type none or placement_direct)'
-        )
+    _need_catalog(client, service)
     records: list[Any] = []
     page, asked, last = path, set[str](), None
     while page not in asked and len(asked) < MOST_PAGES:
@@ -201,6 +219,15 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
             break
         last = found
     raise NoCompute(f'The list of {key} does not end: none of {len(asked)} pages is the last')
+
+
+def _need_catalog(client: Client, service: _CatalogService) -> None:
+    if not hasattr(client.session.auth, 'get_access'):
+        # Without Keystone there is no catalog: one URL stands for every service.
+        raise NoCatalog(
+            f'{service.name} cannot be asked: there is no service catalog '
+            '(auth type none or placement_direct)'
+        )
 
 
 def _following(body: Any, key: str) -> str | None:

@@ -252,7 +252,7 @@ class Trial:
         assert certain <= served <= options, (seed, version, request, certain, served, options)
         matcher = Matcher(SnapshotIndex(snapshot), wanted := requirements(request))
         assert matcher.satisfying(frozenset(wanted)) == roots, (seed, request)
-        counts = fits.by_tree(Topology(snapshot), request)
+        counts = fits.by_tree(Topology(snapshot), [request])
         names = {snapshot.providers[root].name for root in roots}
         assert {each.name for each in counts if each.count} - {ALL} == names, (seed, request)
         return bool(served)

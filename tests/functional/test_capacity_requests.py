@@ -96,7 +96,7 @@ def place(snapshot: Snapshot, candidate: Candidate) -> str:
 def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
     snapshot = capture.capture(loaded)
     for name, request in {**REQUESTS, **in_and_outside(snapshot_aggregates(snapshot))}.items():
-        lines = fits.by_tree(Topology(snapshot), request)
+        lines = fits.by_tree(Topology(snapshot), [request])
         granted = {place(snapshot, candidate) for candidate in candidates(loaded, request)}
         assert {line.name for line in lines if line.count} - {ALL} == granted, name
         assert bool(lines[-1].count) == bool(granted), name
@@ -129,7 +129,7 @@ def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
 def test_as_many_fit_as_can_be_claimed(loaded: Client, name: str) -> None:
     client = loaded
     request, granted = REQUESTS[name], 0
-    said = fits.by_tree(Topology(capture.capture(client)), request)[-1].count
+    said = fits.by_tree(Topology(capture.capture(client)), [request])[-1].count
     while found := candidates(client, request):
         # Not every candidate leaves as many for others.
         wanted = said - granted - 1
@@ -143,7 +143,7 @@ def left(client: Client, request: CandidateRequest, candidate: Candidate) -> int
     """How many fit after a claim, as it says."""
     consumer = claim(candidate)
     allocation.set(client, consumer)
-    count = fits.by_tree(Topology(capture.capture(client)), request)[-1].count
+    count = fits.by_tree(Topology(capture.capture(client)), [request])[-1].count
     allocation.delete(client, consumer.uuid)
     return count
 

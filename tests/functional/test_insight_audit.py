@@ -195,7 +195,7 @@ def test_it_fits_where_there_are_candidates(small: Site) -> None:
             for uuid, resources in candidate.allocations.items()
             if 'VCPU' in resources
         }
-        lines = fits.by_tree(Topology(snapshot), request)
+        lines = fits.by_tree(Topology(snapshot), [request])
         assert {line.name for line in lines if line.count and line.name != ALL} == hosts
         assert bool(hosts) == (gib < 99_999)
 

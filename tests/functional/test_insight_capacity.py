@@ -43,7 +43,7 @@ SHAPES = [
 
 def by_tree(snapshot: Snapshot, shape: Mapping[str, int]) -> list[Fits]:
     """How many servers of an unnumbered group without conditions fit."""
-    return fits.by_tree(Topology(snapshot), CandidateRequest(Filter(shape)))
+    return fits.by_tree(Topology(snapshot), [CandidateRequest(Filter(shape))])
 
 
 every_shape = pytest.mark.parametrize('shape', SHAPES, ids=lambda shape: '-'.join(shape))
@@ -106,7 +106,7 @@ def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
     for shape in SHAPES:
         trees = {item.name for item in by_tree(snapshot, shape) if item.count} - {ALL}
         assert trees == places(snapshot, candidates(loaded, shape)), shape
-        for item in fits.by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]:
+        for item in fits.by_aggregate(topology, [CandidateRequest(Filter(shape))])[:-1]:
             granted = bool(candidates(loaded, shape, item.name))
             assert bool(item.count) == granted, (shape, item.name)
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors, http, microversion, wording
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.framework import flavors, reading
+from placementclient.commands.framework import flavors, reading, scheduling
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation
+    from placementclient.nova.server_request import NovaRequest
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -34,12 +36,14 @@ class ExplainCandidate(DocumentCommand):
         calculated,
       * the shortage of the nearest trees.
 
-    With --flavor it explains "No valid host" of a server. Filters of Nova's scheduler that do not
-    ask Placement are not known here.
+    With --flavor or --server it explains "No valid host" of a server. Parts of the request that
+    need a list which is not given are named. Filters of Nova's scheduler that do not ask Placement
+    are not known here.
 
     Example:
 
       openstack allocation candidate explain --flavor gpu.large
+      openstack allocation candidate explain --flavor gpu.large --print-request
       openstack allocation candidate explain --resource VCPU=2 \\
         --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40
     """
@@ -54,8 +58,8 @@ class ExplainCandidate(DocumentCommand):
         *reading.OPTIONS,
         Option(
             '--flavor <name>',
-            help="Send the request of Nova's scheduler for a server of this flavor, with its root"
-            ' disk on the host; --required, --member-of and the like are added',
+            help="Send the request of Nova's scheduler for a server of this flavor; --required, "
+            '--member-of and the like are added',
         ),
         Option(
             '--flavors <file>',
@@ -63,15 +67,30 @@ class ExplainCandidate(DocumentCommand):
             help='Find the flavor in this file with the answer of GET /flavors/detail; nova: ask '
             'Nova',
         ),
+        Option(
+            '--server <uuid>',
+            help='Send the request for this server of Nova, as if it were to be booted: its '
+            'flavor, image, zone, project and hints, and with --ports neutron its ports',
+        ),
+        Flag(
+            '--print-request',
+            help='With --flavor or --server: print the request of Nova, and ask Placement nothing',
+        ),
+        *scheduling.CLOUD,
+        *scheduling.SERVER,
+        *scheduling.ONE,
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.render import explanations
 
+        self._check_combination(parsed_args)
+        if parsed_args.print_request:
+            return self._printed(parsed_args)
         try:
             is_calculated = parsed_args.snapshot or parsed_args.assume
             explain = self._of_snapshot if is_calculated else self._of_service
-            explanation = explain(parsed_args)
+            explanation, asked = explain(parsed_args)
         except errors.BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise errors.UsageError(str(wrong)) from None
@@ -80,9 +99,25 @@ class ExplainCandidate(DocumentCommand):
         client: http.Client | None = vars(self).get('client')
         names = client.names if client else {}
         lines = [wording.with_names(line, names) for line in explanations.lines(explanation)]
-        return Text(explanations.data(explanation), lines)
+        data = explanations.data(explanation)
+        if asked is not None:
+            data |= {'unknown': list(asked.unknown), 'filters': list(asked.filters)}
+        return Text(data, lines)
 
-    def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
+    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
+        is_server = bool(parsed_args.flavor or parsed_args.server)
+        if parsed_args.flavor and parsed_args.server:
+            raise errors.UsageError('--server has a flavor: leave out --flavor')
+        if parsed_args.print_request and not is_server:
+            raise errors.UsageError('--print-request is for --flavor and --server')
+        options = (*scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE)
+        given = [option.flags[-1] for option in options if option.is_given(parsed_args)]
+        if given and not is_server:
+            raise errors.UsageError(f'{given[0]} is for --flavor and --server')
+
+    def _of_service(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight.candidates import explanation
         from placementclient.producers import inquiry
 
@@ -98,48 +133,107 @@ class ExplainCandidate(DocumentCommand):
             except errors.BadRequest:  # a service that does not know the trait
                 return False
 
-        request = self._request(self.client, parsed_args, is_owned)
-        inquirer = inquiry.Inquiry(self.client, request.limit)
-        return explanation.explain(request, index, inquirer.offer, parsed_args.hosts)
+        def explained(request: CandidateRequest) -> Explanation:
+            inquirer = inquiry.Inquiry(self.client, request.limit)
+            return explanation.explain(request, index, inquirer.offer, parsed_args.hosts)
 
-    def _request(
+        requests, asked = self._requests(self.client, parsed_args, is_owned)
+        return self._either(requests, explained), asked
+
+    def _either(
+        self,
+        requests: Sequence[CandidateRequest],
+        explained: Callable[[CandidateRequest], Explanation],
+    ) -> Explanation:
+        """Return the explanation of the first request, unless the second one can be met."""
+        first = explained(requests[0])
+        if first.is_met or len(requests) == 1:
+            return first
+        second = explained(requests[1])
+        if second.is_met:
+            self.log.warning('On hosts without PCPU, as Nova asks again with VCPU in its place')
+            return second
+        self.log.warning('Nova asks again with VCPU in place of PCPU: that cannot be met either')
+        return first
+
+    def _requests(
         self,
         client: http.Client,
         parsed_args: argparse.Namespace,
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
-    ) -> CandidateRequest:
-        """Return the request that the options describe.
+    ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
+        """Return the requests that the options describe, and what Nova asks for.
 
         :param is_owned: whether the scheduler requires OWNER_NOVA
         :param find: turns the name of a provider into its UUID
         """
-        name = parsed_args.flavor
-        request = requested(client, parsed_args, find, is_whole=not name)
-        if not name:
-            return request
+        is_server = bool(parsed_args.flavor or parsed_args.server)
+        request = requested(client, parsed_args, find, is_whole=not is_server)
+        if not is_server:
+            return [request], None
         if request.groups or request.common.resources:
             raise errors.UsageError(
                 '--flavor says what is asked for: leave out --resource, --group'
             )
+        asked = self._asked(parsed_args, is_owned())
+        if asked.impossible:
+            raise errors.BadArgument(f'Placement refuses the request: {asked.impossible}')
+        self._warn(parsed_args, asked)
+        return [each.restricted(request) for each in asked.requests], asked
+
+    def _warn(self, parsed_args: argparse.Namespace, asked: NovaRequest) -> None:
+        if asked.uncounted:
+            name = f'flavor {parsed_args.flavor}' if parsed_args.flavor else 'the server'
+            self.log.warning(f'{name}: not counted: {", ".join(asked.uncounted)}')
+
+    def _asked(self, parsed_args: argparse.Namespace, is_owned: bool | None) -> NovaRequest:
+        """Return what Nova asks for a server of the flavor, or for the server."""
+        from placementclient.nova import records, service
+
+        how = scheduling.scheduling(self, parsed_args)
+        if parsed_args.server:
+            uuid = parsed_args.server.lower()
+            found = service.server(self.client, uuid, is_whole=True)
+            if not found:
+                raise errors.BadArgument(f'Nova has no server {uuid}')
+            return how.of_server(records.scheduled(found, COMPUTE_SERVICE), is_owned=is_owned)
+        name = parsed_args.flavor
         known = {each.name: each for each in flavors.given(self, parsed_args.flavors)}
         if name not in known:
             raise errors.BadArgument(
                 f'No flavor is called {name!r}{wording.meant(name, known)}: see openstack flavor '
                 'list --all'
             )
-        from placementclient.nova import server_request
-        from placementclient.nova.server_request import ServerRequest, Sources
+        return how.requested(known[name], is_owned=is_owned)
 
-        sources = Sources(is_owned())
-        asked = server_request.requested(ServerRequest(known[name]), sources=sources)
+    def _printed(self, parsed_args: argparse.Namespace) -> Text:
+        """Return the request as Nova sends it."""
+        from placementclient.api import query
+        from placementclient.nova.server_request import MICROVERSION
+
+        is_owned = None
+        if parsed_args.snapshot:
+            from placementclient.insight import owners
+
+            is_owned = owners.is_owner_required(reading.cloud(self, parsed_args).snapshot)
+        asked = self._asked(parsed_args, is_owned)
+        self._warn(parsed_args, asked)
         if asked.impossible:
-            raise errors.BadArgument(f'flavor {name}: Placement refuses it: {asked.impossible}')
-        if asked.uncounted:
-            self.log.warning(f'flavor {name}: not counted: {", ".join(asked.uncounted)}')
-        return asked.first.restricted(request)
+            self.log.warning(f'Placement refuses the request: {asked.impossible}')
+        paths = [query.of_scheduler(request) for request in asked.requests]
+        data = {
+            'path': paths[0],
+            'second': paths[1] if len(paths) > 1 else None,
+            'microversion': MICROVERSION,
+            'unknown': list(asked.unknown),
+            'filters': list(asked.filters),
+        }
+        return Text(data, paths)
 
-    def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
+    def _of_snapshot(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, snapshot_index
 
@@ -150,13 +244,14 @@ class ExplainCandidate(DocumentCommand):
 
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
-        request = self._request(
+        requests, asked = self._requests(
             nobody, parsed_args, lambda: owners.is_owner_required(snapshot), find
         )
-        for absent in unknown_names.absent(unknown_names.Names.of(snapshot), request):
-            self.log.warning(absent.sentence)
-        return explanation.explain(
-            request,
-            snapshot_index.SnapshotIndex(snapshot),
-            hosts=parsed_args.hosts,
+        names = unknown_names.Names.of(snapshot)
+        missing = [list(unknown_names.absent(names, request)) for request in requests]
+        self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
+        index = snapshot_index.SnapshotIndex(snapshot)
+        explained = self._either(
+            requests, lambda each: explanation.explain(each, index, hosts=parsed_args.hosts)
         )
+        return explained, asked

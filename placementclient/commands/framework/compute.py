@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 #: Stand for a service of the catalog, where a file is expected.
 NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
+CYBORG = 'cyborg'
 _NAMES = {
     NOVA: COMPUTE_SERVICE,
     KEYSTONE: 'the identity service',
     IRONIC: 'the bare metal service',
     NEUTRON: 'the network service',
+    CYBORG: 'the accelerator service',
 }
 
 
@@ -82,6 +84,8 @@ def sources() -> dict[str, Source]:
         'nodes': Source(IRONIC, service.nodes, host_records.nodes),
         'ports': Source(NEUTRON, service.ports, host_records.ports),
         'aggregates': Source(NOVA, service.aggregates, records.aggregates),
+        'device_profiles': Source(CYBORG, service.device_profiles, host_records.device_profiles),
+        'segments': Source('', service.aggregates, host_records.segments),
         'projects': Source(KEYSTONE, service.projects, records.projects),
     }
 

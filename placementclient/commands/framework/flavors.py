@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.requests import CandidateRequest
     from placementclient.model.snapshots import Snapshot
+    from placementclient.nova.server_request import Scheduling
 
 FLAVORS = Option(
     '--flavors <file>',
@@ -28,19 +29,19 @@ def given(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
 
 
 def requests(
-    warn: Callable[[str], None], snapshot: Snapshot, flavors: Sequence[Flavor]
-) -> Iterator[tuple[Flavor, CandidateRequest]]:
-    """Return the request of Nova's scheduler for each flavor that asks for something.
+    warn: Callable[[str], None],
+    snapshot: Snapshot,
+    flavors: Sequence[Flavor],
+    scheduling: Scheduling,
+) -> Iterator[tuple[Flavor, tuple[CandidateRequest, ...]]]:
+    """Return the requests of Nova's scheduler for each flavor that asks for something.
 
     :param warn: called with what is not counted, and with requests that no provider meets
     """
     from placementclient.insight import owners, unknown_names
-    from placementclient.nova import server_request
     from placementclient.nova.refusals import Refusal
-    from placementclient.nova.server_request import ServerRequest, Sources
 
-    there = unknown_names.Names.of(snapshot)
-    sources = Sources(owners.is_owner_required(snapshot))
+    there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
@@ -49,7 +50,7 @@ def requests(
         )
     for flavor in flavors:
         try:
-            asked = server_request.requested(ServerRequest(flavor), sources=sources)
+            asked = scheduling.requested(flavor, is_owned=is_owned)
         except Refusal as reason:
             warn(f'flavor {flavor.name}: Nova refuses it: {reason}')
             continue
@@ -58,10 +59,10 @@ def requests(
             continue
         if asked.uncounted:
             warn(f'flavor {flavor.name}: not counted: {", ".join(asked.uncounted)}')
-        request = asked.first
-        for absent in unknown_names.absent(there, request):
+        missing = [list(unknown_names.absent(there, request)) for request in asked.requests]
+        for absent in missing[0] if all(missing) else ():
             warn(f'flavor {flavor.name}: {absent.sentence}')
-        if request.common.resources or request.groups:
-            yield flavor, request
+        if asked.first.common.resources or asked.first.groups:
+            yield flavor, asked.requests
         else:
             warn(f'flavor {flavor.name}: asks for nothing')

@@ -8,7 +8,14 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import base, flavors, option, progress, selectors
+from placementclient.commands.framework import (
+    base,
+    flavors,
+    option,
+    progress,
+    scheduling,
+    selectors,
+)
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
@@ -92,11 +99,13 @@ def assumed(
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions, overlay
 
+    how = scheduling.scheduling(command, parsed_args)
     found: list[Assumption] = []
     for path in parsed_args.assume:
         sources = assumptions.NamedFiles(
             functools.partial(_plan, path),
             functools.partial(_flavors, command, parsed_args, path),
+            how,
         )
         found += assumptions.parse(disk.read_text(path), path, sources)
     result = overlay.assumed(snapshot, found)

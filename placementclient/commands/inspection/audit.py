@@ -14,7 +14,14 @@ from cliff.formatters import base as formatters
 from placementclient.client import errors
 from placementclient.client.printable import shown
 from placementclient.client.wording import suggestion
-from placementclient.commands.framework import base, changing, reading, selectors, watching
+from placementclient.commands.framework import (
+    base,
+    changing,
+    reading,
+    scheduling,
+    selectors,
+    watching,
+)
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
@@ -93,6 +100,7 @@ class AuditProvider(watching.Watching, Changing):
     options = (
         *reading.OPTIONS,
         *lists.OPTIONS,
+        *scheduling.CLOUD,
         *selectors.TREES,
         Option(
             '--explain <id>',
@@ -307,7 +315,10 @@ def _read(
         found = lists.read(command, parsed_args, wanted)
     known = found.known
     servers, migrations = known.get('servers'), known.get('migrations')
-    answers = Answers(**{name: known.get(name) for name in Answers._fields})
+    answers = Answers(
+        **{name: known[name] for name in Answers._fields if name in known},
+        scheduling=scheduling.scheduling(command, parsed_args),
+    )
     unsettled = _unsettled(assumption.snapshot, servers)
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, flavors, reading, watching
+from placementclient.commands.framework import base, flavors, reading, scheduling, watching
 from placementclient.commands.framework.option import Option
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -85,6 +85,8 @@ class ShowCapacity(watching.WatchingLister):
             help='Show how many servers of this shape still fit',
         ),
         flavors.FLAVORS,
+        *scheduling.CLOUD,
+        *scheduling.SERVER,
         *_RESTRICTIONS,
         *reading.OPTIONS,
         watching.WATCH,
@@ -110,11 +112,12 @@ class ShowCapacity(watching.WatchingLister):
         request = self._restricted(CandidateRequest(Filter(shape or {})), parsed_args)
         self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
-            return tables.fits(fits.GROUPED[by](topology, request, trees), by)
+            return tables.fits(fits.GROUPED[by](topology, (request,), trees), by)
         found = []
-        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen):
-            request = self._restricted(asked, parsed_args)
-            found.append((flavor, fits.GROUPED[by](topology, request, trees)))
+        how = scheduling.scheduling(self, parsed_args)
+        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen, how):
+            requests = [self._restricted(request, parsed_args) for request in asked]
+            found.append((flavor, fits.GROUPED[by](topology, requests, trees)))
         return tables.flavors(found, by)
 
     def _warn_absent(self, absent: Iterable[Absent]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, compute, flavors, option, reading
+from placementclient.commands.framework import base, compute, flavors, option, reading, scheduling
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
@@ -47,6 +47,9 @@ class ExportCapacity(base.Command):
     _deadline: serving.Deadline | None = None
     options = (
         flavors.FLAVORS,
+        scheduling.NOVA_CONF,
+        scheduling.PROFILES,
+        *scheduling.SERVER,
         Option(
             '--aggregates <file>|nova',
             help='Add the zone of each host and the projects of each aggregate: a file with the '
@@ -116,9 +119,10 @@ class ExportCapacity(base.Command):
         snapshot = reading.cloud(self, parsed_args, self.warn_once).snapshot
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self.warn_once, snapshot, chosen):
+        how = scheduling.scheduling(self, parsed_args)
+        for flavor, requests in flavors.requests(self.warn_once, snapshot, chosen, how):
             try:
-                found.append((flavor, fits.by_tree(topology, request)))
+                found.append((flavor, fits.by_tree(topology, requests)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self.warn_once(f'flavor {flavor.name}: {reason}')

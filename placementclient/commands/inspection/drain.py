@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, compute, reading, selectors
+from placementclient.commands.framework import base, compute, reading, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 
@@ -82,6 +82,8 @@ class PlanDrain(base.Lister):
             ' have aggregates and server_groups of GET /os-aggregates and /os-server-groups '
             'beside it; nova: ask Nova',
         ),
+        scheduling.NOVA_CONF,
+        scheduling.PROFILES,
         Flag(
             '--strict',
             help='Assume that each server needs all traits and aggregates of its old host: the '
@@ -205,7 +207,8 @@ class PlanDrain(base.Lister):
             }
         else:
             document, _ = compute.document(self, source, service.servers)
-        knowledge, remarks = learn(snapshot, document, source)
+        how = scheduling.scheduling(self, parsed_args)
+        knowledge, remarks = learn(snapshot, document, source, how)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 

@@ -17,6 +17,7 @@ from placementclient.model.repairs import Remedy
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
@@ -34,6 +35,7 @@ class Answers(NamedTuple):
     :param limits: the names of the resources with a registered limit
     :param nodes: all nodes of Ironic
     :param ports: the ports of servers that are bound and ask for resources
+    :param scheduling: of servers of a flavor
     """
 
     services: Sequence[ComputeService] | None = None
@@ -42,6 +44,7 @@ class Answers(NamedTuple):
     limits: Sequence[str] | None = None
     nodes: Sequence[BaremetalNode] | None = None
     ports: Sequence[Port] | None = None
+    scheduling: Scheduling = Scheduling()
 
 
 class Cloud:

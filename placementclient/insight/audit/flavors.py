@@ -16,9 +16,8 @@ from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova import server_request
 from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_request import ServerRequest
+from placementclient.nova.server_request import Scheduling, ServerRequest
 from placementclient.placing.providers import is_sharing
 
 #: Which older releases of Nova do not ask for.
@@ -55,13 +54,15 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
         return
     names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
     for flavor in cloud.answers.flavors:
-        if facts := _facts(hosts, names, flavor):
+        if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
             yield Finding(flavor.name, (), facts, None, _CHANGE)
 
 
-def _facts(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
+def _facts(
+    hosts: _EmptyHosts, names: Names, flavor: Flavor, scheduling: Scheduling
+) -> dict[str, Any]:
     try:
-        asked = server_request.requested(ServerRequest(flavor, from_volume=True))
+        asked = scheduling.of_server(ServerRequest(flavor, from_volume=True), is_owned=False)
     except Refusal as reason:
         return {'refused': str(reason)}
     if asked.ignored:

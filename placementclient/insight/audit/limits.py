@@ -10,6 +10,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE
 from placementclient.nova import server_request
+from placementclient.nova.server_request import Scheduling
 
 #: What Nova takes by flavors alone. Ports, images and PCI devices take others, without a limit.
 _OF_FLAVORS = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
@@ -43,7 +44,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
         return
     flavors = cloud.answers.flavors
-    in_use = _held(cloud) if flavors is None else _asked(flavors)
+    in_use = _held(cloud) if flavors is None else _asked(cloud.answers.scheduling, flavors)
     wanted = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in wanted.items():
         if name not in limits:
@@ -51,10 +52,10 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
             yield Finding(name, (), facts, None, _REGISTER.format(name))
 
 
-def _asked(flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
+def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
     """The classes that flavors ask for, with the names of these."""
     asking: dict[str, list[str]] = {}
-    for flavor, request in server_request.first_of_each(flavors):
+    for flavor, request in scheduling.first_of_each(flavors):
         for name in server_request.amounts(request):
             asking.setdefault(name, []).append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}

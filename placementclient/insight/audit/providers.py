@@ -14,7 +14,6 @@ from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
-from placementclient.nova.server_request import first_of_each
 from placementclient.placing.providers import is_sharing
 
 _WIDE = (
@@ -192,7 +191,7 @@ def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) 
     )
     asking = (
         sum(resource_class in group.resources for group in request.groups.values())
-        for _, request in first_of_each(cloud.answers.flavors or ())
+        for _, request in cloud.answers.scheduling.first_of_each(cloud.answers.flavors or ())
     )
     return max((*using.values(), *asking), default=0)
 

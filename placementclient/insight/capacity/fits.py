@@ -7,6 +7,7 @@ another provider; a group with a suffix from one provider altogether.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from placementclient.insight.capacity import search
 from placementclient.insight.capacity.search import Choice, SiteDemand, Use
 from placementclient.insight.capacity.supply import TOGETHER, Site, Supply
 from placementclient.insight.capacity.totals import ALL
-from placementclient.model.requests import CandidateRequest
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.optimize.max_flow import Flow
 from placementclient.placing.topology import Topology
 
@@ -182,29 +183,70 @@ def _drawn(
     }
 
 
-def by_tree(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
+#: The requests of which the candidates of each count.
+Requests = Sequence[CandidateRequest]
+
+
+def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
     """For each tree how many fit there if they all go there; then how many fit in all."""
-    counter = Counter(Supply(topology, request, trees))
-    return [*counter.by_site(), counter.fits(ALL)]
+    tables = []
+    for request in requests:
+        counter = Counter(Supply(topology, request, trees))
+        tables.append([*counter.by_site(), counter.fits(ALL)])
+    return functools.reduce(_either, tables)
 
 
-def by_aggregate(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
+def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
+    """Return how many servers fit if each may be of either request.
+
+    What both ask for, they share: of that there is not more than for one of them.
+    """
+    *trees, one = first
+    *others, other = second
+    rows = {row.name: row for row in trees}
+    for row in others:
+        rows[row.name] = _together(rows[row.name], row) if row.name in rows else row
+    total = _together(one, other)
+    most = min(total.count, sum(row.count for row in rows.values()))
+    return [*rows.values(), Fits(total.name, most, total.by_class)]
+
+
+def _together(first: Fits, second: Fits) -> Fits:
+    shared = {name: n for name, n in first.by_class.items() if name in second.by_class}
+    own = [sorted(one.by_class.keys() - shared.keys()) for one in (first, second)]
+    either = {
+        f'{name} or {other}': first.by_class[name] + second.by_class[other]
+        for name, other in zip(*own, strict=False)
+    }
+    count = min((first.count + second.count, *shared.values()))
+    return Fits(first.name, count, {**either, **shared})
+
+
+def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
+    """Return how many servers fit in all."""
+    if len(requests) == 1:
+        return Counter(Supply(topology, requests[0], trees)).fits(name)
+    total = by_tree(topology, requests, trees)[-1]
+    return Fits(name, total.count, total.by_class)
+
+
+def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
     found = []
     for aggregate in sorted(topology.members):
-        common = request.common._replace(member_of=(*request.common.member_of, aggregate))
+        member = CandidateRequest(Filter(member_of=(aggregate,)))
         within = {topology.root_of[state.uuid] for state in topology.members[aggregate]}
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        supply = Supply(topology, request._replace(common=common), roots)
-        found.append(Counter(supply).fits(aggregate))
-    return [*found, Counter(Supply(topology, request, trees)).fits(ALL)]
+        inside = [request.restricted(member) for request in requests]
+        found.append(_total(topology, inside, roots, aggregate))
+    return [*found, _total(topology, requests, trees)]
 
 
-def by_class(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
+def by_class(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
     """For each class how many fit if it alone counts; then how many fit of the whole shape."""
-    fits = Counter(Supply(topology, request, trees)).fits(ALL)
+    fits = _total(topology, requests, trees)
     alone = [
         Fits.of(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
@@ -213,7 +255,7 @@ def by_class(topology: Topology, request: CandidateRequest, trees: Trees = None)
 
 
 #: How the counts are made, by what they are grouped by.
-GROUPED: dict[str, Callable[[Topology, CandidateRequest, Trees], list[Fits]]] = {
+GROUPED: dict[str, Callable[[Topology, Requests, Trees], list[Fits]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,
     'class': by_class,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from placementclient.client.wording import counted
@@ -18,21 +19,25 @@ from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_request import ServerRequest, Sources
+from placementclient.nova.server_request import Scheduling, ServerRequest
 from placementclient.placing.requests import Request
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
+_DEFAULT = Scheduling()
 #: No host satisfies this.
 _NOWHERE = (frozenset[str](),)
 
 
-def learn(snapshot: Snapshot, document: Any, path: str) -> tuple[Knowledge, list[str]]:
+def learn(
+    snapshot: Snapshot, document: Any, path: str, scheduling: Scheduling = _DEFAULT
+) -> tuple[Knowledge, list[str]]:
     """Take the requests of servers from lists of Nova, with sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``flavors``, too
     :param path: where it came from, for errors
+    :param scheduling: of servers, in any zone
     :raises errors.BadFile: if it is something else
     """
     other = document if isinstance(document, Mapping) else {}
@@ -41,7 +46,7 @@ def learn(snapshot: Snapshot, document: Any, path: str) -> tuple[Knowledge, list
     states = records.servers(document, path)
     aggregates = records.aggregates(other, path) if 'aggregates' in other else []
     groups = records.server_groups(other, path) if 'server_groups' in other else []
-    learning = _Learning(snapshot, aggregates, groups, servers)
+    learning = _Learning(snapshot, aggregates, groups, servers, scheduling)
     return (
         Knowledge(
             learning.requests,
@@ -63,9 +68,16 @@ class _Learning:
         aggregates: Sequence[HostAggregate],
         groups: Sequence[ServerGroup],
         servers: Sequence[ServerDetail],
+        scheduling: Scheduling,
     ) -> None:
         self._snapshot = snapshot
-        self._sources = Sources(owners.is_owner_required(snapshot))
+        self._is_owned = owners.is_owner_required(snapshot)
+        self._scheduling = replace(
+            scheduling,
+            # The zone of a server is its own.
+            settings=replace(scheduling.settings, default_schedule_zone=None),
+            sources=replace(scheduling.sources, aggregates=aggregates or None),
+        )
         self._named = {each.zone for each in aggregates if each.zone}
         self.zones = _zones(snapshot, aggregates) if self._named else {}
         there = snapshot.consumers.keys()
@@ -116,9 +128,14 @@ class _Learning:
             self._images += 1
         image = None if properties is None else Image(properties)
         try:
-            request = server_request.requested(
-                ServerRequest(server.flavor, image, from_volume=server.boots_from_volume),
-                sources=self._sources,
+            request = self._scheduling.of_server(
+                ServerRequest(
+                    server.flavor,
+                    image,
+                    project=server.project_id,
+                    from_volume=server.boots_from_volume,
+                ),
+                is_owned=self._is_owned,
             )
         except Refusal as reason:
             self._unknown[f'Nova would refuse them: {reason}'] += 1

@@ -12,6 +12,7 @@ from placementclient.files.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors, ServerShape
+from placementclient.nova.server_request import Scheduling
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification.specification import inventory_fields
 
@@ -97,10 +98,12 @@ class NamedFiles(NamedTuple):
     """The readers of files that an assumption names.
 
     :param plan: reads a plan, given its path
+    :param scheduling: of servers of a flavor
     """
 
     plan: Callable[[str], Plan | ChangePlan]
     flavors: Flavors
+    scheduling: Scheduling = Scheduling()
 
 
 def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
@@ -187,7 +190,7 @@ def _new_servers(at: Cursor, sources: NamedFiles) -> NewServers:
         'on': _texts,
     }
     given = inside.fields(readers, ['count'])
-    shape = shapes.taken(inside, given, sources.flavors)
+    shape = shapes.taken(inside, given, sources.flavors, sources.scheduling)
     if given.get('on') == (ANY,):
         del given['on']
     return NewServers(inside, shape=shape, **given)

@@ -22,15 +22,16 @@ def placed(
     """
     cloud = DrainCloud(snapshot)
     cloud.hosts = list(cloud.topology.trees if roots is None else roots)
-    request = requests.known(snapshot, servers.shape.request(snapshot), {})
-    problem = cloud.problem([request], ())
-    admitted = set(map(id, problem.shapes(request)))
-    hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
+    asked = [requests.known(snapshot, each, {}) for each in servers.shape.requests(snapshot)]
+    problem = cloud.problem(asked, ())
     found: list[Allocations] = []
-    while hosts and len(found) < servers.count:
-        host = hosts.popleft()
-        if option := problem.option(request, host):
-            problem.place(request, host, option)
-            found.append(held(request, host, option))
-            hosts.append(host)
+    for request in asked:
+        admitted = set(map(id, problem.shapes(request)))
+        hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
+        while hosts and len(found) < servers.count:
+            host = hosts.popleft()
+            if option := problem.option(request, host):
+                problem.place(request, host, option)
+                found.append(held(request, host, option))
+                hosts.append(host)
     return found

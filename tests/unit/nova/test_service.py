@@ -86,6 +86,14 @@ def test_all_pages_are_read() -> None:
             'ports',
             {'service_type': 'network', 'min_version': '2', 'max_version': '2.latest'}, None,
         ),
+        (
+            service.device_profiles, '/device_profiles', 'device_profiles',
+            {'service_type': 'accelerator', 'min_version': '2', 'max_version': '2.latest'}, None,
+        ),
+        (
+            service.ports_of('s'), '/ports?device_id=s', 'ports',
+            {'service_type': 'network', 'min_version': '2', 'max_version': '2.latest'}, None,
+        ),
     ],
 )  # fmt: skip
 def test_the_other_services_are_asked_each_in_its_way(
@@ -287,3 +295,17 @@ def test_server_groups_that_do_not_end() -> None:
     session = Session(*[{'server_groups': [{'id': 'a'}]}] * 2)
     with pytest.raises(service.NoCompute, match='server_groups does not end'):
         service.server_groups(Client(session))
+
+
+def test_an_image_is_no_list() -> None:
+    session = Session({'id': 'i', 'disk_format': 'raw'})
+    assert service.image(Client(session), 'i') == {'id': 'i', 'disk_format': 'raw'}
+    [(url, settings)] = session.requests
+    assert (url, settings['endpoint_filter']['service_type']) == ('/images/i', 'image')
+
+
+def test_a_whole_server_is_asked_at_the_newest_microversion() -> None:
+    session = Session({'server': {'id': 's'}}, {'server': {'id': 's'}})
+    for is_whole in (True, False):
+        assert service.server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
+    assert [settings['microversion'] for _, settings in session.requests] == ['latest', '2.59']

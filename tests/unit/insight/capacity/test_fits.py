@@ -24,12 +24,12 @@ from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 def counts(snapshot: Snapshot, by: str = 'tree', **shape: int) -> dict[str, int]:
     request = CandidateRequest(Filter(shape))
-    return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), request)}
+    return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), [request])}
 
 
 def first(snapshot: Snapshot, **shape: int) -> dict[str, str]:
     request = CandidateRequest(Filter(shape))
-    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), request)}
+    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), [request])}
 
 
 def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
@@ -39,6 +39,34 @@ def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
     assert counts(snapshot, VCPU=1, MEMORY_MB=1024) == {'host': 4, ALL: 4}
     assert first(snapshot, VCPU=3, MEMORY_MB=512) == {'host': 'VCPU', ALL: 'VCPU'}
     assert first(snapshot, VCPU=1, MEMORY_MB=1024) == {'host': 'MEMORY_MB', ALL: 'MEMORY_MB'}
+
+
+@pytest.mark.parametrize('seed', range(50))
+def test_servers_of_either_request_share_what_both_ask_for(seed: int) -> None:
+    """Counted by trying all ways to serve some with PCPU and some with VCPU."""
+    chance = Random(seed)
+    rooms = [[chance.randrange(9) for _ in range(3)] for _ in range(3)]
+    hosts = [
+        provider(f'h{number}', PCPU=pinned or 1, VCPU=shared or 1, MEMORY_MB=memory or 1)
+        for number, (pinned, shared, memory) in enumerate(rooms)
+    ]
+    requests = [CandidateRequest(Filter({name: 2, 'MEMORY_MB': 1})) for name in ('PCPU', 'VCPU')]
+    expected = {
+        f'h{number}': max(
+            first + second
+            for first, second in product(range(5), repeat=2)
+            if 2 * first <= (pinned or 1)
+            and 2 * second <= (shared or 1)
+            and first + second <= (memory or 1)
+        )
+        for number, (pinned, shared, memory) in enumerate(rooms)
+    }
+    expected[ALL] = sum(expected.values())
+    for by in ('tree', 'class'):
+        rows = fits.GROUPED[by](Topology(cloud(hosts)), requests)
+        assert rows[-1].count == expected[ALL]
+        found = {row.name: row.count for row in rows} if by == 'tree' else expected
+        assert found == expected
 
 
 def test_of_one_class_all_comes_from_one_provider() -> None:
@@ -94,7 +122,7 @@ def test_only_trees_that_have_all_classes_are_told() -> None:
 def test_where_each_class_alone_would_do_none_is_called_scarce() -> None:
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), request)
+    [in_all] = fits.by_tree(Topology(snapshot), [request])
     assert (in_all.count, in_all.runs_out_first) == (0, fits.TOGETHER)
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
@@ -102,7 +130,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce() -> None:
 def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), request)
+    [in_all] = fits.by_tree(Topology(snapshot), [request])
     assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
 
@@ -258,8 +286,8 @@ def test_hosts_that_are_alike_count_as_if_they_were_not(request_: CandidateReque
         single = Topology(snapshot)
         vars(single)['kinds'] = {root: number for number, root in enumerate(single.trees)}
         for by, count in fits.GROUPED.items():
-            found = count(Topology(snapshot), request_, None)
-            assert found == count(single, request_, None), (seed, by)
+            found = count(Topology(snapshot), [request_], None)
+            assert found == count(single, [request_], None), (seed, by)
 
 
 def test_hosts_that_are_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.knowledge import learn
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova.server_request import Scheduling
+from placementclient.nova.settings import Settings
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 NODE = 'COMPUTE_NODE'
@@ -93,6 +95,29 @@ def test_what_is_not_known_stays_bracketed(changes: dict[str, Any], reason: str)
     decision, remarks = answer(two_hosts(), [listed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
+
+
+def test_a_server_with_devices_takes_the_place_of_devices() -> None:
+    alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
+    scheduling = Scheduling(Settings(True, pci_in_placement=True, aliases=(alias,)))
+    held = {'old': {'VCPU': 2, 'MEMORY_MB': 64}, 'old_gpu': {'PGPU': 1}}
+
+    def verdict(*traits: str, settings: Scheduling) -> DrainVerdict:
+        states = [
+            provider('old', traits=[NODE], VCPU=8, MEMORY_MB=256),
+            provider('old_gpu', 'old', traits=['CUSTOM_A100'], PGPU=1),
+            provider('new', traits=[NODE], VCPU=8, MEMORY_MB=256),
+            provider('new_gpu', 'new', traits=traits, PGPU=1),
+        ]
+        snapshot = cloud(states, [consumer('s0', **held)])
+        servers = [listed('s0', {'pci_passthrough:alias': 'gpu:1'})]
+        knowledge, _ = learn(snapshot, servers, 'x.json', settings)
+        return decide(DrainCloud(snapshot, knowledge), ['old']).verdict
+
+    assert verdict('CUSTOM_A100', settings=scheduling) is DrainVerdict.YES
+    assert verdict('CUSTOM_L40', settings=scheduling) is DrainVerdict.NO
+    # Without the configuration of Nova nobody knows.
+    assert verdict('CUSTOM_L40', settings=Scheduling()) is DrainVerdict.DEPENDS
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,186 @@
+"""The request of a server: what the options and the files of other services make of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient.client.http import Client
+from placementclient.nova import service as services
+from tests.unit.commands.clouds import save
+from tests.unit.conftest import Placement
+from tests.unit.insight.clouds import cloud, provider
+
+PRINT = 'allocation candidate explain --print-request --flavor m '
+SERVER = '11111111-1111-1111-1111-111111111111'
+DEFAULT = 'root_required=OWNER_NOVA%2C%21COMPUTE_STATUS_DISABLED'
+AMOUNTS = 'resources=MEMORY_MB%3A64%2CVCPU%3A2'
+OWNER = 'OWNER_NOVA, taken as required (versions of nova-compute not given)'
+
+
+def flavors(folder: Path, **specs: str) -> str:
+    flavor = {'id': '1', 'name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'extra_specs': specs}
+    return f'--flavors {save(folder, "flavors.json", {"flavors": [flavor]})} '
+
+
+def printed(placement: Placement, options: str) -> dict[str, Any]:
+    result = placement(f'{PRINT}{options} -f json')
+    assert result.status == 0, result.stderr
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+def test_a_plain_request(placement: Placement, tmp_path: Path) -> None:
+    result = placement(PRINT + flavors(tmp_path))
+    path = f'/allocation_candidates?limit=1000&{AMOUNTS}&{DEFAULT}'
+    assert (result.status, result.stdout) == (0, f'{path}\n')
+    assert result.stderr == f'flavor m: not counted: {OWNER}\n'
+    assert printed(placement, flavors(tmp_path)) == {
+        'path': path, 'second': None, 'microversion': '1.36', 'unknown': [OWNER], 'filters': []
+    }  # fmt: skip
+
+
+def test_both_requests_for_dedicated_cpus(placement: Placement, tmp_path: Path) -> None:
+    found = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
+    assert 'PCPU%3A2' in found['path']
+    assert found['second'] == found['path'].replace(
+        'MEMORY_MB%3A64%2CPCPU', 'MEMORY_MB%3A64%2CVCPU'
+    )
+
+
+def test_every_list_of_other_services(placement: Placement, tmp_path: Path) -> None:
+    def file(name: str, content: Any) -> str:
+        return save(tmp_path, f'{name}.json', content)
+
+    (tmp_path / 'nova.conf').write_text(
+        '[scheduler]\nlimit_tenants_to_placement_aggregate = true\n'
+        'query_placement_for_image_type_support = true\nmax_placement_results = 7\n'
+        'query_placement_for_routed_network_aggregates = true\n'
+        '[filter_scheduler]\npci_in_placement = true\n'
+        '[pci]\nalias = {"name": "gpu", "resource_class": "pgpu"}\n'
+    )
+    aggregates = [
+        {'uuid': 'a1', 'name': 'a', 'hosts': [], 'metadata': {'availability_zone': 'az1'}},
+        {'uuid': 'a2', 'name': 'b', 'hosts': [], 'metadata': {'filter_tenant_id': 'p'}},
+    ]
+    port = {
+        'id': 'port', 'binding:vnic_type': 'remote-managed', 'network_id': 'n',
+        'fixed_ips': [{'subnet_id': 's'}],
+        'resource_request': {
+            'request_groups': [{'id': 'g', 'resources': {'NET_BW_EGR_KILOBIT_PER_SEC': 1}}],
+        },
+    }  # fmt: skip
+    subnet = {'id': 's', 'network_id': 'n', 'segment_id': 'x', 'aggregates': ['a3']}
+    profile = {'name': 'fpga', 'groups': [{'resources:FPGA': '1', 'accel:x': 'y'}]}
+    hypervisor = {'id': SERVER, 'hypervisor_hostname': 'n1', 'service': {'host': 'h1'}}
+    image = {'id': 'i', 'disk_format': 'qcow2', 'hw_sound_model': 'virtio', 'min_ram': 1}
+    specs = {'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'gpu:1'}
+    found = printed(
+        placement,
+        flavors(tmp_path, **specs)
+        + f'--nova-conf {tmp_path}/nova.conf --aggregates {file("aggregates", aggregates)}'
+        f' --ports {file("ports", {"ports": [port]})}'
+        f' --segments {file("subnets", {"subnets": [subnet]})}'
+        f' --device-profiles {file("profiles", {"device_profiles": [profile]})}'
+        f' --hypervisors {file("hypervisors", {"hypervisors": [hypervisor]})}'
+        f' --image {file("image", image)} --zone az1 --project p --host h1 --hint color=x',
+    )
+    assert found['unknown'] == [OWNER]
+    assert found['path'].split('&') == [
+        '/allocation_candidates?group_policy=none',
+        f'in_tree={SERVER}',
+        'limit=7',
+        *('member_of=in%3Aa1', 'member_of=in%3Aa2', 'member_of=in%3Aa3'),
+        'requiredpci_request_0-0=OWNER_NOVA',
+        AMOUNTS,
+        'resourcesdevice_profile_0=FPGA%3A1',
+        'resourcesg=NET_BW_EGR_KILOBIT_PER_SEC%3A1',
+        'resourcespci_request_0-0=PGPU%3A1',
+        'root_required=COMPUTE_ACCELERATORS%2CCOMPUTE_IMAGE_TYPE_QCOW2%2C'
+        'COMPUTE_REMOTE_MANAGED_PORTS%2CCOMPUTE_SOUND_MODEL_VIRTIO%2COWNER_NOVA%2C'
+        '%21COMPUTE_STATUS_DISABLED',
+    ]
+    without = printed(placement, flavors(tmp_path) + '--from-volume --hint group=x')
+    assert without['path'] == f'/allocation_candidates?{AMOUNTS}&{DEFAULT}'
+
+
+def test_a_server_of_nova(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = {
+        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': 'active', 'scheduler_hints': {'group': ['x']},
+        'image': {'id': 'i', 'properties': {'hw_sound_model': 'virtio'}},
+        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
+                   'swap': 0, 'extra_specs': {}},
+    }  # fmt: skip
+    servers = {SERVER: [server]}
+
+    def ask(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
+        assert is_whole
+        return servers.get(uuid, [])
+
+    monkeypatch.setattr(services, 'server', ask)
+    command = 'allocation candidate explain --print-request --server '
+    result = placement(f'{command}{SERVER}')
+    assert result.stdout == (
+        f'/allocation_candidates?{AMOUNTS}&root_required=COMPUTE_SOUND_MODEL_VIRTIO%2COWNER_NOVA%2C'
+        '%21COMPUTE_STATUS_DISABLED\n'
+    )
+    assert result.stderr == (
+        f'the server: not counted: availability zone az1 (aggregates not given), {OWNER}\n'
+    )
+    absent = SERVER.replace('1', '2')
+    result = placement(f'{command}{absent}')
+    assert (result.status, result.stderr) == (1, f'Nova has no server {absent}\n')
+
+
+@pytest.mark.parametrize(
+    ('specs', 'status', 'reason'),
+    [
+        ({'hw:cpu_policy': 'mixed'}, 0, ''),
+        ({'hw:cpu_policy': 'pinned'}, 1, "hw:cpu_policy is 'pinned', which Nova does not know"),
+    ],
+)
+def test_the_reason_of_nova(
+    placement: Placement, tmp_path: Path, specs: dict[str, str], status: int, reason: str
+) -> None:
+    specs = {'hw:cpu_dedicated_mask': '0'} | specs
+    result = placement(PRINT + flavors(tmp_path, **specs))
+    assert (result.status, reason in result.stderr) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ('options', 'reason'),
+    [
+        ('--print-request', '--print-request is for --flavor and --server'),
+        ('--resource VCPU=1 --zone az1', '--zone is for --flavor and --server'),
+        (f'--flavor m --server {SERVER}', '--server has a flavor: leave out --flavor'),
+        ('--flavor m --ports neutron --print-request', '--ports neutron is for --server'),
+    ],
+)
+def test_options_that_mean_nothing(placement: Placement, options: str, reason: str) -> None:
+    result = placement(f'allocation candidate explain {options}')
+    assert (result.status, reason in result.stderr) == (2, True), result.stderr
+
+
+def test_a_host_without_pcpu_is_found_by_the_second_request(
+    placement: Placement, tmp_path: Path
+) -> None:
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
+    asked = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
+    command = f'allocation candidate explain --flavor m {asked} --snapshot {snapshot}'
+    result = placement(command)
+    assert (result.status, result.stdout.splitlines()[0]) == (
+        0, 'The request can be met: candidates on 1 tree.'
+    )  # fmt: skip
+    assert result.stderr == 'On hosts without PCPU, as Nova asks again with VCPU in its place\n'
+    (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
+    result = placement(f'{command} --nova-conf {tmp_path}/nova.conf')
+    assert (result.status, result.stderr) == (4, 'No resource provider has inventory of PCPU\n')
+    data = json.loads(placement(f'{command} -f json').stdout)
+    assert (data['unknown'], data['filters']) == ([], [])
