@@ -208,7 +208,7 @@ def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
         rows[row.name] = _together(rows[row.name], row) if row.name in rows else row
     total = _together(one, other)
     most = min(total.count, sum(row.count for row in rows.values()))
-    return [*rows.values(), Fits(total.name, most, total.by_class)]
+    return [*rows.values(), Fits.of(total.name, most, total.by_class)]
 
 
 def _together(first: Fits, second: Fits) -> Fits:
@@ -219,7 +219,7 @@ def _together(first: Fits, second: Fits) -> Fits:
         for name, other in zip(*own, strict=False)
     }
     count = min((first.count + second.count, *shared.values()))
-    return Fits(first.name, count, {**either, **shared})
+    return Fits.of(first.name, count, {**either, **shared})
 
 
 def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
@@ -227,7 +227,7 @@ def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL
     if len(requests) == 1:
         return Counter(Supply(topology, requests[0], trees)).fits(name)
     total = by_tree(topology, requests, trees)[-1]
-    return Fits(name, total.count, total.by_class)
+    return Fits.of(name, total.count, total.by_class)
 
 
 def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
