@@ -21,6 +21,7 @@ BY_METAVAR = {
     '<old>': 'providers',
     '<before>': 'files',
     '<after>': 'files',
+    '<folder>': 'files',
     '<plan>': 'plans',
     '<consumer>': 'consumers',
 }
