@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The default policy requires an administrator, and for ``POST /reshaper`` a service.
 ROLES = 'admin,service'
-#: What noauth2 takes for the token, the user and the project.
+#: The token, the user and the project of the caller.
 CALLER = 'admin'
 #: Held while a service starts in this process.
 _STARTING = threading.Lock()
@@ -99,7 +99,12 @@ class Direct(plugin.FixedEndpointPlugin):
         # HTTP, because requests encodes nothing in URLs of schemes that it does not know.
         super().__init__(f'http://{uuid.uuid4().hex}.placement-direct.invalid')
         self._arguments = placement_database, placement_conf, placement_roles
-        self._headers = {'X-Auth-Token': CALLER, 'X-Roles': placement_roles or ROLES}
+        self._headers = {
+            'X-Auth-Token': CALLER,
+            'X-User-Id': CALLER,
+            'X-Tenant-Id': CALLER,
+            'X-Roles': placement_roles or ROLES,
+        }
         self._transport = _Transport(
             functools.partial(_start, 'start', placement_database, placement_conf)
         )
@@ -140,8 +145,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
         :raises placementclient.client.errors.ServerError: if the database refuses
         """
-        caller = {'X-User-Id': CALLER, 'X-Tenant-Id': CALLER, 'X-Roles': self._headers['X-Roles']}
-        with self._transport.started().transaction(caller):
+        with self._transport.started().transaction(self._headers):
             yield
 
     @property

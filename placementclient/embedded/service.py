@@ -14,20 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import webob
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from oslo_concurrency import lockutils
 from oslo_config import cfg
 from oslo_context import context
 from oslo_db.sqlalchemy import enginefacade
 from placement import conf as options
-from placement import db_api, deploy, policy
-from placement.db.sqlalchemy import migration, models
+from placement import db_api, policy
+from placement.db.sqlalchemy import models
 from placement.objects import resource_class, trait
 from sqlalchemy import URL, event
 
 from placementclient.client import errors
-from placementclient.embedded import database_url
+from placementclient.embedded import database_url, schema
 from placementclient.embedded.tables import Tables
 from placementclient.embedded.transactions import Transactions, translated
 from placementclient.model.snapshots import Snapshot
@@ -97,6 +94,8 @@ def _start_own() -> Service:
 
 def _start_migrated(path: Path, durable: bool = True) -> Service:
     """The service on a SQLite file that is created, or brought up to date, where needed."""
+    from oslo_concurrency import lockutils
+
     service = Service(_sqlite(path), durable=durable)
     # One process at a time, because SQLite's locks do not span a migration.
     lock = lockutils.external_lock('migration.lock', lock_path=str(path.parent))
@@ -204,7 +203,6 @@ class Service:
         trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
         policy.reset()
         self._tables = Tables(models, self._engine)
-        self._application: Any = None
 
     @property
     def database(self) -> str:
@@ -219,13 +217,12 @@ class Service:
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
                 raise errors.DirectError(f'There is no database {path}: {sync}')
-        scripts = self._scripts()
-        revision, head = migration.version(), scripts.get_current_head()
+        revision, head = schema.revision(self._engine), schema.head()
         if revision == head:
             return
         if revision is None:
             fault = f'has no schema of Placement: {sync}'
-        elif revision in {script.revision for script in scripts.walk_revisions()}:
+        elif revision in schema.revisions():
             fault = f'has an old schema ({revision}, not {head}): {sync}'
         else:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
@@ -233,14 +230,19 @@ class Service:
 
     def migrate(self) -> None:
         """Create the schema, or bring it up to date."""
-        if migration.version() != self._scripts().get_current_head():
+        if schema.revision(self._engine) != schema.head():
+            from placement.db.sqlalchemy import migration
+
             self._turn.writes = True
             migration.upgrade('head')
 
     def load(self) -> None:
         """Start the server, which adds the standard traits and classes that are missing."""
         self._turn.writes = True
-        self._application = deploy.loadapp(self._conf)
+        policy.init(self._conf)
+        database_context = db_api.DbContext()
+        trait.ensure_sync(database_context)
+        resource_class.ensure_sync(database_context)
         self._transactions = Transactions(self._conf)
 
     def answer(
@@ -262,10 +264,9 @@ class Service:
                 caller.update_store()  # the server has put its own in place of the thread's
 
     def _carry_out(self, request: webob.Request) -> webob.Response:
-        if self._transactions.is_open:
-            return self._transactions.answer(request)
-        self._turn.writes, self._turn.writer = request.method not in _READING, None
-        return request.get_response(self._application)
+        if not self._transactions.is_open:
+            self._turn.writes, self._turn.writer = request.method not in _READING, None
+        return self._transactions.answer(request)
 
     @contextlib.contextmanager
     def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
@@ -334,10 +335,6 @@ class Service:
             use_env=bool(conf_file),
         )
         return conf
-
-    def _scripts(self) -> ScriptDirectory:
-        config = Config(str(Path(str(migration.__file__)).with_name('alembic.ini')))
-        return ScriptDirectory.from_config(config)
 
     def _order_writers(self, engine: Any) -> None:
         """Make those who write to the same SQLite file wait for each other.

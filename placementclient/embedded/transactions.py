@@ -1,8 +1,8 @@
-"""Many requests as one transaction of the database.
+"""Requests to the server's own handlers, and many of them as one transaction of the database.
 
 A function of the server that writes begins a transaction, or takes part in the one that its request
-context has begun. So requests that share a context are one transaction. They are given to the
-server's own handlers, as the server's own middleware does it; the caller is looked at once.
+context has begun. So requests that share a context are one transaction. The handlers are behind the
+server's own middleware, but for that of Keystone: the headers name the caller, who is trusted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import webob
 from microversion_parse.middleware import MicroversionMiddleware
 from oslo_db.exception import DBError
-from placement import context, db_api, fault_wrap, handler, microversion, util
+from placement import context, db_api, fault_wrap, handler, microversion, requestlog, util
 from sqlalchemy.exc import SQLAlchemyError
 
 from placementclient.client import errors
@@ -28,14 +28,13 @@ class Transactions:
     """
 
     def __init__(self, conf: Any) -> None:
-        # What ``placement.deploy`` puts around it too; what is left out makes a context.
         application = MicroversionMiddleware(
             handler.PlacementHandler(config=conf),
             microversion.SERVICE_TYPE,
             microversion.VERSIONS,
             json_error_formatter=util.json_error_formatter,
         )
-        self._application = fault_wrap.FaultWrapper(application)
+        self._application = requestlog.RequestLog(fault_wrap.FaultWrapper(application))
         self._open = _ThreadTransaction()
 
     @property
@@ -63,10 +62,14 @@ class Transactions:
                 raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
 
     def answer(self, request: webob.Request) -> webob.Response:
-        """Return the server's answer to a request that is part of the transaction."""
+        """Return the server's answer to a request, which is part of the thread's transaction."""
         request_context = self._open.context
-        request.environ['placement.context'] = request_context
-        answer = request.get_response(self._application)
+        request.environ['placement.context'] = request_context or (
+            context.RequestContext.from_environ(request.environ)
+        )
+        answer: webob.Response = request.get_response(self._application)
+        if request_context is None:
+            return answer
         if answer.status_int >= 400:
             self._open.refusal = f'{request.method} {request.path}: {answer.status}'
         else:

@@ -439,7 +439,7 @@ def test_nothing_on_the_terminal_and_no_logging_set_up(own):
 def test_without_the_extra(own):
     program = textwrap.dedent("""
         import sys
-        sys.modules['alembic'] = None
+        sys.modules['placement'] = None
         from keystoneauth1 import session
         from placementclient import embedded as direct
         from placementclient.client import errors
@@ -605,7 +605,7 @@ def test_what_fails_outside_the_application_is_answered_too(scratch):
     def broken(environ: Any, start_response: Any) -> Any:
         raise RuntimeError('broken')
 
-    service._application = broken
+    service._transactions._application = broken
     answer = scratch.get('/resource_providers')
     assert answer.status_code == 500
     assert answer.json()['errors'][0]['detail'] == 'broken'
@@ -626,7 +626,7 @@ def test_other_roles():
 
 
 def test_nobody_is_nobody(scratch):
-    assert scratch.get('/traits', authenticated=False).status_code == 401
+    assert scratch.get('/traits', authenticated=False).status_code == 403
 
 
 def test_loaded_from_options(database):

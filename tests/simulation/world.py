@@ -21,7 +21,7 @@ from placementclient.model.snapshots import Snapshot
 from tests.simulation.state import State
 
 URL = 'http://placement.simulated'
-HEADERS = {'X-Auth-Token': 'admin', 'X-Roles': 'admin,service'}
+HEADERS = {'X-User-Id': 'admin', 'X-Tenant-Id': 'admin', 'X-Roles': 'admin,service'}
 
 
 class World:

@@ -43,7 +43,6 @@ PRIVATE = (
         ('_RESOURCE_CLASSES_SYNCED',),
         'embedded',
     ),
-    Private('openstack-placement', 'placement.deploy', ('loadapp',), 'embedded'),
 )
 every_one = pytest.mark.parametrize('private', PRIVATE, ids=lambda each: each.definer)
 
