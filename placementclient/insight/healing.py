@@ -60,8 +60,8 @@ def missing(
     :param ports: what they ask for is added, where it is known which provider serves it
     """
     for server in servers:
-        held = snapshot.consumers.get(server.uuid)
-        if server.node is None or (held is not None and held.allocations):
+        consumer = snapshot.consumers.get(server.uuid)
+        if server.node is None or (consumer is not None and consumer.allocations):
             continue
         yield _left_alone(server, migrating) or _with_ports(
             snapshot, _judged(snapshot, server, server.node), ports.get(server.uuid, ())
@@ -79,15 +79,15 @@ def short_of_ports(
     Arguments as of :func:`missing`. The owner is the server's.
     """
     for server in servers:
-        held = snapshot.consumers.get(server.uuid)
-        asked = ports.get(server.uuid)
-        if not asked or server.node is None or held is None or not held.allocations:
+        consumer = snapshot.consumers.get(server.uuid)
+        requested = ports.get(server.uuid)
+        if not requested or server.node is None or consumer is None or not consumer.allocations:
             continue
-        own = _owned(held, server)
+        owned = _owned(consumer, server)
         heal = _left_alone(server, migrating) or _with_ports(
-            snapshot, Heal(server, HealState.PLANNED, consumer=own), asked
+            snapshot, Heal(server, HealState.PLANNED, consumer=owned), requested
         )
-        if heal.consumer != own:
+        if heal.consumer != owned:
             yield heal
 
 
@@ -97,23 +97,23 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     if not ports or consumer is None or host is None:
         return heal
     tree = list(snapshot.tree(host.provider.root_uuid))
-    asked: dict[str, Counter[str]] = {}
+    requested: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.groups:
             able = _able(tree, port, group)
             if len(able) != 1:
                 reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'
                 return Heal(heal.server, HealState.UNKNOWN, reason)
-            asked.setdefault(able[0].uuid, Counter()).update(port.groups[group])
-    classes = {name for amounts in asked.values() for name in amounts}
-    held = {uuid: Counter(each) for uuid, each in consumer.allocations.items()}
-    for uuid, amounts in held.items():
-        if foreign := sorted((classes & amounts.keys()) - asked.get(uuid, Counter()).keys()):
+            requested.setdefault(able[0].uuid, Counter()).update(port.groups[group])
+    classes = {name for amounts in requested.values() for name in amounts}
+    allocated = {uuid: Counter(resources) for uuid, resources in consumer.allocations.items()}
+    for uuid, amounts in allocated.items():
+        if foreign := sorted((classes & amounts.keys()) - requested.get(uuid, Counter()).keys()):
             reason = f'it holds {", ".join(foreign)} on {uuid}, which serves no port of it'
             return Heal(heal.server, HealState.UNKNOWN, reason)
-    for uuid, amounts in asked.items():
-        held[uuid] = held.get(uuid, Counter()) | amounts
-    allocations = {uuid: dict(amounts) for uuid, amounts in held.items()}
+    for uuid, amounts in requested.items():
+        allocated[uuid] = allocated.get(uuid, Counter()) | amounts
+    allocations = {uuid: dict(amounts) for uuid, amounts in allocated.items()}
     return replace(heal, consumer=replace(consumer, allocations=allocations))
 
 
@@ -137,18 +137,22 @@ def disowned(
     As ``nova-manage placement heal_allocations`` (34.0); arguments as of :func:`missing`.
     """
     for server in servers:
-        held = snapshot.consumers.get(server.uuid)
+        consumer = snapshot.consumers.get(server.uuid)
         owner = server.project_id, server.user_id
-        if held is None or not held.allocations or (held.project_id, held.user_id) == owner:
+        if (
+            consumer is None
+            or not consumer.allocations
+            or (consumer.project_id, consumer.user_id) == owner
+        ):
             continue
-        belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
+        belongs = f'it belongs to project {consumer.project_id}, user {consumer.user_id}'
         yield _left_alone(server, migrating) or Heal(
-            server, HealState.PLANNED, belongs, _owned(held, server)
+            server, HealState.PLANNED, belongs, _owned(consumer, server)
         )
 
 
-def _owned(held: Consumer, server: ServerDetail) -> Consumer:
-    return replace(held, project_id=server.project_id, user_id=server.user_id)
+def _owned(consumer: Consumer, server: ServerDetail) -> Consumer:
+    return replace(consumer, project_id=server.project_id, user_id=server.user_id)
 
 
 def _left_alone(server: ServerDetail, migrating: Collection[str]) -> Heal | None:
@@ -187,16 +191,16 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(host.provider.root_uuid)):
         # Allocations from before consumers were recorded, which no request for them shows.
         return unknown(f'{node} has usage that no consumer answers for: it may be its')
-    held = resources(flavor, boots_from_volume=server.boots_from_volume)
-    if not held:
+    amounts = resources(flavor, boots_from_volume=server.boots_from_volume)
+    if not amounts:
         return unknown('its flavor asks for nothing')
-    for name in held:
+    for name in amounts:
         if reason := _elsewhere(snapshot, host, name):
-            return replace(unknown(reason), resources=held)
+            return replace(unknown(reason), resources=amounts)
     consumer = Consumer(
-        server.uuid, {host.uuid: held}, server.project_id, server.user_id, type=INSTANCE
+        server.uuid, {host.uuid: amounts}, server.project_id, server.user_id, type=INSTANCE
     )
-    return Heal(server, HealState.PLANNED, consumer=consumer, resources=held)
+    return Heal(server, HealState.PLANNED, consumer=consumer, resources=amounts)
 
 
 def _elsewhere(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:

@@ -46,39 +46,39 @@ class ProviderSelector:
         :raises errors.BadFile: if none does, in a file
         :raises errors.NoSuchProvider: likewise, in options
         """
-        found: Collection[ProviderState] = states
+        selected: Collection[ProviderState] = states
         for field in _CONDITIONS:
-            found = [state for state in found if self._meets(field, state)]
-            if not found:
+            selected = [state for state in selected if self._meets(field, state)]
+            if not selected:
                 raise self._unmet(field, states)
-        return list(found)
+        return list(selected)
 
     def _meets(self, field: str, state: ProviderState) -> bool:
         """Return whether a provider meets the condition of a field, if that is given."""
-        wanted = getattr(self, field)
-        if wanted in (None, ()):
+        condition = getattr(self, field)
+        if condition in (None, ()):
             return True
         if field == 'match':
             # A provider whose name looks like a pattern is found by its name.
-            return state.name == wanted or fnmatch.fnmatchcase(state.name, wanted)
+            return state.name == condition or fnmatch.fnmatchcase(state.name, condition)
         if field == 'with_class':
-            return wanted in state.inventories
+            return condition in state.inventories
         if field == 'member_of':
-            return has_each(state.aggregates, wanted)
-        return (wanted in state.traits) is (field == 'with_trait')
+            return has_each(state.aggregates, condition)
+        return (condition in state.traits) is (field == 'with_trait')
 
     def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.PlacementError:
         in_file = self.at.inside(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
             return error(patterns.unmatched(str(self.match), [state.name for state in states]))
-        there = {
+        names_of = {
             'with_trait': lambda: {name for state in states for name in state.traits},
             'with_class': lambda: {name for state in states for name in state.inventories},
         }
         name = getattr(self, field)
-        if field in there and name not in (known := there[field]()):
-            return error(f'no provider has {name}{meant(name, known)}')
+        if field in names_of and name not in (names := names_of[field]()):
+            return error(f'no provider has {name}{meant(name, names)}')
         return error('no provider meets all conditions')
 
 
@@ -108,14 +108,14 @@ READERS: Mapping[str, Callable[[Cursor], Any]] = {
 }
 
 
-def taken(at: Cursor, given: dict[str, Any]) -> ProviderSelector:
+def taken(at: Cursor, fields: dict[str, Any]) -> ProviderSelector:
     """Take the fields of a selector out of those of an entry.
 
     :param at: the entry
-    :param given: what :data:`READERS` have read, among others
+    :param fields: what :data:`READERS` have read, among others
     :raises errors.BadFile: if there is no condition
     """
-    conditions = {name: given.pop(name) for name in READERS if name in given}
+    conditions = {name: fields.pop(name) for name in READERS if name in fields}
     if not conditions:
         raise at.error(f'selects nothing: give {", ".join(READERS)}')
     return ProviderSelector(**conditions, at=at)

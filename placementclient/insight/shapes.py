@@ -60,15 +60,15 @@ READERS: Mapping[str, Callable[[Cursor], Any]] = {
 
 
 def taken(
-    at: Cursor, given: dict[str, Any], list_flavors: Flavors, scheduling: Scheduling
+    at: Cursor, fields: dict[str, Any], list_flavors: Flavors, scheduling: Scheduling
 ) -> ServerShape:
     """Take the fields of a shape out of those of an entry.
 
     :param at: the entry
-    :param given: what :data:`READERS` have read, among others
+    :param fields: what :data:`READERS` have read, among others
     :raises errors.BadFile: if they contradict each other, or there is no such flavor
     """
-    shape = {name: given.pop(name) for name in READERS if name in given}
+    shape = {name: fields.pop(name) for name in READERS if name in fields}
     if ('flavor' in shape) == ('resources' in shape):
         raise at.error('has to have either a flavor or resources')
     if 'resources' in shape:

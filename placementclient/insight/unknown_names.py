@@ -42,33 +42,33 @@ class Names(NamedTuple):
 
     def impossible(self, classes: Iterable[str], traits: Iterable[str]) -> Iterator[str]:
         """Return a sentence for each class and each trait that no service can have."""
-        for kind, names, there, standard in (
+        for kind, names, reported, standard in (
             ('resource class', classes, self.classes, lambda: STANDARDS),
             ('trait', traits, self.traits, _standard_traits),
         ):
             for name in sorted(names):
-                if name not in there and not name.startswith('CUSTOM_'):
-                    known = {*there, *standard()}
-                    if name not in known:
-                        hint = meant(name, known)
+                if name not in reported and not name.startswith('CUSTOM_'):
+                    possible = {*reported, *standard()}
+                    if name not in possible:
+                        hint = meant(name, possible)
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
-def absent(there: Names, request: CandidateRequest) -> Iterator[Absent]:
+def absent(reported: Names, request: CandidateRequest) -> Iterator[Absent]:
     """Each class, trait and aggregate that is asked for and that no provider has."""
     filters = (request.common, *request.groups.values())
-    for name in sorted({name for each in filters for name in each.resources} - there.classes):
-        hint = '' if name in STANDARDS else meant(name, {*there.classes, *STANDARDS})
+    for name in sorted({name for group in filters for name in group.resources} - reported.classes):
+        hint = '' if name in STANDARDS else meant(name, {*reported.classes, *STANDARDS})
         sentence = f'No resource provider has inventory of {name}{hint}'
         yield Absent(sentence, name in STANDARDS)
-    required = [*request.root_required, *(name for each in filters for name in each.required)]
-    for names in _missing(required, there.traits):
-        known = {*there.traits, *_standard_traits()}
-        hints = ''.join(meant(name, known) for name in names if name not in known)
+    required = [*request.root_required, *(name for group in filters for name in group.required)]
+    for names in _missing(required, reported.traits):
+        possible = {*reported.traits, *_standard_traits()}
+        hints = ''.join(meant(name, possible) for name in names if name not in possible)
         sentence = f'No resource provider has the trait {",".join(names)}{hints}'
-        yield Absent(sentence, known.issuperset(names))
-    asked = [name for each in filters for name in each.member_of]
-    for names in _missing(asked, there.aggregates):
+        yield Absent(sentence, possible.issuperset(names))
+    requested = [name for group in filters for name in group.member_of]
+    for names in _missing(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
             yield Absent(f'{wrong} is not the UUID of an aggregate', False)
@@ -84,9 +84,9 @@ def _standard_traits() -> list[str]:
     return traits
 
 
-def _missing(asked: Iterable[str], there: set[str]) -> Iterator[list[str]]:
+def _missing(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
     """Alternatives, joined by commas, none of which is there."""
-    for alternatives in dict.fromkeys(asked):
+    for alternatives in dict.fromkeys(requested):
         names = alternatives.split(',')
-        if there.isdisjoint(names):
+        if reported.isdisjoint(names):
             yield names

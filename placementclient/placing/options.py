@@ -155,7 +155,10 @@ class OptionSearch(PartSearch):
         used = set(self._chosen.values())
         for place in sorted(suitable, key=lambda place: (self._preference(place, name), place)):
             if place in shape.twins and place not in used:
-                left = (self._room[shape.rooms[place, each]] for each in shape.units[place])
+                left = (
+                    self._room[shape.rooms[place, resource_class]]
+                    for resource_class in shape.units[place]
+                )
                 key = (shape.twins[place], *left)
                 if key in seen:
                     continue

@@ -15,6 +15,14 @@ def is_sharing(state: ProviderState) -> bool:
     return SHARING_TRAIT in state.traits
 
 
+def slots(state: ProviderState, resource_class: str, amount: int) -> int:
+    """Return how many allocations of an amount a provider still grants."""
+    inventory = state.inventories.get(resource_class)
+    if inventory is None or not inventory.admits(amount):
+        return 0
+    return max(0, state.free(resource_class)) // amount
+
+
 class Units(NamedTuple):
     """The amounts of a class that a provider grants."""
 
@@ -59,7 +67,9 @@ class HostProvider(NamedTuple):
             numbers.get(state.provider.parent_provider_uuid or ''),
             state.traits,
             state.aggregates,
-            tuple((name, Units.of(each)) for name, each in sorted(state.inventories.items())),
+            tuple(
+                (name, Units.of(inventory)) for name, inventory in sorted(state.inventories.items())
+            ),
             state.uuid if is_sharing(state) else None,
             state.uuid in numbers,
         )

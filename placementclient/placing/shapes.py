@@ -40,16 +40,16 @@ class Shape:
 
     def __init__(self, bins: Sequence[HostProvider]) -> None:
         self.bins = tuple(bins)
-        self.units = [dict(each.units) for each in bins]
+        self.units = [dict(provider.units) for provider in bins]
         self.rooms: dict[tuple[int, str], int] = {}
-        for number, each in enumerate(bins):
-            if each.pool is None:
-                for name, _ in each.units:
+        for number, provider in enumerate(bins):
+            if provider.pool is None:
+                for name, _ in provider.units:
                     self.rooms[number, name] = len(self.rooms)
         self.totals: dict[str, int] = {}
         self.members: dict[str, list[int]] = {}
-        for number, each in enumerate(bins):
-            for name, _ in each.units:
+        for number, provider in enumerate(bins):
+            for name, _ in provider.units:
                 self.members.setdefault(name, []).append(number)
         self.width = len(self.rooms)
         for name, numbers in self.members.items():
@@ -70,8 +70,8 @@ class Shape:
             if place >= len(room):
                 for number in self.members[name]:
                     pool = self.bins[number].pool
-                    own = headroom[pool, name] if pool else room[self.rooms[number, name]]
-                    sums[place] += max(0, own)
+                    local = headroom[pool, name] if pool else room[self.rooms[number, name]]
+                    sums[place] += max(0, local)
         return sums
 
     def sum_of(self, request: Request) -> Option:
@@ -82,7 +82,11 @@ class Shape:
         local, shared = [], []
         for name, amount in request.totals.items():
             pools = [self.bins[number].pool for number in self.members[name]]
-            amount -= sum(n for uuid, each, n in request.shared if each == name and uuid in pools)
+            amount -= sum(
+                n
+                for uuid, resource_class, n in request.shared
+                if resource_class == name and uuid in pools
+            )
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))
@@ -100,12 +104,12 @@ class Shape:
     @cached_property
     def twins(self) -> dict[int, int]:
         """The first of those that differ in nothing but what they have free, for each of them."""
-        parents = {each.parent for each in self.bins}
+        parents = {provider.parent for provider in self.bins}
         first: dict[HostProvider, int] = {}
         return {
-            number: first.setdefault(each, number)
-            for number, each in enumerate(self.bins)
-            if each.parent is not None and number not in parents and each.pool is None
+            number: first.setdefault(provider, number)
+            for number, provider in enumerate(self.bins)
+            if provider.parent is not None and number not in parents and provider.pool is None
         }
 
     def suitable(self, request: Request) -> list[list[int]] | None:
@@ -129,8 +133,8 @@ class Shape:
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admit(amount):
                 return False
-            most = sum(each.max_unit - each.max_unit % each.step_size for each in units)
-            if not units or amount > most or amount < min(each.min_unit for each in units):
+            most = sum(limits.max_unit - limits.max_unit % limits.step_size for limits in units)
+            if not units or amount > most or amount < min(limits.min_unit for limits in units):
                 return False
         return True
 
@@ -171,5 +175,5 @@ def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> boo
     return is_member and is_free and (part.in_tree is None or part.in_tree in root.trees)
 
 
-def _has_each(names: frozenset[str], wanted: Sequence[frozenset[str]]) -> bool:
-    return all(not names.isdisjoint(alternatives) for alternatives in wanted)
+def _has_each(names: frozenset[str], required: Sequence[frozenset[str]]) -> bool:
+    return all(not names.isdisjoint(alternatives) for alternatives in required)

@@ -10,12 +10,12 @@ from placementclient.model.trees import reach
 from placementclient.placing.providers import HostProvider, is_sharing
 
 
-def has_each(there: Collection[str], wanted: Iterable[str]) -> bool:
+def has_each(present: Collection[str], required: Iterable[str]) -> bool:
     """Return whether some traits or aggregates are there; of names joined by commas, one is enough.
 
-    :param there: a set
+    :param present: a set
     """
-    return all(any(name in there for name in names.split(',')) for names in wanted)
+    return all(any(name in present for name in names.split(',')) for names in required)
 
 
 class Topology:
@@ -58,9 +58,9 @@ class Topology:
         A tree that shares something is like no other: what is drawn from it is gone.
         """
         numbers: dict[object, int] = {}
-        found = {}
+        kinds = {}
         for root, states in self.trees.items():
-            own = tuple(
+            local = tuple(
                 (
                     frozenset(state.inventories.items()),
                     frozenset(state.usages.items()),
@@ -70,9 +70,9 @@ class Topology:
                 for state in states
             )
             reached = tuple(state.uuid for state in self.reached(root))
-            key: object = root if any(map(is_sharing, states)) else (own, reached)
-            found[root] = numbers.setdefault(key, len(numbers))
-        return found
+            key: object = root if any(map(is_sharing, states)) else (local, reached)
+            kinds[root] = numbers.setdefault(key, len(numbers))
+        return kinds
 
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
         """Return the providers that can serve a tree: its own, the root first, and the reached.

@@ -36,21 +36,21 @@ _FITS = Columns(
 )
 
 
-def lines(found: Iterable[TotalsLine], by: str) -> Output:
+def lines(totals: Iterable[TotalsLine], by: str) -> Output:
     columns = Columns(Column('resource_class'))
     if by != 'class':
         columns = Columns(Column(by, attrgetter('name'))) + columns
     if by == 'tree':
         columns += Columns(Column('shared_by', lambda line: line.shared_by or ''))
-    return (columns + _ROOM).rows(found)
+    return (columns + _ROOM).rows(totals)
 
 
-def fits(found: Iterable[Fits], by: str) -> Output:
+def fits(items: Iterable[Fits], by: str) -> Output:
     columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
-    return columns.rows(found)
+    return columns.rows(items)
 
 
-def flavors(found: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
-    tables = [(flavor.name, fits(items, by)) for flavor, items in found]
+def flavors(fits_of: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
+    tables = [(flavor.name, fits(items, by)) for flavor, items in fits_of]
     heading = ('flavor', _SUBJECT[by], *_FITS.rows([])[0])
     return heading, [(name, *row) for name, (_, rows) in tables for row in rows]

@@ -152,9 +152,9 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
         if move.target is None:
             continue
         before, after = providers[move.source], providers[move.target]
-        found = (after.traits | after.aggregates) - before.traits - before.aggregates
-        if found and move.server not in cloud.knowledge.requests:
-            new, servers = new | found, servers + 1
+        new_names = (after.traits | after.aggregates) - before.traits - before.aggregates
+        if new_names and move.server not in cloud.knowledge.requests:
+            new, servers = new | new_names, servers + 1
     if new:
         yield (
             f'{counted(servers, "server")} will have traits or aggregates that their old host does '
@@ -162,17 +162,17 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
         )
 
 
-def unsettled(found: Sequence[Finding]) -> Iterator[str]:
+def unsettled(findings: Sequence[Finding]) -> Iterator[str]:
     """Return what no plan can move."""
-    for finding in found[:_NAMED]:
+    for finding in findings[:_NAMED]:
         command = finding.facts['command']
         first = f': first {command}' if command else ''
         yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
-    if len(found) > _NAMED:
-        yield f'… and {len(found) - _NAMED} more that no plan can move'
-    if any(finding.facts['command'] for finding in found):
+    if len(findings) > _NAMED:
+        yield f'… and {len(findings) - _NAMED} more that no plan can move'
+    if any(finding.facts['command'] for finding in findings):
         yield 'Nova does not move servers in these states: run the commands, then plan again'
-    if not all(finding.facts['command'] for finding in found):
+    if not all(finding.facts['command'] for finding in findings):
         yield 'A host is empty only without these: resource provider audit says what to do'
 
 
@@ -201,31 +201,31 @@ def _blocked(snapshot: Snapshot, blocked: Finding) -> str:
 
 def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
-    left, wanted = Counter[str](), Counter[str]()
+    left, totals = Counter[str](), Counter[str]()
     words = {id(request): _words(cloud, request) for request in packed.packing.problem.kinds}
     for request in packed.requests:
-        wanted[words[id(request)]] += 1
+        totals[words[id(request)]] += 1
     for _, request in packed.left():
         left[words[id(request)]] += 1
-    for said, number in sorted(left.items()):
-        room = wanted[said] - number
-        yield f'{counted(wanted[said], "server")} of {said}: room for {room}'
+    for kind, number in sorted(left.items()):
+        room = totals[kind] - number
+        yield f'{counted(totals[kind], "server")} of {kind}: room for {room}'
 
 
 def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
-    said = amounts(request.totals)
+    words = amounts(request.totals)
     required = {*request.root_required, *(n for part in request.parts for n in part.required)}
     rare = sorted(name for names in required if len(names) == 1 for name in names & cloud.rare)
     if rare:
-        said += f' with {listed(rare, _NAMED)}'
+        words += f' with {listed(rare, _NAMED)}'
     places = sorted(name for names in request.root_member_of for name in names)
     zones = [name for name in places if name.startswith(zone(''))]
     if zones:
-        said += f' in {" or ".join(zones)}'
+        words += f' in {" or ".join(zones)}'
     elif places:
-        said += f' in aggregate {listed(places, 2)}'
-    return said
+        words += f' in aggregate {listed(places, 2)}'
+    return words
 
 
 def free(
@@ -233,14 +233,14 @@ def free(
 ) -> list[dict[str, Any]]:
     """Return what the other hosts have free after a plan, by availability zone and class."""
     changes = gained((move.before, move.after) for move in moves)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    rooms: dict[tuple[str, str], dict[str, Any]] = {}
     for root in cloud.hosts:
         if root in emptied:
             continue
         place = cloud.knowledge.zones.get(_name(cloud.snapshot, root), '')
         for state in cloud.tree(root):
             for name, inventory in state.inventories.items():
-                row = found.setdefault(
+                row = rooms.setdefault(
                     (place, name),
                     {'zone': place, 'resource_class': name, 'capacity': 0, 'free': 0, 'largest': 0},
                 )
@@ -248,19 +248,19 @@ def free(
                 row['capacity'] += inventory.capacity
                 row['free'] += max(0, left)
                 row['largest'] = max(row['largest'], left)
-    return [found[key] for key in sorted(found)]
+    return [rooms[key] for key in sorted(rooms)]
 
 
-def headroom(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def headroom(rooms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     by_zone: dict[str, list[str]] = {}
-    for row in found:
+    for row in rooms:
         by_zone.setdefault(row['zone'], []).append(
             f'{row["resource_class"]} {row["free"]} of {row["capacity"]}, at most {row["largest"]} '
             'on a provider'
         )
-    for place, said in by_zone.items():
+    for place, sentences in by_zone.items():
         where = f' in zone {place}' if place else ''
-        yield f'Free afterwards{where}: {"; ".join(said)}'
+        yield f'Free afterwards{where}: {"; ".join(sentences)}'
 
 
 def document(
@@ -276,7 +276,7 @@ def document(
     :param emptied: the UUIDs of the roots of the hosts
     :param facts: what else there is to know
     """
-    names, found = rows(cloud, moves)
+    names, cells = rows(cloud, moves)
     return {
         'format': 'placementclient/drain-plan',
         'version': 1,
@@ -286,7 +286,7 @@ def document(
         'free': free(cloud, moves, emptied),
         'moves': [
             dict(zip(names, (*row[:4], row[4].machine_readable(), row[5]), strict=True))
-            for row in found
+            for row in cells
         ],
     }
 

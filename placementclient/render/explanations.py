@@ -46,7 +46,7 @@ def lines(explanation: Explanation) -> Iterator[str]:
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     yield f'Cannot be met together{several}'
     for conflict in explanation.conflicts:
-        texts = [_text(each, explanation) for each in _ordered(conflict, explanation)]
+        texts = [_text(need, explanation) for need in _ordered(conflict, explanation)]
         yield f'  {" + ".join(texts)}'
     if explanation.relaxations:
         yield ''
@@ -77,10 +77,10 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
         yield f'  {", ".join(shortages)}'
         yield from common
     for name, lines in shortages.items():
-        own = [line for line in lines if line not in common]
-        if own:
+        specific = [line for line in lines if line not in common]
+        if specific:
             yield f'  {name}'
-            yield from own
+            yield from specific
 
 
 def data(explanation: Explanation) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def data(explanation: Explanation) -> dict[str, Any]:
             for requirement, count in explanation.alone.items()
         ],
         'conflicts': [
-            [_record(each) for each in _ordered(conflict, explanation)]
+            [_record(need) for need in _ordered(conflict, explanation)]
             for conflict in explanation.conflicts
         ],
         'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
@@ -110,7 +110,7 @@ def _trees(offer: Offer) -> str:
 
 
 def _ordered(conflict: frozenset[Requirement], explanation: Explanation) -> Sequence[Requirement]:
-    return [each for each in explanation.alone if each in conflict]
+    return [need for need in explanation.alone if need in conflict]
 
 
 def _text(requirement: Requirement, explanation: Explanation) -> str:
@@ -121,12 +121,12 @@ def _text(requirement: Requirement, explanation: Explanation) -> str:
 
 def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
     changes = [
-        f'{each.value}={amount} instead of {each.amount}'
-        + (f' (group {each.group})' if each.group else '')
-        for each, amount in relaxation.lowered
+        f'{need.value}={amount} instead of {need.amount}'
+        + (f' (group {need.group})' if need.group else '')
+        for need, amount in relaxation.lowered
     ]
-    for each in relaxation.dropped:
-        text = _text(each, explanation)
+    for need in relaxation.dropped:
+        text = _text(need, explanation)
         # "without no trait" says the opposite to a quick reader.
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
@@ -136,7 +136,7 @@ def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
 
 def _shortage(shortage: Shortage, explanation: Explanation) -> str:
     if shortage.reason is Reason.SHAPE:
-        together = ', '.join(_text(each, explanation) for each in shortage.others)
+        together = ', '.join(_text(need, explanation) for need in shortage.others)
         return f'not together with {together}' if together else 'the tree has not that shape'
     if shortage.reason is Reason.FREE and (shortage.amount or 0) < 0:
         over = -(shortage.amount or 0)
@@ -159,8 +159,8 @@ def _record(requirement: Requirement) -> dict[str, Any]:
 
 def _enough(relaxation: Relaxation) -> Mapping[str, Any]:
     return {
-        'instead': [{**_record(each), 'enough': amount} for each, amount in relaxation.lowered],
-        'without': [_record(each) for each in relaxation.dropped],
+        'instead': [{**_record(need), 'enough': amount} for need, amount in relaxation.lowered],
+        'without': [_record(need) for need in relaxation.dropped],
         'trees': relaxation.offer.trees,
         'is_cut': relaxation.offer.is_cut,
         'is_asked': relaxation.is_asked,
@@ -177,7 +177,7 @@ def _host(host: Host) -> Mapping[str, Any]:
                 'reason': shortage.reason.value,
                 'provider': shortage.provider,
                 'has': shortage.amount,
-                'not_together_with': [_record(each) for each in shortage.others],
+                'not_together_with': [_record(need) for need in shortage.others],
             }
             for shortage in host.shortages
         ],

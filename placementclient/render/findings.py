@@ -37,10 +37,10 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     """
     trees = roots or cloud.topology.trees.keys()
     states = [state for root in trees for state in cloud.topology.trees[root]]
-    held = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
+    consumers = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
     return (
         f'Nothing found: {counted(checks, "check")} of {counted(len(trees), "tree")} with '
-        f'{counted(len(states), "provider")} and {counted(len(held), "consumer")}'
+        f'{counted(len(states), "provider")} and {counted(len(consumers), "consumer")}'
     )
 
 
@@ -56,10 +56,10 @@ def left_out(audit: Audit, failures: Mapping[str, str] = MappingProxyType({})) -
         yield f'{reason}. A file does instead: {", ".join(options)}'
     by_reason: dict[str, list[str]] = {}
     for id, lacking in audit.left_out.items():
-        said = ' and '.join(name if ' ' in name else f'--{name}' for name in lacking)
-        by_reason.setdefault(said, []).append(id)
+        lists = ' and '.join(name if ' ' in name else f'--{name}' for name in lacking)
+        by_reason.setdefault(lists, []).append(id)
     if by_reason:
-        groups = (f'{", ".join(ids)} ({said})' for said, ids in by_reason.items())
+        groups = (f'{", ".join(ids)} ({lists})' for lists, ids in by_reason.items())
         yield f'Left out: {"; ".join(groups)}'
 
 
@@ -96,20 +96,20 @@ def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
 
 
 def rows(
-    found: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
+    findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
     """Return the findings, each with its command or the reason why there is none.
 
     :param invocation: what the commands repeat
     :param done: what came of fixing it, by the finding's place, where that was tried
     """
-    names, values = _FINDING.rows(found)
-    steps = [next_step(finding, invocation) for finding in found]
+    names, values = _FINDING.rows(findings)
+    steps = [next_step(finding, invocation) for finding in findings]
     if done is None:
-        return (*names, *_NEXT), [(*row, *each) for row, each in zip(values, steps, strict=True)]
-    ends = [done.get(place) or _left(each.reason) for place, each in enumerate(steps)]
+        return (*names, *_NEXT), [(*row, *step) for row, step in zip(values, steps, strict=True)]
+    ends = [done.get(place) or _left(step.reason) for place, step in enumerate(steps)]
     return (*names, *_NEXT, 'fix'), [
-        (*row, *each, end) for row, each, end in zip(values, steps, ends, strict=True)
+        (*row, *step, end) for row, step, end in zip(values, steps, ends, strict=True)
     ]
 
 

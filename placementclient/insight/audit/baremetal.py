@@ -58,10 +58,16 @@ def ironic_node(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
-    own = os_resource_classes.normalize_name(node.resource_class) if node.resource_class else None
+    resource_class = (
+        os_resource_classes.normalize_name(node.resource_class) if node.resource_class else None
+    )
     # Older releases report no inventory at all for a node that cannot be used.
-    if own and own not in root.inventories and (root.inventories or not node.is_withheld):
-        facts = {'resource_class': own, 'inventories': sorted(root.inventories)}
+    if (
+        resource_class
+        and resource_class not in root.inventories
+        and (root.inventories or not node.is_withheld)
+    ):
+        facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
         yield _fault(node, root, facts, None, _REPORTED)
 
 
@@ -69,9 +75,9 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
     if holding:
         servers = cloud.servers
-        known = [servers[uuid] for uuid in holding if uuid in servers] if servers else []
+        present = [servers[uuid] for uuid in holding if uuid in servers] if servers else []
         building = (
-            _UNKNOWN if servers is None else next(filter(None, map(cloud.passed_over, known)), '')
+            _UNKNOWN if servers is None else next(filter(None, map(cloud.passed_over, present)), '')
         )
         yield _fault(node, root, {'holds': holding}, None, _HOLDER, building)
         return
@@ -83,7 +89,7 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
 
 
 def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
-    is_free = any(each.capacity > 0 for each in root.inventories.values())
+    is_free = any(inventory.capacity > 0 for inventory in root.inventories.values())
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
     server = (cloud.servers or {}).get(node.instance_uuid or '')
@@ -107,6 +113,6 @@ def _fault(
     reason: str,
     passed_over: str = '',
 ) -> Finding:
-    known = {'node': node.name} if node.name else {}
-    facts = {**known, 'state': node.state, **facts}
+    name = {'node': node.name} if node.name else {}
+    facts = {**name, 'state': node.state, **facts}
     return Finding(root.name, (root.uuid,), facts, remedy, reason, passed_over)

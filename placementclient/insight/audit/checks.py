@@ -98,7 +98,9 @@ class Audit(NamedTuple):
     def has_suspects(self) -> bool:
         """Return True if a comparison of two services found something, in this reading of both."""
         compared = {check.id for check in CHECKS if check.is_of_services}
-        return self.shortfall is not None or any(each.kind in compared for each in self.findings)
+        return self.shortfall is not None or any(
+            finding.kind in compared for finding in self.findings
+        )
 
 
 def audit(

@@ -214,11 +214,11 @@ def _in(
 
 def _evidence(case: Case) -> dict[str, Any]:
     cloud, consumer = case.cloud, case.consumer
-    held = {
+    allocated = {
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
         for uuid, resources in sorted(consumer.allocations.items())
     }
-    facts: dict[str, Any] = {'type': consumer.type, 'holds': held}
+    facts: dict[str, Any] = {'type': consumer.type, 'holds': allocated}
     if case.known and case.known.hosts:
         facts['host'] = case.known.hosts[0]
     if involved := [case.migration] if case.migration else case.migrations:

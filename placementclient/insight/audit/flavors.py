@@ -76,7 +76,7 @@ def _facts(
 def _unmet(hosts: _EmptyHosts, names: Names, request: CandidateRequest) -> dict[str, Any]:
     if not request.common.resources and not request.groups:
         return {}
-    if missing := [each.sentence for each in absent(names, request)]:
+    if missing := [name.sentence for name in absent(names, request)]:
         return {'nobody_has': missing}
     if together := hosts.never_together(request):
         return {'never_on_one_host': together}
@@ -107,19 +107,19 @@ class _EmptyHosts:
 
     def never_together(self, request: CandidateRequest) -> list[str]:
         """Return the fewest requirements that no tree meets together; none if one meets all."""
-        wanted = requirements(request)
-        if frozenset(wanted) not in self._known:
-            self._known[frozenset(wanted)] = self._searched(request)
-        return self._known[frozenset(wanted)]
+        required = requirements(request)
+        if frozenset(required) not in self._known:
+            self._known[frozenset(required)] = self._searched(request)
+        return self._known[frozenset(required)]
 
     def _searched(self, request: CandidateRequest) -> list[str]:
-        wanted = requirements(request)
+        required = requirements(request)
         for index in self._indexes:
-            matcher = Matcher(index, wanted)
-            if matcher.possible(frozenset(wanted)):
+            matcher = Matcher(index, required)
+            if matcher.possible(frozenset(required)):
                 return []
-        fewest = minimized(wanted, matcher.possible)
-        return [str(each) for each in wanted if each in fewest]
+        fewest = minimized(required, matcher.possible)
+        return [str(need) for need in required if need in fewest]
 
 
 def _shared(cloud: Cloud) -> Iterator[ProviderState]:
@@ -131,15 +131,15 @@ def _shared(cloud: Cloud) -> Iterator[ProviderState]:
 
 def _kinds(cloud: Cloud) -> Iterator[Sequence[ProviderState]]:
     """One tree of each kind, empty: others differ from it in names and use alone."""
-    known = set()
+    seen = set()
     for root, tree in cloud.topology.trees.items():
         if any(map(is_sharing, tree)):
             continue
         place = {state.uuid: number for number, state in enumerate(tree)}
         shape = tuple(_shape(state, place) for state in tree)
         key = shape, frozenset(state.uuid for state in cloud.topology.reached(root))
-        if key not in known:
-            known.add(key)
+        if key not in seen:
+            seen.add(key)
             yield [_emptied(state) for state in tree]
 
 

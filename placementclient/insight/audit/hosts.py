@@ -45,8 +45,8 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
     for hypervisor in cloud.answers.hypervisors or ():
         nodes.setdefault(hypervisor.host, []).append(hypervisor)
     for service in cloud.answers.services or ():
-        own = nodes.get(service.host, ())
-        for root in _roots(cloud, service, own) if service.is_up else ():
+        local = nodes.get(service.host, ())
+        for root in _roots(cloud, service, local) if service.is_up else ():
             has_trait = DISABLED in root.traits
             if service.is_enabled is None or has_trait is not service.is_enabled:
                 continue
@@ -59,13 +59,15 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
             yield cloud.finding(root, facts, remedy, _LATER)
 
 
-def _roots(cloud: Cloud, service: ComputeService, own: Sequence[Hypervisor]) -> list[ProviderState]:
+def _roots(
+    cloud: Cloud, service: ComputeService, hypervisors: Sequence[Hypervisor]
+) -> list[ProviderState]:
     """The roots of the compute nodes of a nova-compute: one, or many with Ironic.
 
-    :param own: its nodes, as far as they are known
+    :param hypervisors: its nodes, as far as they are known
     """
-    if own:
-        return [root for each in own if (root := _root(cloud, each))]
+    if hypervisors:
+        return [root for hypervisor in hypervisors if (root := _root(cloud, hypervisor))]
     return [cloud.snapshot.providers[uuid] for uuid in cloud.host_roots([service.host])]
 
 
@@ -112,15 +114,18 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
         )
         and not _counts_a_server(hypervisor, tree)
     )
-    for name, said in sorted(hypervisor.totals.items()):
+    for name, reported in sorted(hypervisor.totals.items()):
         having = [state for state in tree if name in state.inventories]
         inventories = [state.inventories[name] for state in having]
-        if inventories and all(each.reserved >= each.total for each in inventories):
+        if inventories and all(inventory.reserved >= inventory.total for inventory in inventories):
             continue
-        total = sum(each.total for each in inventories)
-        if total != said and not _is_explained(cloud, root, name, said - total):
-            yield _drift(root, having, name, 'total', total, said)
-        reserved, used = sum(each.reserved for each in inventories), hypervisor.used.get(name)
+        total = sum(inventory.total for inventory in inventories)
+        if total != reported and not _is_explained(cloud, root, name, reported - total):
+            yield _drift(root, having, name, 'total', total, reported)
+        reserved, used = (
+            sum(inventory.reserved for inventory in inventories),
+            hypervisor.used.get(name),
+        )
         # Nova rounds MiB of disk down to GiB, and up for Placement.
         same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
         if is_empty and having and used is not None and used not in same:
@@ -136,7 +141,7 @@ def _counts_a_server(hypervisor: Hypervisor, tree: Sequence[ProviderState]) -> b
     inventories = [state.inventories for state in tree]
     return all(
         hypervisor.used.get(name, 0)
-        > sum(each[name].reserved for each in inventories if name in each)
+        > sum(inventory[name].reserved for inventory in inventories if name in inventory)
         for name in ('VCPU', 'MEMORY_MB')
     )
 
@@ -154,8 +159,8 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
 
 def without_amounts(cloud: Cloud) -> str:
     """Say why the hypervisors cannot be compared; empty if they can."""
-    known = cloud.answers.hypervisors
-    if not known or any(hypervisor.totals for hypervisor in known):
+    hypervisors = cloud.answers.hypervisors
+    if not hypervisors or any(hypervisor.totals for hypervisor in hypervisors):
         return ''
     return 'the hypervisors have no amounts: list them at compute API 2.87 or below'
 
@@ -165,11 +170,11 @@ def _drift(
     having: Sequence[ProviderState],
     name: str,
     field: str,
-    there: int,
-    said: int,
+    recorded: int,
+    reported: int,
 ) -> Finding:
-    facts = {'resource_class': name, field: there, 'hypervisor': said}
+    facts = {'resource_class': name, field: recorded, 'hypervisor': reported}
     if len(having) == 1:
-        remedy = amending(having[0].reference, name, {field: said})
+        remedy = amending(having[0].reference, name, {field: reported})
         return Finding(root.name, (root.uuid,), facts, remedy, f'{_CAUSE}. {_BY_HAND}')
     return Finding(root.name, (root.uuid,), facts, None, _CAUSE)

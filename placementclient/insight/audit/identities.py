@@ -117,23 +117,23 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
 
 def without_uuids(cloud: Cloud) -> str:
     """Return why the hypervisors identify no hosts; empty if they do."""
-    known = cloud.answers.hypervisors
-    if not known or any(node.uuid for node in known):
+    hypervisors = cloud.answers.hypervisors
+    if not hypervisors or any(node.uuid for node in hypervisors):
         return ''
     return 'the hypervisors have no UUIDs: list them at compute API 2.53 or above'
 
 
 def identities(cloud: Cloud) -> Iterator[Identity]:
     """Return the compute nodes that are up, but for Ironic's, which have no names of hosts."""
-    known = [node for node in cloud.answers.hypervisors or () if node.uuid]
-    down = {each.host for each in cloud.answers.services or () if not each.is_up}
-    nodes = [node for node in known if node.host not in down]
+    hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
+    down = {service.host for service in cloud.answers.services or () if not service.is_up}
+    nodes = [node for node in hypervisors if node.host not in down]
     if not nodes:
         # Every root is looked at below.
         return
     alive, names = {node.uuid for node in nodes}, {node.node for node in nodes}
-    hosts = {str(name): node.node for node in known for name in (node.node, node.host)}
-    unknown = cloud.topology.trees.keys() - {node.uuid for node in known}
+    hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
+    unknown = cloud.topology.trees.keys() - {node.uuid for node in hypervisors}
     by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in alive and not is_sharing(root):
@@ -186,10 +186,12 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
         return ''
     if cloud.servers is None:
         return _UNKNOWN
-    is_still = any(_name(dead) in each.hosts for each in _servers(cloud, dead))
+    is_still = any(_name(dead) in server.hosts for server in _servers(cloud, dead))
     return _STILL.format(_name(dead)) if is_still else ''
 
 
 def consumers(cloud: Cloud, root: ProviderState) -> int:
     tree = cloud.topology.trees[root.uuid]
-    return len({each.uuid for state in tree for each in cloud.snapshot.consumers_on(state.uuid)})
+    return len(
+        {consumer.uuid for state in tree for consumer in cloud.snapshot.consumers_on(state.uuid)}
+    )

@@ -100,7 +100,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
             for resource_class, amount in sorted(consumer.allocations[state.uuid].items()):
                 inventory = state.inventories.get(resource_class)
                 if inventory and not inventory.admits(amount):
-                    wanted = _admitting(inventory, amount)
+                    fields = _admitting(inventory, amount)
                     yield Finding(
                         consumer.uuid,
                         (cloud.root_of(state),),
@@ -108,9 +108,9 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
                             'provider': state.name,
                             'resource_class': resource_class,
                             'amount': amount,
-                            **{field: getattr(inventory, field) for field in wanted},
+                            **{field: getattr(inventory, field) for field in fields},
                         },
-                        amending(state.reference, resource_class, wanted),
+                        amending(state.reference, resource_class, fields),
                         'new servers would be granted such amounts too, and nova-compute may set '
                         'the fields back. If that is no harm',
                     )
@@ -177,11 +177,11 @@ def _of_class(
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
     """The fields that keep an inventory from admitting an amount, as they would admit it."""
-    wanted = {}
+    fields = {}
     if amount < inventory.min_unit:
-        wanted['min_unit'] = amount
+        fields['min_unit'] = amount
     if amount > inventory.max_unit:
-        wanted['max_unit'] = amount
+        fields['max_unit'] = amount
     if amount % inventory.step_size:
-        wanted['step_size'] = math.gcd(amount, inventory.step_size)
-    return wanted
+        fields['step_size'] = math.gcd(amount, inventory.step_size)
+    return fields

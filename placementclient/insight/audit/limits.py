@@ -45,8 +45,8 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
         return
     flavors = cloud.answers.flavors
     in_use = _held(cloud) if flavors is None else _asked(cloud.answers.scheduling, flavors)
-    wanted = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
-    for name, why in wanted.items():
+    needed = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
+    for name, why in needed.items():
         if name not in limits:
             facts = {**why, 'registered': sorted(limits)}
             yield Finding(name, (), facts, None, _REGISTER.format(name))
@@ -63,10 +63,10 @@ def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[
 
 def _held(cloud: Cloud) -> dict[str, dict[str, object]]:
     """The classes that servers hold, with the number of servers, as far as flavors decide that."""
-    held = Counter(
+    allocated = Counter(
         name
         for consumer in cloud.snapshot.consumers.values()
         if consumer.type in (None, INSTANCE)
-        for name in {name for each in consumer.allocations.values() for name in each}
+        for name in {name for resources in consumer.allocations.values() for name in resources}
     )
-    return {name: {'consumers': held[name]} for name in _OF_FLAVORS if name in held}
+    return {name: {'consumers': allocated[name]} for name in _OF_FLAVORS if name in allocated}

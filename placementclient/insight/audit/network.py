@@ -39,46 +39,46 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
     for port in cloud.answers.ports or ():
         by_server.setdefault(port.server_uuid, []).append(port)
     for uuid, ports in sorted(by_server.items()):
-        held = cloud.snapshot.consumers.get(uuid)
-        if held is None or not held.allocations:
+        consumer = cloud.snapshot.consumers.get(uuid)
+        if consumer is None or not consumer.allocations:
             continue
-        facts = _lacking(ports, held) or _elsewhere(ports, held)
+        facts = _lacking(ports, consumer) or _elsewhere(ports, consumer)
         if facts:
             server = (cloud.servers or {}).get(uuid)
             passed_over = cloud.passed_over(server) if server else ''
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
-            yield Finding(uuid, tuple(cloud.roots_of(held)), facts, None, _REBIND, passed_over)
+            yield Finding(uuid, tuple(cloud.roots_of(consumer)), facts, None, _REBIND, passed_over)
 
 
-def _lacking(ports: list[Port], held: Consumer) -> dict[str, object]:
+def _lacking(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     """Return the resources that all ports ask for, and the server's share, if that is less."""
-    asked = together(group for port in ports for group in port.groups.values())
-    there = together(held.allocations.values())
-    short = sorted(name for name, amount in asked.items() if there[name] < amount)
+    requested = together(group for port in ports for group in port.groups.values())
+    allocated = together(consumer.allocations.values())
+    short = sorted(name for name, amount in requested.items() if allocated[name] < amount)
     if not short:
         return {}
     return {
-        'asked': {name: asked[name] for name in short},
-        'holds': {name: there[name] for name in short},
+        'asked': {name: requested[name] for name in short},
+        'holds': {name: allocated[name] for name in short},
     }
 
 
-def _elsewhere(ports: list[Port], held: Consumer) -> dict[str, object]:
+def _elsewhere(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     """The providers that Neutron has noted, where the server holds too little."""
-    asked: dict[str, Counter[str]] = {}
+    requested: dict[str, Counter[str]] = {}
     for port in ports:
         for group, resources in port.groups.items():
             if group in port.providers:
-                asked.setdefault(port.providers[group], Counter()).update(resources)
+                requested.setdefault(port.providers[group], Counter()).update(resources)
     wrong = {
         provider: dict(resources)
-        for provider, resources in asked.items()
-        if not _covers(held.allocations.get(provider, {}), resources)
+        for provider, resources in requested.items()
+        if not _covers(consumer.allocations.get(provider, {}), resources)
     }
     return {'noted_by_neutron': wrong} if wrong else {}
 
 
-def _covers(there: Mapping[str, int], asked: Mapping[str, int]) -> bool:
-    return all(there.get(name, 0) >= amount for name, amount in asked.items())
+def _covers(allocated: Mapping[str, int], requested: Mapping[str, int]) -> bool:
+    return all(allocated.get(name, 0) >= amount for name, amount in requested.items())

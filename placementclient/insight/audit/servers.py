@@ -58,8 +58,12 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
         unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
         yield (cloud.servers or {})[heal.server.uuid], should_hold | unknown
     for server in _servers(cloud):
-        held = cloud.snapshot.consumers.get(server.uuid)
-        if server.detail is None and server.hosts and (held is None or not held.allocations):
+        consumer = cloud.snapshot.consumers.get(server.uuid)
+        if (
+            server.detail is None
+            and server.hosts
+            and (consumer is None or not consumer.allocations)
+        ):
             yield server, {'unknown': 'what it should hold: the list of servers has no flavors'}
 
 
@@ -78,12 +82,12 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
     Example: ``project_id 9f1c…, owner (project_id 22ab…)``
     """
     for heal in healing.disowned(cloud.snapshot, _detailed(cloud), cloud.migrating):
-        held = cloud.snapshot.consumers[heal.server.uuid]
-        if is_incomplete(held):
+        consumer = cloud.snapshot.consumers[heal.server.uuid]
+        if is_incomplete(consumer):
             continue
         facts = {
-            'project_id': held.project_id,
-            'user_id': held.user_id,
+            'project_id': consumer.project_id,
+            'user_id': consumer.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
         server = (cloud.servers or {})[heal.server.uuid]
@@ -106,12 +110,15 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``host compute2, holds (compute1 (VCPU 4))``
     """
-    for server, held, root in _on_one_host(cloud):
+    for server, consumer, root in _on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_known = server.detail is not None or cloud.host_roots(server.hosts)
         if is_known and not cloud.named([root], server.hosts):
             facts = {
-                'holds': {cloud.name(uuid): dict(each) for uuid, each in held.allocations.items()}
+                'holds': {
+                    cloud.name(uuid): dict(resources)
+                    for uuid, resources in consumer.allocations.items()
+                }
             }
             yield _fault(cloud, server, facts, None, _ELSEWHERE, also=root)
 
@@ -132,24 +139,27 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
     """
-    for server, held, root in _on_one_host(cloud):
+    for server, consumer, root in _on_one_host(cloud):
         detail = server.detail
         if detail is None or detail.flavor is None or not cloud.named([root], server.hosts):
             continue
         try:
-            asked = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
+            requested = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
         except Refusal:
             continue
-        expected, there = _comparable(asked), _comparable(together(held.allocations.values()))
+        expected, allocated = (
+            _comparable(requested),
+            _comparable(together(consumer.allocations.values())),
+        )
         # Other classes are of ports, devices and images, which no flavor has.
         wrong = [
             name
             for name in sorted(expected.keys() | {'VCPU', 'MEMORY_MB', 'DISK_GB'})
-            if expected.get(name, 0) != there.get(name, 0)
+            if expected.get(name, 0) != allocated.get(name, 0)
         ]
         if wrong:
             facts = {
-                'holds': {name: there.get(name, 0) for name in wrong},
+                'holds': {name: allocated.get(name, 0) for name in wrong},
                 'should_hold': {name: expected.get(name, 0) for name in wrong},
             }
             yield _fault(cloud, server, facts, None, _AMOUNT)
@@ -164,13 +174,13 @@ def _comparable(amounts: Resources) -> Resources:
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
     """The servers that are on a host and hold something on one, with the root of that one."""
     for server in _servers(cloud):
-        held = cloud.snapshot.consumers.get(server.uuid)
-        if held is None or not server.hosts:
+        consumer = cloud.snapshot.consumers.get(server.uuid)
+        if consumer is None or not server.hosts:
             continue
-        hosts = cloud.hosts_of(held)
+        hosts = cloud.hosts_of(consumer)
         # A snapshot of some trees lacks the allocations on others.
-        if len(hosts) == 1 and cloud.snapshot.providers.keys() >= held.allocations.keys():
-            yield server, held, next(iter(hosts))
+        if len(hosts) == 1 and cloud.snapshot.providers.keys() >= consumer.allocations.keys():
+            yield server, consumer, next(iter(hosts))
 
 
 def _servers(cloud: Cloud) -> Iterable[Server]:

@@ -73,7 +73,7 @@ class ConflictSearch(Generic[T]):
         for cover in self._covers:
             if not cover & conflict:
                 longer = (cover | {requirement} for requirement in conflict)
-                covers += [new for new in longer if not any(known <= new for known in covers)]
+                covers += [new for new in longer if not any(smaller <= new for smaller in covers)]
         self.is_cut = self.is_cut or len(covers) > MAX_STEPS
         self._covers = self._sorted(covers)[:MAX_STEPS]
 

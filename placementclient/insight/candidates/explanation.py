@@ -63,9 +63,9 @@ class Host:
     def missing(self) -> float:
         """The parts of the wanted amounts that it lacks, together."""
         return sum(
-            1 - (each.amount or 0) / each.requirement.amount
-            for each in self.shortages
-            if each.reason in (Reason.FREE, Reason.MAX_UNIT, Reason.INVENTORY)
+            1 - (shortage.amount or 0) / shortage.requirement.amount
+            for shortage in self.shortages
+            if shortage.reason in (Reason.FREE, Reason.MAX_UNIT, Reason.INVENTORY)
         )
 
 
@@ -111,13 +111,13 @@ def explain(
     :param ask: asks the service; without it, nothing is asked
     :param hosts: how many of the nearest trees to look at
     """
-    wanted = requirements(request)
+    required = requirements(request)
     offer = ask(request) if ask else None
-    matcher = Matcher(index, wanted)
-    alone = {each: len(roots) for each, roots in matcher.alone.items()}
+    matcher = Matcher(index, required)
+    alone = {need: len(roots) for need, roots in matcher.alone.items()}
     if offer is None:
-        offer = Offer(len(matcher.satisfying(frozenset(wanted))))
-    named = [each.value for each in wanted if each.kind is Kind.IN_TREE]
+        offer = Offer(len(matcher.satisfying(frozenset(required))))
+    named = [need.value for need in required if need.kind is Kind.IN_TREE]
     names = {uuid: index.providers[uuid].name for uuid in named if uuid in index.providers}
     if offer.trees:
         return Explanation(offer, len(matcher.trees), alone, names=names)
@@ -138,8 +138,8 @@ class _RequestDiagnosis:
         """All that is found."""
         is_known = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
-        found = [] if is_known else [minimized(self._wanted, self._granted)]
-        search = ConflictSearch(self._wanted, self._matcher.possible, found)
+        conflicts = [] if is_known else [minimized(self._wanted, self._granted)]
+        search = ConflictSearch(self._wanted, self._matcher.possible, conflicts)
         corrections = list(search.corrections())
         sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
         read_trees = self._matcher.index.read_trees
@@ -174,11 +174,11 @@ class _RequestDiagnosis:
 
         return sorted(hosts, key=distance)
 
-    def _granted(self, kept: frozenset[Requirement]) -> bool:
+    def _granted(self, retained: frozenset[Requirement]) -> bool:
         """Return whether the service has candidates for these, where it can be asked that."""
-        relaxed = restricted(self._request, [each for each in self._wanted if each in kept])
+        relaxed = restricted(self._request, [need for need in self._wanted if need in retained])
         offer = self._ask(relaxed) if self._ask and relaxed else None
-        return self._matcher.is_met(kept) if offer is None else offer.trees > 0
+        return self._matcher.is_met(retained) if offer is None else offer.trees > 0
 
     def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
         """Return how far a tree is, as something to sort by: first the ones that lack least.
@@ -191,39 +191,39 @@ class _RequestDiagnosis:
         """Return the shortages of the trees that lack the least, the nearest first."""
         alone = self._matcher.alone
         short = {
-            root: frozenset(each for each in self._wanted if root not in alone[each])
+            root: frozenset(need for need in self._wanted if root not in alone[need])
             for root in self._eligible()
         }
         providers = self._matcher.index.providers
 
         met = {
-            each: self._matcher.amounts_met(each)
-            for each in self._wanted
-            if each.kind is Kind.RESOURCE
+            need: self._matcher.amounts_met(need)
+            for need in self._wanted
+            if need.kind is Kind.RESOURCE
         }
 
         def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, int, str]:
-            had = sum(met[each][root] for each in lacking & met.keys())
+            had = sum(met[need][root] for need in lacking & met.keys())
             return *self._distance(root, lacking), -had, providers[root].name
 
         order = sorted(short, key=lambda root: distance(root, short[root]))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
-        found = sorted(near, key=lambda root: distance(root, near[root]))
-        promising = [root for root in found if len(near[root]) < len(self._all)]
-        return {root: near[root] for root in (promising or found)[:hosts]}
+        nearest = sorted(near, key=lambda root: distance(root, near[root]))
+        promising = [root for root in nearest if len(near[root]) < len(self._all)]
+        return {root: near[root] for root in (promising or nearest)[:hosts]}
 
     def _eligible(self) -> Collection[str]:
         """The roots of the trees that may be near: no pools; where a tree is named, only that."""
         index, trees = self._matcher.index, self._matcher.trees
         hosts = {root for root in trees if not set(trees[root]) <= set(index.sharing)}
-        for each in self._wanted:
-            if each.kind is Kind.IN_TREE:
-                hosts = hosts & self._matcher.alone[each] or hosts
+        for need in self._wanted:
+            if need.kind is Kind.IN_TREE:
+                hosts = hosts & self._matcher.alone[need] or hosts
         return hosts or trees
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
-        rest = [each for each in reversed(self._wanted) if each not in short]
+        rest = [need for need in reversed(self._wanted) if need not in short]
         search = ConflictSearch(rest, partial(self._matcher.allows, root))
         return short | next(search.corrections(), frozenset(rest))
 
@@ -232,18 +232,18 @@ class _RequestDiagnosis:
     ) -> Host:
         matcher = self._matcher
         joint: dict[Requirement, frozenset[Requirement]] = {}
-        for each in lacking:
-            if root in matcher.alone[each]:
+        for need in lacking:
+            if root in matcher.alone[need]:
                 # Those with which it cannot be had on this tree.
-                rest = [other for other in self._wanted if other not in lacking or other == each]
-                joint[each] = minimized(rest, partial(matcher.allows, root))
-        found = tuple(
+                rest = [other for other in self._wanted if other not in lacking or other == need]
+                joint[need] = minimized(rest, partial(matcher.allows, root))
+        lacks = tuple(
             shortage
-            for each in self._wanted
-            if each in lacking
-            for shortage in shortages(each, joint.get(each, frozenset()), seen, self._wanted)
+            for need in self._wanted
+            if need in lacking
+            for shortage in shortages(need, joint.get(need, frozenset()), seen, self._wanted)
         )
-        return Host(matcher.index.providers[root].name, root, found)
+        return Host(matcher.index.providers[root].name, root, lacks)
 
     def _relaxations(
         self,
@@ -252,20 +252,20 @@ class _RequestDiagnosis:
     ) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
         for given_up in corrections:
-            kept, lowered = self._all - given_up, dict[Requirement, int]()
-            for each in [each for each in self._wanted if each in given_up]:
-                amount = self._enough(each, kept, seen)
+            retained, lowered = self._all - given_up, dict[Requirement, int]()
+            for need in [need for need in self._wanted if need in given_up]:
+                amount = self._enough(need, retained, seen)
                 if amount:
-                    lowered[each] = amount
-                    kept |= {replace(each, amount=amount)}
-            if restricted(self._request, kept) is None:
-                kept = askable(kept)
-            others = {replace(each, amount=amount) for each, amount in lowered.items()}
-            dropped = self._all - kept - lowered.keys()
+                    lowered[need] = amount
+                    retained |= {replace(need, amount=amount)}
+            if restricted(self._request, retained) is None:
+                retained = askable(retained)
+            others = {replace(need, amount=amount) for need, amount in lowered.items()}
+            dropped = self._all - retained - lowered.keys()
             # To do without a group is no news beside doing without one thing of it.
-            if any(less <= dropped for less in without) or not others <= kept:
+            if any(less <= dropped for less in without) or not others <= retained:
                 continue
-            relaxation = self._checked(dropped, lowered, kept)
+            relaxation = self._checked(dropped, lowered, retained)
             if relaxation is not None and relaxation.offer.trees:
                 without += [] if lowered else [dropped]
                 yield relaxation
@@ -274,19 +274,19 @@ class _RequestDiagnosis:
         self,
         dropped: frozenset[Requirement],
         lowered: Mapping[Requirement, int],
-        kept: frozenset[Requirement],
+        retained: frozenset[Requirement],
     ) -> Relaxation | None:
         """Return the candidates of a relaxed request: of the service, where it can be asked."""
-        order = [*self._wanted, *(replace(each, amount=n) for each, n in lowered.items())]
-        relaxed = restricted(self._request, [each for each in order if each in kept])
+        order = [*self._wanted, *(replace(need, amount=n) for need, n in lowered.items())]
+        relaxed = restricted(self._request, [need for need in order if need in retained])
         if relaxed is None:
             return None
         offer = self._ask(relaxed) if self._ask else None
         is_asked = offer is not None
-        satisfying = self._matcher.satisfying(kept)
+        satisfying = self._matcher.satisfying(retained)
         self._relieved |= satisfying
         return Relaxation(
-            tuple(each for each in self._wanted if each in dropped),
+            tuple(need for need in self._wanted if need in dropped),
             tuple(lowered.items()),
             offer or Offer(len(satisfying)),
             is_asked,
@@ -294,20 +294,20 @@ class _RequestDiagnosis:
 
     def _enough(
         self,
-        wanted: Requirement,
-        kept: frozenset[Requirement],
+        requirement: Requirement,
+        retained: frozenset[Requirement],
         seen: Mapping[str, Sequence[ProviderState]],
     ) -> int:
         """The amount next to what is wanted that is possible beside the others; 0 if none is."""
-        if wanted.kind is not Kind.RESOURCE:
+        if requirement.kind is not Kind.RESOURCE:
             return 0
 
         def fits(amount: int) -> bool:
-            return self._matcher.is_met(kept | {replace(wanted, amount=amount)})
+            return self._matcher.is_met(retained | {replace(requirement, amount=amount)})
 
-        inventories = _inventories(wanted.value, seen)
+        inventories = _inventories(requirement.value, seen)
         step = min((inventory.step_size for inventory in inventories), default=1)
-        low, high = 0, (wanted.amount - 1) // step
+        low, high = 0, (requirement.amount - 1) // step
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if fits(middle * step) else (low, middle - 1)
@@ -315,8 +315,10 @@ class _RequestDiagnosis:
             return low * step
         # Too little may be wanted, or no multiple of a step.
         more = {inventory.min_unit for inventory in inventories}
-        more |= {-(-wanted.amount // each.step_size) * each.step_size for each in inventories}
-        return next((n for n in sorted(more) if n > wanted.amount and fits(n)), 0)
+        more |= {
+            -(-requirement.amount // stock.step_size) * stock.step_size for stock in inventories
+        }
+        return next((n for n in sorted(more) if n > requirement.amount and fits(n)), 0)
 
 
 def _inventories(

@@ -70,57 +70,58 @@ class Matcher:
         :return: by the roots of trees
         """
         met = Counter[str]()
-        for asked, matches in self._matches.items():
-            if (asked.kind, asked.value) == (requirement.kind, requirement.value):
+        for matched, matches in self._matches.items():
+            if (matched.kind, matched.value) == (requirement.kind, requirement.value):
                 met.update(
                     root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
                 )
         return met
 
-    def possible(self, kept: frozenset[Requirement]) -> bool:
+    def possible(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree allows these."""
-        return any(self.allows(root, kept) for root in self._plausible(kept))
+        return any(self.allows(root, retained) for root in self._plausible(retained))
 
-    def allows(self, root: str, kept: frozenset[Requirement]) -> bool:
+    def allows(self, root: str, retained: frozenset[Requirement]) -> bool:
         """Return True if a tree satisfies these, alone or beside more resources of the request.
 
         A trait of the common group may be on a provider that only those resources use. So fewer
         requirements never are harder to meet here, as they may be for the service.
         """
-        is_covered = any(r.kind is Kind.TRAIT and not r.group for r in kept)
-        left_out = [r for r in self._common if r not in kept] if is_covered else []
+        is_covered = any(r.kind is Kind.TRAIT and not r.group for r in retained)
+        left_out = [r for r in self._common if r not in retained] if is_covered else []
         choices = ({None, r, replace(r, amount=1)} for r in left_out)
         return any(
-            self.satisfies(root, kept.union(filter(None, optional)))
+            self.satisfies(root, retained.union(filter(None, optional)))
             for optional in product(*choices)
         )
 
-    def is_met(self, kept: frozenset[Requirement]) -> bool:
+    def is_met(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies these."""
-        return any(self.satisfies(root, kept) for root in self._plausible(kept))
+        return any(self.satisfies(root, retained) for root in self._plausible(retained))
 
-    def satisfying(self, kept: frozenset[Requirement]) -> set[str]:
+    def satisfying(self, retained: frozenset[Requirement]) -> set[str]:
         """The roots of the trees that satisfy these."""
-        return {root for root in self._plausible(kept) if self.satisfies(root, kept)}
+        return {root for root in self._plausible(retained) if self.satisfies(root, retained)}
 
-    def _plausible(self, kept: frozenset[Requirement]) -> Collection[str]:
-        known = [self.alone[requirement] for requirement in kept if requirement in self.alone]
-        return frozenset.intersection(*known) if known else self.trees
+    def _plausible(self, retained: frozenset[Requirement]) -> Collection[str]:
+        alone = [self.alone[requirement] for requirement in retained if requirement in self.alone]
+        return frozenset.intersection(*alone) if alone else self.trees
 
-    def satisfies(self, root: str, kept: frozenset[Requirement]) -> bool:
+    def satisfies(self, root: str, retained: frozenset[Requirement]) -> bool:
         """Return whether a tree satisfies these; with other amounts, where they have others."""
-        if not self._unserved.isdisjoint(kept):
+        if not self._unserved.isdisjoint(retained):
             return False
-        request, able = self._request(kept)
+        request, able = self._request(retained)
         bins, pool = self._bins(root), self._pool[root]
         if not admits_root(bins[0], request):
             return False
         suitable = []
-        for asked, providers in zip(request.parts, able, strict=True):
+        for requested, providers in zip(request.parts, able, strict=True):
             serving = [
                 number
                 for number, uuid in enumerate(pool)
-                if (providers is None or uuid in providers) and admits(bins[number], asked, bins[0])
+                if (providers is None or uuid in providers)
+                and admits(bins[number], requested, bins[0])
             ]
             if not serving:
                 return False
@@ -149,20 +150,25 @@ class Matcher:
             for requirement in group
         )
 
-    def _request(self, kept: frozenset[Requirement]) -> tuple[Request, list[frozenset[str] | None]]:
+    def _request(
+        self, retained: frozenset[Requirement]
+    ) -> tuple[Request, list[frozenset[str] | None]]:
         """Return the request for some requirements, with marks in place of traits.
 
         :return: with the providers that have room for each part; ``None``: any
         """
-        if kept not in self._requests:
-            marked = [_marked(requirement) for requirement in sorted(kept, key=str)]
+        if retained not in self._requests:
+            marked = [_marked(requirement) for requirement in sorted(retained, key=str)]
             request = _parsed(assembled(CandidateRequest(), self._groups, marked), self.bare)
-            able = [[self.able(*each) for each in asked.resources] for asked in request.parts]
-            self._requests[kept] = (
+            able = [
+                [self.able(*resource) for resource in requested.resources]
+                for requested in request.parts
+            ]
+            self._requests[retained] = (
                 request,
                 [frozenset.intersection(*sets) if sets else None for sets in able],
             )
-        return self._requests[kept]
+        return self._requests[retained]
 
     def _bins(self, root: str) -> list[HostProvider]:
         """Return the providers that can serve a tree, with marks in place of traits."""
@@ -221,8 +227,10 @@ def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
     parts = (*grouped.parts, *(part({}, conditions) for conditions in lone))
     return grouped._replace(
         parts=tuple(
-            each if each.group in bare else each._replace(in_tree=trees[each.group])
-            for each in parts
+            requested
+            if requested.group in bare
+            else requested._replace(in_tree=trees[requested.group])
+            for requested in parts
         )
     )
 
@@ -247,7 +255,7 @@ class _MarkedSearch(PartSearch):
             for name, amount in part.resources
             if self.taken.get((place, name))
         ]
-        return all(self._pool[place] in self._matcher.able(*each) for each in together)
+        return all(self._pool[place] in self._matcher.able(*resource) for resource in together)
 
     def _needs_own(self, part: RequestPart) -> bool:
         # A group that has lost its resources is none to the service.

@@ -38,7 +38,7 @@ class ProviderIndex(Protocol):
     def reach(self) -> Mapping[str, Collection[str]]:
         """Return the sharing providers that serve each tree, by the UUID of its root."""
 
-    def matching(self, asked: Filter) -> Collection[str]:
+    def matching(self, conditions: Filter) -> Collection[str]:
         """The UUIDs of the providers that a filter lets through."""
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:

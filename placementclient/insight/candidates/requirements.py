@@ -88,17 +88,17 @@ class Requirement:
 
 def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     """All that a request asks for, one by one."""
-    found = list(_of_group('', request.common))
+    parts = list(_of_group('', request.common))
     for suffix, group in request.groups.items():
-        found += _of_group(suffix, group)
-    found += [Requirement(Kind.ROOT_TRAIT, trait) for trait in request.root_required]
-    found += [Requirement(Kind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden]
+        parts += _of_group(suffix, group)
+    parts += [Requirement(Kind.ROOT_TRAIT, trait) for trait in request.root_required]
+    parts += [Requirement(Kind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden]
     if request.group_policy == 'isolate' and len(request.groups) > 1:
-        found.append(Requirement(Kind.ISOLATE))
-    found += [
+        parts.append(Requirement(Kind.ISOLATE))
+    parts += [
         Requirement(Kind.SAME_SUBTREE, ','.join(suffixes)) for suffixes in request.same_subtree
     ]
-    return tuple(found)
+    return tuple(parts)
 
 
 def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
@@ -111,12 +111,14 @@ def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
         yield Requirement(Kind.IN_TREE, group.in_tree, suffix)
 
 
-def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> CandidateRequest | None:
+def restricted(
+    request: CandidateRequest, retained: Collection[Requirement]
+) -> CandidateRequest | None:
     """A request for some of its requirements only; with other amounts, where these have others.
 
     :return: None where the service cannot be asked that: every group needs a resource
     """
-    relaxed = assembled(request, request.groups, kept)
+    relaxed = assembled(request, request.groups, retained)
     groups, common = relaxed.groups, relaxed.common
     together = {suffix for suffixes in relaxed.same_subtree for suffix in suffixes}
     empty = {suffix for suffix, group in groups.items() if not group.resources}
@@ -128,14 +130,14 @@ def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> Cand
 
 
 def assembled(
-    request: CandidateRequest, suffixes: Iterable[str], kept: Collection[Requirement]
+    request: CandidateRequest, suffixes: Iterable[str], retained: Collection[Requirement]
 ) -> CandidateRequest:
     """Return a request with these requirements, and no others.
 
     :param suffixes: of its groups; those of which nothing is left are left out
     """
     by_group: dict[str, list[Requirement]] = {}
-    for requirement in kept:
+    for requirement in retained:
         by_group.setdefault(requirement.group, []).append(requirement)
     wide = by_group.get('', [])
     subtrees = [tuple(names.split(',')) for names in _values(wide, Kind.SAME_SUBTREE)]
@@ -157,12 +159,12 @@ def assembled(
     )
 
 
-def askable(kept: Collection[Requirement]) -> frozenset[Requirement]:
+def askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
     """Some requirements without the groups that have no resource any more."""
-    served = {requirement.group for requirement in kept if requirement.kind is Kind.RESOURCE}
+    served = {requirement.group for requirement in retained if requirement.kind is Kind.RESOURCE}
     return frozenset(
         requirement
-        for requirement in kept
+        for requirement in retained
         if (requirement.group in served or requirement.kind in _OF_THE_WHOLE)
         and (
             requirement.kind is not Kind.SAME_SUBTREE

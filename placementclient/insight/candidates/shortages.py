@@ -56,22 +56,22 @@ def shortages(
     requirement: Requirement,
     joint: frozenset[Requirement],
     providers: Sequence[ProviderState],
-    wanted: Sequence[Requirement] = (),
+    required: Sequence[Requirement] = (),
 ) -> Iterator[Shortage]:
     """Return the reasons why a tree does not satisfy a requirement.
 
     :param joint: where it would, were it not for others: these together are too much
     :param providers: those that can serve the tree
-    :param wanted: all requirements; traits of the same group decide which provider comes nearest
+    :param required: all requirements; traits of the same group decide which provider comes nearest
     """
     if joint:
         others = tuple(sorted(joint - {requirement}, key=str))
         yield Shortage(requirement, Reason.SHAPE, others=others)
     elif requirement.kind is Kind.RESOURCE:
         traits = [
-            set(each.value.split(','))
-            for each in wanted
-            if each.kind is Kind.TRAIT and each.group == requirement.group
+            set(other.value.split(','))
+            for other in required
+            if other.kind is Kind.TRAIT and other.group == requirement.group
         ]
         yield from _of_resource(requirement, providers, traits)
     else:
@@ -92,20 +92,20 @@ def _of_resource(
     if not able:
         yield Shortage(requirement, Reason.INVENTORY)
         return
-    found = [(state, list(_shortcomings(requirement, state))) for state in able]
-    state, nearest = min(found, key=distance)
+    candidates = [(state, list(_shortcomings(requirement, state))) for state in able]
+    state, nearest = min(candidates, key=distance)
     for reason, amount in nearest:
         yield Shortage(requirement, reason, state.name, amount)
 
 
 def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:
-    inventory, wanted = state.inventories[requirement.value], requirement.amount
+    inventory, amount = state.inventories[requirement.value], requirement.amount
     free = state.free(requirement.value)
-    if wanted > free:
+    if amount > free:
         yield Reason.FREE, free
-    if wanted > inventory.max_unit:
+    if amount > inventory.max_unit:
         yield Reason.MAX_UNIT, inventory.max_unit
-    if wanted < inventory.min_unit:
+    if amount < inventory.min_unit:
         yield Reason.MIN_UNIT, inventory.min_unit
-    if wanted % inventory.step_size:
+    if amount % inventory.step_size:
         yield Reason.STEP_SIZE, inventory.step_size

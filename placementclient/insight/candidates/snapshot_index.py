@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.placing.providers import is_sharing
+from placementclient.placing.providers import is_sharing, slots
 from placementclient.placing.topology import Topology, has_each
 
 
@@ -22,27 +22,22 @@ class SnapshotIndex:
             root: [state.uuid for state in topology.reached(root)] for root in topology.trees
         }
 
-    def matching(self, asked: Filter) -> list[str]:
+    def matching(self, conditions: Filter) -> list[str]:
         """The UUIDs of the providers that a filter lets through."""
-        return [uuid for uuid, state in self._states.items() if self._suits(state, asked)]
+        return [uuid for uuid, state in self._states.items() if self._suits(state, conditions)]
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
         """The providers that can serve each of some trees."""
         topology = self._topology
         return {root: [*topology.trees[root], *topology.reached(root)] for root in roots}
 
-    def _suits(self, state: ProviderState, asked: Filter) -> bool:
+    def _suits(self, state: ProviderState, conditions: Filter) -> bool:
         root_of = self._topology.root_of
         return (
-            all(_gives(state, name, amount) for name, amount in asked.resources.items())
-            and has_each(state.traits, asked.required)
-            and has_each(state.aggregates, asked.member_of)
-            and (asked.in_tree is None or root_of[state.uuid] == root_of.get(asked.in_tree))
+            all(slots(state, name, amount) for name, amount in conditions.resources.items())
+            and has_each(state.traits, conditions.required)
+            and has_each(state.aggregates, conditions.member_of)
+            and (
+                conditions.in_tree is None or root_of[state.uuid] == root_of.get(conditions.in_tree)
+            )
         )
-
-
-def _gives(state: ProviderState, resource_class: str, amount: int) -> bool:
-    inventory = state.inventories.get(resource_class)
-    return (
-        inventory is not None and inventory.admits(amount) and amount <= state.free(resource_class)
-    )

@@ -63,21 +63,21 @@ class Counter:
 
     def by_site(self) -> list[Fits]:
         """For each site that has inventory for all parts how many fit if they all go there."""
-        found, known = [], dict[tuple[int, int], Fits]()
+        results, by_kind = [], dict[tuple[int, int], Fits]()
         for site in self._supply.sites:
             if self._supply.is_complete(site):
-                if (fits := known.get(_kind(site))) is None:
-                    fits = known[_kind(site)] = self.fits(site.name, [site])
-                found.append(Fits(site.name, fits.count, fits.by_class, fits.runs_out_first))
-        return found
+                if (fits := by_kind.get(_kind(site))) is None:
+                    fits = by_kind[_kind(site)] = self.fits(site.name, [site])
+                results.append(Fits(site.name, fits.count, fits.by_class, fits.runs_out_first))
+        return results
 
     def _count(self, sites: Sequence[Site]) -> int:
         alone = [site for site in sites if site.choices and site.is_alone]
         together = [site for site in sites if not (site.choices and site.is_alone)]
-        found = sum(self._searched(site) for site in alone)
+        count = sum(self._searched(site) for site in alone)
         if any(site.choices for site in together):
-            return found + self._search(together)
-        return found + self._most(together, self._supply.labels)
+            return count + self._search(together)
+        return count + self._most(together, self._supply.labels)
 
     def _most(self, sites: Sequence[Site], labels: Sequence[str]) -> int:
         """The most on sites where no part of a server depends on another."""
@@ -135,16 +135,16 @@ class Counter:
     def _reachable(self, site: Site, name: str) -> int:
         return site.own[name] + sum(self._supply.stock[name][pool] for pool in site.pools[name])
 
-    def _granted(self, sites: Sequence[Site], wanted: Sequence[int], name: str) -> list[int]:
+    def _granted(self, sites: Sequence[Site], counts: Sequence[int], name: str) -> list[int]:
         """The most that sites have of one part, if each gets so many servers."""
-        own = [min(count, site.own[name]) for site, count in zip(sites, wanted, strict=True)]
-        lacking = [count - had for count, had in zip(wanted, own, strict=True)]
+        local = [min(count, site.own[name]) for site, count in zip(sites, counts, strict=True)]
+        lacking = [count - had for count, had in zip(counts, local, strict=True)]
         demands: dict[frozenset[str], int] = {}
         for site, count in zip(sites, lacking, strict=True):
             demands[site.pools[name]] = demands.get(site.pools[name], 0) + count
         left = _drawn(demands, self._supply.stock[name])
         granted = []
-        for site, had, count in zip(sites, own, lacking, strict=True):
+        for site, had, count in zip(sites, local, lacking, strict=True):
             drawn = min(count, left[site.pools[name]])
             left[site.pools[name]] -= drawn
             granted.append(had + drawn)
@@ -167,8 +167,10 @@ def _merged(sites: Iterable[Site]) -> Iterator[Site]:
         alike.setdefault(_kind(site), []).append(site)
     for first, *others in alike.values():
         number = 1 + len(others)
-        own = {label: number * count for label, count in first.own.items()} if others else first.own
-        yield Site(first.name, own, first.pools, first.offers, first.choices)
+        local = (
+            {label: number * count for label, count in first.own.items()} if others else first.own
+        )
+        yield Site(first.name, local, first.pools, first.offers, first.choices)
 
 
 def _drawn(
@@ -232,7 +234,7 @@ def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL
 
 def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
-    found = []
+    results = []
     for aggregate in sorted(topology.members):
         member = CandidateRequest(Filter(member_of=(aggregate,)))
         within = {topology.root_of[state.uuid] for state in topology.members[aggregate]}
@@ -240,8 +242,8 @@ def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) ->
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
         inside = [request.restricted(member) for request in requests]
-        found.append(_total(topology, inside, roots, aggregate))
-    return [*found, _total(topology, requests, trees)]
+        results.append(_total(topology, inside, roots, aggregate))
+    return [*results, _total(topology, requests, trees)]
 
 
 def by_class(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from placementclient.client import errors
 from placementclient.insight.capacity.search import Choice, Rules, Use
-from placementclient.insight.capacity.totals import slots
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, is_sharing
+from placementclient.placing.providers import HostProvider, is_sharing, slots
 from placementclient.placing.requests import Request, RequestPart, parsed
 from placementclient.placing.shapes import admits, admits_root
 from placementclient.placing.topology import Topology
@@ -89,18 +88,18 @@ class Supply:
         # Which tree it is matters to these alone.
         is_local = bool(self._request.trees)
         kinds = self._topology.kinds
-        known: dict[object, Site | None] = {}
+        by_kind: dict[object, Site | None] = {}
         for root in roots:
             kind = root if is_local else kinds[root]
-            if kind in known:
-                site = known[kind]
+            if kind in by_kind:
+                site = by_kind[kind]
                 if site is not None:
                     name = self._topology.trees[root][0].name
                     site = Site(name, site.own, site.pools, site.offers, site.choices)
             else:
                 site = self._site(root)
                 if site is None or not site.choices:
-                    known[kind] = site
+                    by_kind[kind] = site
             if site is not None:
                 yield site
 
@@ -129,21 +128,21 @@ class Supply:
         pools = {
             label: [state for state in serving[label] if is_sharing(state)] for label in self.labels
         }
-        own: dict[str, int] = {}
+        local: dict[str, int] = {}
         for label, part in self._parts.items():
             counts = {state.uuid: _servers(state, part) for state in serving[label]}
             shared = {state.uuid for state in pools[label]}
             self.stock[label] |= {uuid: counts[uuid] for uuid in shared}
-            own[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
+            local[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
         if self._request.subtrees:
             choices = {TOGETHER: tuple(self._options(states, bins, suitable))}
         else:
             choices = self._choices(serving) if self._depends(serving) else {}
         return Site(
             states[0].name,
-            own,
-            {label: frozenset(state.uuid for state in found) for label, found in pools.items()},
-            frozenset(label for label, found in serving.items() if found),
+            local,
+            {label: frozenset(state.uuid for state in able) for label, able in pools.items()},
+            frozenset(label for label, able in serving.items() if able),
             choices,
         )
 

@@ -62,14 +62,6 @@ class TotalsLine:
     providers: int = 1
 
 
-def slots(state: ProviderState, resource_class: str, amount: int) -> int:
-    """Return how many allocations of an amount a provider still grants."""
-    inventory = state.inventories.get(resource_class)
-    if inventory is None or not inventory.admits(amount):
-        return 0
-    return max(0, state.free(resource_class)) // amount
-
-
 def by_class(snapshot: Snapshot) -> list[TotalsLine]:
     """All providers together: a line for each class."""
     return list(_lines(ALL, snapshot.providers.values()))
@@ -112,8 +104,8 @@ def _lines(
         for resource_class, inventory in state.inventories.items():
             amounts = Amounts.of(inventory, state.used(resource_class))
             amounts_of.setdefault(resource_class, []).append(amounts)
-    for resource_class, found in sorted(amounts_of.items()):
-        yield TotalsLine(name, resource_class, reduce(add, found), shared_by, len(found))
+    for resource_class, members in sorted(amounts_of.items()):
+        yield TotalsLine(name, resource_class, reduce(add, members), shared_by, len(members))
 
 
 def _largest(inventory: Inventory, free: int) -> int:

@@ -100,7 +100,7 @@ class DrainCloud:
         """The same without any server."""
         leaving = (*self.servers(self.hosts)[0], *self.shelved(self.hosts))
         servers = {server.uuid: server.allocations for server in leaving}
-        gains = gained((held, {}) for held in servers.values())
+        gains = gained((allocations, {}) for allocations in servers.values())
         states = (
             replace(state, usages=Counter(state.usages) + gains[state.uuid])
             for state in self.snapshot.providers.values()
@@ -147,8 +147,8 @@ class DrainCloud:
                     unsettled[key] = _unsettled(consumer.uuid, uuid, name, reason, command)
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
-                    held = ', '.join(f'{each}={n}' for each, n in unlisted.items())
-                    reason = f'{held} of it is used by consumers without a record'
+                    amounts = ', '.join(f'{kind}={n}' for kind, n in unlisted.items())
+                    reason = f'{amounts} of it is used by consumers without a record'
                     unsettled[state.uuid, uuid] = _unsettled(state.name, uuid, name, reason)
         return list(servers.values()), list(unsettled.values())
 
@@ -164,21 +164,21 @@ class DrainCloud:
 
     def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
         """Return why a consumer is no server on a host; ``None``: it is one."""
-        own: set[str] = set()
+        roots: set[str] = set()
         for uuid in consumer.allocations:
             state = self.snapshot.providers.get(uuid)
             if state is None:
                 return 'holds something on a provider that is not in the snapshot'
             if not is_sharing(state):
-                own.add(state.provider.root_uuid)
-        if root_uuid not in own:
+                roots.add(state.provider.root_uuid)
+        if root_uuid not in roots:
             return 'is on another host, and uses storage that this one shares'
-        if len(own) > 1:
+        if len(roots) > 1:
             return 'holds something on several hosts: a migration, or a leaked allocation'
         if consumer.type == MIGRATION:
             return 'is a migration'
-        known = self.knowledge.consumers
-        if known is not None and consumer.uuid not in known:
+        consumers = self.knowledge.consumers
+        if consumers is not None and consumer.uuid not in consumers:
             return 'is no server that Nova knows: a migration, or a leaked allocation'
         if self.knowledge.states.get(consumer.uuid) in GONE:
             return 'is on no host: a leaked allocation'
@@ -186,12 +186,14 @@ class DrainCloud:
 
     def strict(self, server: MovingServer) -> Request:
         """Return the request that is certainly enough for a server; equal ones are one object."""
-        if (known := self.knowledge.requests.get(server.uuid)) is not None:
-            return self._strict.setdefault(known, known)
-        held = tuple(
-            sorted((uuid, tuple(each.items())) for uuid, each in server.allocations.items())
+        if (requested := self.knowledge.requests.get(server.uuid)) is not None:
+            return self._strict.setdefault(requested, requested)
+        allocated = tuple(
+            sorted(
+                (uuid, tuple(resources.items())) for uuid, resources in server.allocations.items()
+            )
         )
-        key = server.host, held
+        key = server.host, allocated
         if key not in self._strict:
             root = self.snapshot.providers[server.host]
             request = requests.strict(self.snapshot, root, dict(sorted(server.allocations.items())))
@@ -200,9 +202,9 @@ class DrainCloud:
 
     def lax(self, server: MovingServer) -> Request:
         """Return the request that a server makes at least; equal ones are one object."""
-        known = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
-        if known is not None:
-            return self._strict.setdefault(known, known)
+        least = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
+        if least is not None:
+            return self._strict.setdefault(least, least)
         request = requests.lax(self.snapshot, server.allocations)
         return self._lax.setdefault(request, request)
 
@@ -217,13 +219,13 @@ class DrainCloud:
         :param servers: the request of each
         :param spare: hosts, for each of which an empty one like it is added
         """
-        found = list(servers)
-        kinds = {id(request): request for request in found}
-        counts = Counter(map(id, found))
+        moving = list(servers)
+        kinds = {id(request): request for request in moving}
+        counts = Counter(map(id, moving))
         out = set(emptied)
         targets = [uuid for uuid in self.hosts if uuid not in out]
         is_lax = any(request.is_lax for request in kinds.values())
-        pools = self._pools(targets, found if is_lax else ())
+        pools = self._pools(targets, moving if is_lax else ())
         named = self.topology.named(tree for request in kinds.values() for tree in request.trees)
         builder = _HostBuilder(self, pools, kinds.values() if is_lax else None, named)
         hosts = [builder.host(uuid) for uuid in targets]
@@ -247,7 +249,7 @@ class DrainCloud:
             if is_sharing(state)
             for name in state.inventories
         }
-        left = [each for request in leaving for each in request.shared]
+        left = [holding for request in leaving for holding in request.shared]
         if not left:
             return pools
         serving: dict[str, set[str]] = {}
@@ -344,9 +346,9 @@ class _HostBuilder:
         return provider
 
 
-def _named(found: Iterable[Request]) -> Iterator[str]:
+def _named(relevant: Iterable[Request]) -> Iterator[str]:
     yield DISABLED
-    for request in found:
+    for request in relevant:
         sets = [*request.covering, *request.root_required, *request.root_member_of]
         sets += [request.root_forbidden, *(traits for traits, _ in request.ancestors)]
         for part in request.parts:

@@ -57,10 +57,10 @@ class _RemedySearch:
         """Return how many empty hosts, like those that servers are left on, are enough."""
         alike: dict[object, list[MovingServer]] = {}
         for server in self._left:
-            asked = self._cloud.strict(server)
-            key = asked.root_required, asked.root_member_of
+            request = self._cloud.strict(server)
+            key = request.root_required, request.root_member_of
             alike.setdefault(key, []).append(server)
-        found: list[tuple[int, str]] = []
+        numbers: list[tuple[int, str]] = []
         for servers in alike.values():
             root = Counter(server.host for server in servers).most_common(1)[0][0]
             number = _least(partial(self._spare, servers, self._cloud.hosts, root), 1, MOST_HOSTS)
@@ -70,8 +70,8 @@ class _RemedySearch:
                 # Beside the others, fewer may do.
                 helps = partial(self._spare, self._servers, self._emptied, root)
                 number = _least(helps, 1, number) or number
-            found.append((number, f'like {self._name(root)}'))
-        (number, like), *others = found
+            numbers.append((number, f'like {self._name(root)}'))
+        (number, like), *others = numbers
         hosts = 'host' if number == 1 else 'hosts'
         yield ' and '.join([f'{number} empty {hosts} {like}', *(f'{n} {one}' for n, one in others)])
 
@@ -79,8 +79,8 @@ class _RemedySearch:
         self, servers: Sequence[MovingServer], emptied: Collection[str], root: str, number: int
     ) -> bool:
         """Return whether servers fit with so many empty hosts beside those not to be emptied."""
-        asked = map(self._cloud.strict, servers)
-        return _fits(self._cloud.problem(asked, emptied, spare=[root] * number))
+        moving = map(self._cloud.strict, servers)
+        return _fits(self._cloud.problem(moving, emptied, spare=[root] * number))
 
     def enabled(self) -> Iterator[str]:
         """Return a disabled host that would be enough."""
@@ -98,11 +98,14 @@ class _RemedySearch:
 
     def ratios(self) -> Iterator[str]:
         """Return the least ratio on all other hosts that would be enough, of the first class."""
-        held = {
-            name for server in self._left for each in server.allocations.values() for name in each
+        classes = {
+            name
+            for server in self._left
+            for resources in server.allocations.values()
+            for name in resources
         }
         for name, most in RATIOS.items():
-            if name in held:
+            if name in classes:
                 least = _least(partial(self._ratio, name), 11, most)
                 if least is not None:
                     yield f'{name} ratio {least / 10:g} on the other hosts'
@@ -113,8 +116,8 @@ class _RemedySearch:
         hosts = Counter(server.host for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             servers = [server for server in self._servers if server.host != root]
-            asked = map(self._cloud.strict, servers)
-            if _fits(self._cloud.problem(asked, self._emptied - {root})):
+            moving = map(self._cloud.strict, servers)
+            if _fits(self._cloud.problem(moving, self._emptied - {root})):
                 yield f'leave {self._name(root)} out'
                 return
 

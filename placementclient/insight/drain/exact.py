@@ -99,10 +99,10 @@ def bound(
         )
         count = 0
         for kind in sorted(possible, key=lambda kind: sizes[kind].get(name, 0)):
-            size, wanted = sizes[kind].get(name, 0), problem.wanted[kind]
-            number = min(wanted, free // size) if size else wanted
+            size, servers = sizes[kind].get(name, 0), problem.wanted[kind]
+            number = min(servers, free // size) if size else servers
             count, free = count + number, free - number * size
-            if number < wanted:
+            if number < servers:
                 break
         least = min(least, count)
     return least
@@ -111,7 +111,7 @@ def bound(
 def _possible(problem: PackingProblem) -> set[int]:
     """Return the kinds that have a place if the hosts of a shape have the most room of any."""
     most = {
-        shape: list(map(max, zip(*(problem.hosts[each].room for each in numbers), strict=True)))
+        shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
         for shape, numbers in problem.by_shape.items()
     }
     return {
@@ -155,11 +155,11 @@ class _GroupSearch:
             if best.is_exact or solved.status != 'OPTIMAL' or not fresh:
                 return best
             for number in sorted(fresh):
-                found = groups.patterns(self._problem, self._groups[number])
-                if found is None:
+                patterns = groups.patterns(self._problem, self._groups[number])
+                if patterns is None:
                     self._stuck.add(number)
                 else:
-                    self._patterns[number] = found
+                    self._patterns[number] = patterns
 
     def _deal(self, shares: Sequence[_GroupShare], least: int) -> tuple[Packing, set[int]]:
         """Deal out what each group gets to its hosts.
@@ -238,7 +238,9 @@ class _GroupModel:
             used = None
             if number in self._repeats:
                 pairs = zip(self._patterns[number], self._repeats[number], strict=True)
-                used = [each for each, count in pairs for _ in range(int(solver.value(count)))]
+                used = [
+                    pattern for pattern, count in pairs for _ in range(int(solver.value(count)))
+                ]
             if items:
                 shares.append(_GroupShare(number, items, used))
         return shares
@@ -270,7 +272,9 @@ class _GroupModel:
         self.model.add(sum(repeats) <= hosts)
         for item, count in counts.items():
             pairs = zip(patterns, repeats, strict=True)
-            self.model.add(count <= sum(each[item] * n for each, n in pairs if item in each))
+            self.model.add(
+                count <= sum(pattern[item] * n for pattern, n in pairs if item in pattern)
+            )
 
 
 def _place(
@@ -296,13 +300,13 @@ def _spread(
 
     :return: whether each has a place
     """
-    wanted: dict[int, int] = {}
+    servers: dict[int, int] = {}
     for (kind, _), number in share.items.items():
-        wanted[kind] = wanted.get(kind, 0) + number
-    kinds = [(problem.kinds[kind], number) for kind, number in wanted.items()]
+        servers[kind] = servers.get(kind, 0) + number
+    kinds = [(problem.kinds[kind], number) for kind, number in servers.items()]
     part = PackingProblem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
     part.pools = problem.pools
-    for kind, found in zip(wanted, fill(part), strict=True):
-        placed[kind] += [Placed(group.hosts[each.host], each.option) for each in found]
-        wanted[kind] -= len(found)
-    return not any(wanted.values())
+    for kind, places in zip(servers, fill(part), strict=True):
+        placed[kind] += [Placed(group.hosts[place.host], place.option) for place in places]
+        servers[kind] -= len(places)
+    return not any(servers.values())

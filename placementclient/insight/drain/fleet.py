@@ -69,7 +69,7 @@ class Fleet:
     def attempt(self, servers: Sequence[MovingServer]) -> Trial:
         """Find places for servers on the hosts that are not taken out, by best-fit decreasing."""
         trial = Trial()
-        kinds = sorted(self._kinds(servers), key=lambda each: -self._filler.size(each[0]))
+        kinds = sorted(self._kinds(servers), key=lambda kind: -self._filler.size(kind[0]))
         for request, group in kinds:
             placed = self._filler.fill(request, len(group))
             for server, place in zip(group, placed, strict=False):
@@ -103,7 +103,7 @@ class Fleet:
         hosts = [host for host in now.hosts if host.uuid not in out]
         kinds = [(request, len(group)) for request, group in self._kinds(servers)]
         packing = pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
-        return Packed(servers, [self._requests[each.uuid] for each in servers], packing)
+        return Packed(servers, [self._requests[server.uuid] for server in servers], packing)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
         """Move servers from hosts that are taken out: free their old places.
@@ -127,8 +127,8 @@ class Fleet:
                 request = request._replace(shared=shared)
                 self._requests[move.server] = self._known.setdefault(request, request)
             del self.on[move.source][move.server]
-            there = self.on.setdefault(move.target, {})
-            there[move.server] = MovingServer(move.server, move.target, move.after)
+            servers = self.on.setdefault(move.target, {})
+            servers[move.server] = MovingServer(move.server, move.target, move.after)
 
     def _kinds(self, servers: Iterable[MovingServer]) -> list[tuple[Request, list[MovingServer]]]:
         groups: dict[int, tuple[Request, list[MovingServer]]] = {}

@@ -49,17 +49,17 @@ def groups(problem: PackingProblem) -> list[Group]:
     """Return the hosts that some request has room on, in groups."""
     trimmer = _Trimmer(problem)
     names = sorted({name for request in problem.kinds for name in request.limits})
-    found: dict[object, Group] = {}
+    alike: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
         _order_twins(host)
         room = trimmer.trimmed(host.shape, tuple(host.room))
         room += tuple(problem.limits[name] - host.members[name] for name in names)
         key = id(host.shape), room
-        found.setdefault(key, Group(host.shape, room)).hosts.append(number)
-    for group in found.values():
+        alike.setdefault(key, Group(host.shape, room)).hosts.append(number)
+    for group in alike.values():
         places = {name: group.shape.width + at for at, name in enumerate(names)}
         trimmer.add_options(group, places)
-    return [group for group in found.values() if group.options]
+    return [group for group in alike.values() if group.options]
 
 
 def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | None:
@@ -70,23 +70,23 @@ def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | Non
     items = list(group.options)
     # No more of an item than there are servers is one room more.
     room = (*group.room, *(problem.wanted[kind] for kind, _ in items))
-    takes = [(*group.takes[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
-    found: list[Counter[Item]] = []
+    amounts = [(*group.takes[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
+    full: list[Counter[Item]] = []
     pending: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), room)]
     for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
         chosen, room = pending.pop()
-        fitting = [n for n, each in enumerate(takes) if all(room[at] >= k for at, k in each)]
+        fitting = [n for n, needed in enumerate(amounts) if all(room[at] >= k for at, k in needed)]
         if not fitting:
-            found.append(Counter(items[number] for number in chosen))
+            full.append(Counter(items[number] for number in chosen))
         for number in reversed(fitting):
             if number >= max(chosen, default=0):
                 left = list(room)
-                for at, amount in takes[number]:
+                for at, amount in amounts[number]:
                     left[at] -= amount
                 pending.append(((*chosen, number), tuple(left)))
-        if not pending or len(found) > MAX_PATTERNS:
+        if not pending or len(full) > MAX_PATTERNS:
             break
-    return None if pending or len(found) > MAX_PATTERNS else found
+    return None if pending or len(full) > MAX_PATTERNS else full
 
 
 class _Trimmer:
@@ -175,16 +175,16 @@ class _Trimmer:
 
 def _bounded(room: tuple[int, ...], amounts: Sequence[Mapping[int, int] | None]) -> tuple[int, ...]:
     """Return no more of each room than the servers can take that another room allows."""
-    if any(each is None for each in amounts):
+    if any(needed is None for needed in amounts):
         return room
-    exact = [each for each in amounts if each is not None]
-    found = list(room)
+    exact = [needed for needed in amounts if needed is not None]
+    bounded = list(room)
     for other in range(len(room)):
-        if all(each.get(other) for each in exact):
+        if all(needed.get(other) for needed in exact):
             for at in range(len(room)):
-                most = max(found[other] * each.get(at, 0) // each[other] for each in exact)
-                found[at] = min(found[at], most)
-    return tuple(found)
+                most = max(bounded[other] * needed.get(at, 0) // needed[other] for needed in exact)
+                bounded[at] = min(bounded[at], most)
+    return tuple(bounded)
 
 
 def _order_twins(host: TargetHost) -> None:

@@ -94,7 +94,7 @@ def check(
         least = count - homeless[lost]
         failures.append(HostFailure(lost, count, least, count, DrainVerdict.UNDETERMINED))
     failures = [failure for failure in failures if failure.verdict is not DrainVerdict.YES]
-    failures.sort(key=lambda each: (each.most - each.servers, each.least - each.servers))
+    failures.sort(key=lambda loss: (loss.most - loss.servers, loss.least - loss.servers))
     worst = None
     if checked and not failures:
         count = len(fleet.servers(checked[0]))

@@ -20,11 +20,11 @@ def selected(cloud: DrainCloud, arguments: Sequence[str], selection: ProviderSel
     has_conditions = selection != ProviderSelector()
     if not (arguments or has_conditions):
         return list(cloud.hosts)
-    found = dict.fromkeys(uuid for argument in arguments for uuid in _named(cloud, argument))
+    roots = dict.fromkeys(uuid for argument in arguments for uuid in _named(cloud, argument))
     if has_conditions:
         states = [state for uuid in cloud.hosts for state in cloud.snapshot.tree(uuid)]
-        found |= dict.fromkeys(each.provider.root_uuid for each in selection.selected(states))
-    return list(found)
+        roots |= dict.fromkeys(match.provider.root_uuid for match in selection.selected(states))
+    return list(roots)
 
 
 def _named(cloud: DrainCloud, argument: str) -> list[str]:

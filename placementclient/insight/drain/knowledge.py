@@ -78,13 +78,13 @@ class _Learning:
             settings=replace(scheduling.settings, default_schedule_zone=None),
             sources=replace(scheduling.sources, aggregates=aggregates or None),
         )
-        self._named = {each.zone for each in aggregates if each.zone}
+        self._named = {aggregate.zone for aggregate in aggregates if aggregate.zone}
         self.zones = _zones(snapshot, aggregates) if self._named else {}
-        there = snapshot.consumers.keys()
+        consumers = snapshot.consumers.keys()
         self._bound: set[str] = set()
         self.groups: dict[str, tuple[str, ...]] = {}
         for group in groups:
-            members = [uuid for uuid in group.members if uuid in there]
+            members = [uuid for uuid in group.members if uuid in consumers]
             if group.policy == _APART:
                 for uuid in members:
                     self.groups[uuid] = (*self.groups.get(uuid, ()), group.uuid)
@@ -174,10 +174,10 @@ def _zones(snapshot: Snapshot, aggregates: Sequence[HostAggregate]) -> dict[str,
     short: dict[str, list[str]] = {}
     for host in by_host:
         short.setdefault(host.partition('.')[0], []).append(host)
-    found = {}
+    zones = {}
     for root in snapshot.roots():
         name = root.name
         names = [name] if name in by_host else short.get(name.partition('.')[0], [])
         same = [each for each in names if same_host(each, name)]
-        found[name] = (by_host[same[0]] if same else None) or ''
-    return found
+        zones[name] = (by_host[same[0]] if same else None) or ''
+    return zones

@@ -91,25 +91,27 @@ def waves(
     pending: dict[str, list[ServerMove]] = {}
     for move in ordered:
         pending.setdefault(move.source, []).append(move)
-    found: list[ServerMove] = []
+    scheduled: list[ServerMove] = []
     wave = first
     while pending:
         chosen = list(_wave(pending, ledger, per_host, parallel))
         if not chosen:
-            for move in found:
+            for move in scheduled:
                 ledger.add(move.after, -1)
                 ledger.add(move.before)
             return None
         for move in chosen:
             ledger.add(move.before, -1)
-            found.append(move._replace(wave=wave))
+            scheduled.append(move._replace(wave=wave))
         taken = {move.server for move in chosen}
         for source in {move.source for move in chosen}:
-            pending[source] = [each for each in pending[source] if each.server not in taken]
+            pending[source] = [
+                waiting for waiting in pending[source] if waiting.server not in taken
+            ]
             if not pending[source]:
                 del pending[source]
         wave += 1
-    return found
+    return scheduled
 
 
 def _wave(
@@ -139,8 +141,8 @@ def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
     holds: dict[str, Allocations] = {}
     for move in moves:
         if move.wave != wave:
-            for each in under_way:
-                ledger.add(each.before, -1)
+            for moved in under_way:
+                ledger.add(moved.before, -1)
             under_way, wave = [], move.wave
         now = holds.get(move.server, snapshot.consumers[move.server].allocations)
         if now != move.before:

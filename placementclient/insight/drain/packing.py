@@ -77,8 +77,8 @@ class PackingProblem:
     def copy(self) -> PackingProblem:
         """Return the same, of which room can be taken."""
         hosts = [
-            replace(each, room=list(each.room), members=Counter(each.members))
-            for each in self.hosts
+            replace(host, room=list(host.room), members=Counter(host.members))
+            for host in self.hosts
         ]
         kinds = zip(self.kinds, self.wanted, strict=True)
         return PackingProblem(kinds, hosts, self.pools, self.limits)
@@ -128,19 +128,19 @@ class PackingProblem:
         suitable = self.suitable(request, shape) or []
         if request.is_lax:
             return not shape.pooled
-        return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in suitable)
+        return all(len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable)
 
     def fixed(self, request: Request, shape: Shape) -> dict[int, int]:
         """Return what a server takes at least of each room, whatever the option."""
         if request.is_lax:
             return dict(shape.sum_of(request).local)
-        found: dict[int, int] = {}
+        fixed: dict[int, int] = {}
         for places, part in zip(self.suitable(request, shape) or (), request.parts, strict=True):
             if len(places) == 1 and shape.bins[places[0]].pool is None:
                 for name, amount in part.resources:
                     for at in {shape.rooms[places[0], name], shape.totals[name]}:
-                        found[at] = found.get(at, 0) + amount
-        return found
+                        fixed[at] = fixed.get(at, 0) + amount
+        return fixed
 
     def place(self, request: Request, host: TargetHost, option: Option, number: int = 1) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
@@ -223,10 +223,10 @@ class Filler:
 
     def _scan(self, request: Request, shape: Shape) -> _Scan:
         """Begin to look for the hosts of a shape that have room for a server."""
-        asked = dict(shape.sum_of(request).local)
+        needed = dict(shape.sum_of(request).local)
         lists = self._lists[shape]
         starts = {
-            name: bisect_left(entries, (asked.get(shape.totals.get(name, -1), 0), 0.0, -1))
+            name: bisect_left(entries, (needed.get(shape.totals.get(name, -1), 0), 0.0, -1))
             for name, entries in lists.items()
         }
         # The fewest hosts have room for it.
@@ -308,15 +308,15 @@ def _strangeness(request: Request, shape: Shape) -> int:
 
 def _scale(problem: PackingProblem) -> dict[str, float]:
     """Return for each class that is asked for what part of a usual host's room a unit is."""
-    asked = {name for request in problem.kinds for name in request.totals}
-    sums = dict.fromkeys(asked, 0)
-    counts = dict.fromkeys(asked, 0)
+    classes = {name for request in problem.kinds for name in request.totals}
+    sums = dict.fromkeys(classes, 0)
+    counts = dict.fromkeys(classes, 0)
     for shape, numbers in problem.by_shape.items():
         for (_, name), place in shape.rooms.items():
-            if name in asked:
+            if name in classes:
                 counts[name] += len(numbers)
                 sums[name] += sum(max(0, problem.hosts[at].room[place]) for at in numbers)
-    return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in asked}
+    return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
 
 def fill(problem: PackingProblem) -> list[list[Placed]]:

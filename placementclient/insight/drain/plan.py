@@ -122,8 +122,8 @@ def packed(
 
     :param is_lax: whether to ask for the amounts alone where no more is known
     """
-    asked = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
-    return Packed(servers, asked, pack(cloud.problem(asked, emptied), effort))
+    moving = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
+    return Packed(servers, moving, pack(cloud.problem(moving, emptied), effort))
 
 
 def decide(
@@ -170,7 +170,7 @@ def _scheduled(
 
     :raises errors.PlacementError: if the plan is one that Placement would refuse
     """
-    found = waves(moves, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
-    for refusal in refusals(cloud.snapshot, found or ()):
+    ordered = waves(moves, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
+    for refusal in refusals(cloud.snapshot, ordered or ()):
         raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
-    return found
+    return ordered

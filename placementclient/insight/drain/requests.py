@@ -24,11 +24,13 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
     :param allocations: of the server, on the old host and on sharing providers
     """
     states = [snapshot.providers[uuid] for uuid in allocations]
-    own = [state for state in states if state.provider.root_uuid == root.uuid]
+    local = [state for state in states if state.provider.root_uuid == root.uuid]
     places = {state.uuid: number for number, state in enumerate(states)}
     above = {
-        uuid: frozenset(places[state.uuid] for state in own if uuid in _above(snapshot, state))
-        for uuid in dict.fromkeys(each for state in own for each in _above(snapshot, state))
+        uuid: frozenset(places[state.uuid] for state in local if uuid in _above(snapshot, state))
+        for uuid in dict.fromkeys(
+            ancestor for state in local for ancestor in _above(snapshot, state)
+        )
     }
     parts = tuple(_part_like(state, allocations[state.uuid], states) for state in states)
     return Request(
@@ -66,7 +68,7 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
 
 def known(
     snapshot: Snapshot,
-    asked: CandidateRequest,
+    requested: CandidateRequest,
     allocations: Allocations,
     zone: frozenset[str] = _NONE,
     limits: tuple[str, ...] = (),
@@ -76,17 +78,19 @@ def known(
     :param zone: aggregates of which the host is in one; none: any host
     :param limits: the names of the server groups
     """
-    return parsed(asked)._replace(
+    return parsed(requested)._replace(
         root_member_of=(zone,) if zone else (),
         shared=_shared(snapshot, allocations),
         limits=limits,
     )
 
 
-def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> RequestPart:
+def _part_like(
+    state: ProviderState, resources: Resources, states: list[ProviderState]
+) -> RequestPart:
     """The part of a strict request that stands for what a server holds on one provider."""
     return RequestPart(
-        tuple(sorted(held.items())),
+        tuple(sorted(resources.items())),
         _each(state.traits - {DISABLED}),
         member_of=_each(state.aggregates),
         group=str(states.index(state)),
@@ -94,12 +98,12 @@ def _part_like(state: ProviderState, held: Resources, states: list[ProviderState
 
 
 def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
-    found = []
+    ancestors = []
     parent = state.provider.parent_provider_uuid
     while parent is not None and parent != state.provider.root_uuid:
-        found.append(parent)
+        ancestors.append(parent)
         parent = snapshot.providers[parent].provider.parent_provider_uuid
-    return found
+    return ancestors
 
 
 def _shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, str, int], ...]:

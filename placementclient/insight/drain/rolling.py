@@ -65,7 +65,7 @@ def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[B
 
 
 def roll(
-    cloud: DrainCloud, found: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
+    cloud: DrainCloud, batches: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
 ) -> Rolling:
     """Find an order in which batches can be emptied, and where the servers go each time.
 
@@ -74,7 +74,7 @@ def roll(
     :param effort: how long to search for what the packing by best fit does not find, in seconds
     :raises errors.PlacementError: if the plan is one that Placement would refuse
     """
-    waiting = list(found)
+    waiting = list(batches)
     fleet = Fleet(cloud, cloud.hosts)
     hosts = {uuid for batch in waiting for uuid in batch}
     rolling = Rolling(unsettled=cloud.servers(hosts)[1])
@@ -82,7 +82,9 @@ def roll(
     limit = 0.0
     while waiting:
         blocked = [
-            each for each in waiting if not _empty(fleet, rolling, each, ledger, pace, limit)
+            candidate
+            for candidate in waiting
+            if not _empty(fleet, rolling, candidate, ledger, pace, limit)
         ]
         if len(blocked) == len(waiting):
             if limit:
@@ -147,13 +149,13 @@ def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT
 
 
 def _may_fit(
-    cloud: DrainCloud, asked: Iterable[Request], out: Collection[str], effort: float
+    cloud: DrainCloud, moving: Iterable[Request], out: Collection[str], effort: float
 ) -> bool:
     """Return whether it is not disproved that servers which hold nothing yet have places."""
-    known: dict[Request, Request] = {}
-    fresh = (each._replace(shared=()) for each in asked)
-    found = [known.setdefault(each, each) for each in fresh]
-    return pack(cloud.problem(found, out), effort).bound >= len(found)
+    distinct: dict[Request, Request] = {}
+    fresh = (request._replace(shared=()) for request in moving)
+    homeless = [distinct.setdefault(request, request) for request in fresh]
+    return pack(cloud.problem(homeless, out), effort).bound >= len(homeless)
 
 
 def _loosened(cloud: DrainCloud) -> DrainCloud:
@@ -167,8 +169,8 @@ def _loosened(cloud: DrainCloud) -> DrainCloud:
         inventories = {}
         for name, free in zip(sorted(state.inventories), cloud.room(state), strict=True):
             used = state.used(name)
-            held = cloud.snapshot.providers[state.uuid].used(name) - used
-            most = state.free(name) if is_sharing(state) else max(free, held)
+            allocated = cloud.snapshot.providers[state.uuid].used(name) - used
+            most = state.free(name) if is_sharing(state) else max(free, allocated)
             inventories[name] = Inventory(used + most, min_unit=0)
         states.append(replace(state, inventories=inventories, traits=state.traits - {DISABLED}))
     return DrainCloud(Snapshot(states, cloud.vacated.snapshot.consumers.values()))

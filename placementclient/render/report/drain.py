@@ -50,22 +50,22 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
     :raises errors.BadFile: if it is something else, or of another cloud
     """
     try:
-        found = msgspec.convert(document, _Document)
+        plan = msgspec.convert(document, _Document)
     except msgspec.ValidationError as reason:
         raise errors.BadFile(
             path, f'not a plan of a drain: {located(str(reason), "plan")}'
         ) from None
-    names = {*found.hosts, *(move.source for move in found.moves)}
-    names |= {move.target for move in found.moves if move.target}
+    names = {*plan.hosts, *(move.source for move in plan.moves)}
+    names |= {move.target for move in plan.moves if move.target}
     if missing := sorted(name for name in names if snapshot.named(name) is None):
         raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
-    hosts = sorted(names, key=lambda name: (name not in found.hosts, name))
-    waves = list(_waves(found.moves))
+    hosts = sorted(names, key=lambda name: (name not in plan.hosts, name))
+    waves = list(_waves(plan.moves))
     return DrainPanel(
-        found.verdict,
-        found.said,
-        found.hosts,
-        list(_hosts(snapshot, found.moves, hosts[:MOST])),
+        plan.verdict,
+        plan.said,
+        plan.hosts,
+        list(_hosts(snapshot, plan.moves, hosts[:MOST])),
         waves[:MOST],
         (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
     )
@@ -75,10 +75,10 @@ def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
     by_number: dict[int, list[_DrainedMove]] = {}
     for move in moves:
         by_number.setdefault(move.wave, []).append(move)
-    for number, found in sorted(by_number.items()):
-        sources = sorted({move.source for move in found})
-        targets = sorted({move.target for move in found if move.target})
-        yield WaveLine(number, len(found), listed(sources, _NAMED), listed(targets, _NAMED))
+    for number, wave in sorted(by_number.items()):
+        sources = sorted({move.source for move in wave})
+        targets = sorted({move.target for move in wave if move.target})
+        yield WaveLine(number, len(wave), listed(sources, _NAMED), listed(targets, _NAMED))
 
 
 def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> Iterator[HostLine]:
