@@ -24,6 +24,7 @@ from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
@@ -31,7 +32,8 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import Request, parsed
+from placementclient.placing.shapes import Option, Pools
 from placementclient.placing.topology import Topology
 from placementclient.producers import restore
 from placementclient.reading import capture
@@ -181,6 +183,20 @@ class _EveryOption(OptionSearch):
     _sorted = PartSearch._sorted
 
 
+def every_option(
+    problem: PackingProblem,
+    request: Request,
+    host: TargetHost,
+    room: Sequence[int],
+    pools: Pools,
+) -> list[Option]:
+    """Return all options to serve a request on a host, those that are alike too."""
+    suitable = problem.suitable(request, host.shape)
+    if suitable is None:
+        return []
+    return list(_EveryOption(request, host.shape, suitable, room, pools).every())
+
+
 def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[str, Served, bool]]:
     """Return the root of a tree, a candidate on it, and whether it is certain, for each.
 
@@ -191,11 +207,9 @@ def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[
     cloud.hosts = list(cloud.topology.trees)
     problem = cloud.problem([asked], ())
     for host in problem.hosts:
-        suitable = problem.suitable(asked, host.shape)
-        if suitable is None:
-            continue
-        options = list(_EveryOption(asked, host.shape, suitable, host.room, problem.pools).every())
-        assert bool(options) == (problem.option(asked, host) is not None)
+        options = every_option(problem, asked, host, host.room, problem.pools)
+        is_admitted = problem.suitable(asked, host.shape) is not None
+        assert bool(options) == (is_admitted and problem.option(asked, host) is not None)
         for option in options:
             allocations: dict[str, dict[str, int]] = {}
             mappings: dict[str, list[str]] = {}
