@@ -103,14 +103,14 @@ class _EmptyHosts:
         few = [state for tree in kinds[:_FEW] for state in tree]
         every = [state for tree in kinds for state in tree]
         self._indexes = [SnapshotIndex(Snapshot((*shared, *s), ())) for s in (few, every)]
-        self._known: dict[Any, list[str]] = {}
+        self._conflicts: dict[Any, list[str]] = {}
 
     def never_together(self, request: CandidateRequest) -> list[str]:
         """Return the fewest requirements that no tree meets together; none if one meets all."""
         required = requirements(request)
-        if frozenset(required) not in self._known:
-            self._known[frozenset(required)] = self._searched(request)
-        return self._known[frozenset(required)]
+        if frozenset(required) not in self._conflicts:
+            self._conflicts[frozenset(required)] = self._searched(request)
+        return self._conflicts[frozenset(required)]
 
     def _searched(self, request: CandidateRequest) -> list[str]:
         required = requirements(request)

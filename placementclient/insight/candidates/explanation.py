@@ -129,7 +129,7 @@ class _RequestDiagnosis:
 
     def __init__(self, request: CandidateRequest, matcher: Matcher, ask: Ask | None) -> None:
         self._request, self._matcher, self._ask = request, matcher, ask
-        self._wanted = matcher.requirements
+        self._needs = matcher.requirements
         self._all = frozenset(matcher.requirements)
         #: The roots of the trees for which some relaxation is enough.
         self._relieved: set[str] = set()
@@ -138,8 +138,8 @@ class _RequestDiagnosis:
         """All that is found."""
         is_known = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
-        conflicts = [] if is_known else [minimized(self._wanted, self._granted)]
-        search = ConflictSearch(self._wanted, self._matcher.possible, conflicts)
+        conflicts = [] if is_known else [minimized(self._needs, self._granted)]
+        search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
         corrections = list(search.corrections())
         sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
         read_trees = self._matcher.index.read_trees
@@ -176,7 +176,7 @@ class _RequestDiagnosis:
 
     def _granted(self, retained: frozenset[Requirement]) -> bool:
         """Return whether the service has candidates for these, where it can be asked that."""
-        relaxed = restricted(self._request, [need for need in self._wanted if need in retained])
+        relaxed = restricted(self._request, [need for need in self._needs if need in retained])
         offer = self._ask(relaxed) if self._ask and relaxed else None
         return self._matcher.is_met(retained) if offer is None else offer.trees > 0
 
@@ -191,14 +191,14 @@ class _RequestDiagnosis:
         """Return the shortages of the trees that lack the least, the nearest first."""
         alone = self._matcher.alone
         short = {
-            root: frozenset(need for need in self._wanted if root not in alone[need])
+            root: frozenset(need for need in self._needs if root not in alone[need])
             for root in self._eligible()
         }
         providers = self._matcher.index.providers
 
         met = {
             need: self._matcher.amounts_met(need)
-            for need in self._wanted
+            for need in self._needs
             if need.kind is Kind.RESOURCE
         }
 
@@ -216,14 +216,14 @@ class _RequestDiagnosis:
         """The roots of the trees that may be near: no pools; where a tree is named, only that."""
         index, trees = self._matcher.index, self._matcher.trees
         hosts = {root for root in trees if not set(trees[root]) <= set(index.sharing)}
-        for need in self._wanted:
+        for need in self._needs:
             if need.kind is Kind.IN_TREE:
                 hosts = hosts & self._matcher.alone[need] or hosts
         return hosts or trees
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
-        rest = [need for need in reversed(self._wanted) if need not in short]
+        rest = [need for need in reversed(self._needs) if need not in short]
         search = ConflictSearch(rest, partial(self._matcher.allows, root))
         return short | next(search.corrections(), frozenset(rest))
 
@@ -235,13 +235,13 @@ class _RequestDiagnosis:
         for need in lacking:
             if root in matcher.alone[need]:
                 # Those with which it cannot be had on this tree.
-                rest = [other for other in self._wanted if other not in lacking or other == need]
+                rest = [other for other in self._needs if other not in lacking or other == need]
                 joint[need] = minimized(rest, partial(matcher.allows, root))
         lacks = tuple(
             shortage
-            for need in self._wanted
+            for need in self._needs
             if need in lacking
-            for shortage in shortages(need, joint.get(need, frozenset()), seen, self._wanted)
+            for shortage in shortages(need, joint.get(need, frozenset()), seen, self._needs)
         )
         return Host(matcher.index.providers[root].name, root, lacks)
 
@@ -253,7 +253,7 @@ class _RequestDiagnosis:
         without: list[frozenset[Requirement]] = []
         for given_up in corrections:
             retained, lowered = self._all - given_up, dict[Requirement, int]()
-            for need in [need for need in self._wanted if need in given_up]:
+            for need in [need for need in self._needs if need in given_up]:
                 amount = self._enough(need, retained, seen)
                 if amount:
                     lowered[need] = amount
@@ -277,7 +277,7 @@ class _RequestDiagnosis:
         retained: frozenset[Requirement],
     ) -> Relaxation | None:
         """Return the candidates of a relaxed request: of the service, where it can be asked."""
-        order = [*self._wanted, *(replace(need, amount=n) for need, n in lowered.items())]
+        order = [*self._needs, *(replace(need, amount=n) for need, n in lowered.items())]
         relaxed = restricted(self._request, [need for need in order if need in retained])
         if relaxed is None:
             return None
@@ -286,7 +286,7 @@ class _RequestDiagnosis:
         satisfying = self._matcher.satisfying(retained)
         self._relieved |= satisfying
         return Relaxation(
-            tuple(need for need in self._wanted if need in dropped),
+            tuple(need for need in self._needs if need in dropped),
             tuple(lowered.items()),
             offer or Offer(len(satisfying)),
             is_asked,

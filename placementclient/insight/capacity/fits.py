@@ -49,7 +49,7 @@ class Fits:
 class Counter:
     def __init__(self, supply: Supply) -> None:
         self._supply = supply
-        self._found: dict[Any, int] = {}
+        self._counts: dict[Any, int] = {}
 
     def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
         """Return how many servers fit on some sites together; on all, if not given."""
@@ -107,9 +107,9 @@ class Counter:
             if choice
         )
         key = tuple(map(len, site.choices.values())), alike
-        if key not in self._found:
-            self._found[key] = self._search([site])
-        return self._found[key]
+        if key not in self._counts:
+            self._counts[key] = self._search([site])
+        return self._counts[key]
 
     def _search(self, sites: Sequence[Site]) -> int:
         supply, labels = self._supply, self._supply.labels

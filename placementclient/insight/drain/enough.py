@@ -150,7 +150,7 @@ def _fits(problem: PackingProblem) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
     if len(problem.hosts) <= MOST_SEARCHED:
         return pack(problem, EFFORT).is_complete
-    return sum(map(len, fill(problem))) == sum(problem.wanted)
+    return sum(map(len, fill(problem))) == sum(problem.counts)
 
 
 def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None:

@@ -50,7 +50,7 @@ class Packing:
 
     @property
     def is_complete(self) -> bool:
-        return self.count == sum(self.problem.wanted)
+        return self.count == sum(self.problem.counts)
 
 
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
@@ -60,7 +60,7 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()
-    first = Packing(filled, fill(filled), sum(problem.wanted))
+    first = Packing(filled, fill(filled), sum(problem.counts))
     if first.is_complete or not problem.hosts:
         return first if problem.hosts else Packing(filled, first.placed, 0)
     if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
@@ -84,7 +84,7 @@ def bound(
     :param rooms: shape and room of hosts, and how many there are of them
     """
     sizes = {kind: problem.kinds[kind].totals for kind in possible}
-    least = sum(problem.wanted[kind] for kind in possible)
+    least = sum(problem.counts[kind] for kind in possible)
     pooled = {
         name
         for shape in problem.by_shape
@@ -99,7 +99,7 @@ def bound(
         )
         count = 0
         for kind in sorted(possible, key=lambda kind: sizes[kind].get(name, 0)):
-            size, servers = sizes[kind].get(name, 0), problem.wanted[kind]
+            size, servers = sizes[kind].get(name, 0), problem.counts[kind]
             number = min(servers, free // size) if size else servers
             count, free = count + number, free - number * size
             if number < servers:
@@ -179,7 +179,7 @@ class _GroupSearch:
         filler = Filler(problem)
         order = sorted(range(len(placed)), key=lambda kind: -filler.size(problem.kinds[kind]))
         for kind in order:
-            missing = problem.wanted[kind] - len(placed[kind])
+            missing = problem.counts[kind] - len(placed[kind])
             placed[kind] += filler.fill(problem.kinds[kind], missing)
         return Packing(problem, placed, least), failed
 
@@ -225,7 +225,7 @@ class _GroupModel:
             if number in patterns:
                 self._follow(number, counts)
         for kind, terms in by_kind.items():
-            self.model.add(sum(terms) <= problem.wanted[kind])
+            self.model.add(sum(terms) <= problem.counts[kind])
         for pool, terms in pools.items():
             self.model.add(sum(terms) <= max(0, problem.pools[pool]))
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
@@ -246,14 +246,14 @@ class _GroupModel:
         return shares
 
     def _count(self, group: Group, item: Item) -> Any:
-        most = min(self._problem.wanted[item[0]], len(group.hosts) * group.most(item))
+        most = min(self._problem.counts[item[0]], len(group.hosts) * group.most(item))
         return self.model.new_int_var(0, most, '')
 
     def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
         """Allow no more than there is, with a rounding cut for each size."""
         hosts, by_room = len(group.hosts), dict[int, list[tuple[int, Any]]]()
         for item, count in counts.items():
-            for at, amount in group.takes[item]:
+            for at, amount in group.needs[item]:
                 if amount:
                     by_room.setdefault(at, []).append((amount, count))
         for at, terms in by_room.items():

@@ -49,7 +49,7 @@ class Fleet:
         self._sharing = {
             uuid for uuid, state in cloud.snapshot.providers.items() if is_sharing(state)
         }
-        self._known: dict[Request, Request] = {}
+        self._distinct: dict[Request, Request] = {}
 
     def servers(self, hosts: Iterable[str]) -> list[MovingServer]:
         return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
@@ -125,7 +125,7 @@ class Fleet:
             if before != after:
                 shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
                 request = request._replace(shared=shared)
-                self._requests[move.server] = self._known.setdefault(request, request)
+                self._requests[move.server] = self._distinct.setdefault(request, request)
             del self.on[move.source][move.server]
             servers = self.on.setdefault(move.target, {})
             servers[move.server] = MovingServer(move.server, move.target, move.after)

@@ -29,7 +29,7 @@ class Group:
     :param room: what each of them has, as far as the requests can use it; behind that how many
         servers more of each server group it may have
     :param options: of each item
-    :param takes: what each item takes of the room
+    :param needs: what each item takes of the room
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """
 
@@ -37,12 +37,12 @@ class Group:
     room: tuple[int, ...]
     hosts: list[int] = field(default_factory=list)
     options: dict[Item, Option] = field(default_factory=dict)
-    takes: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    needs: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
     def most(self, item: Item) -> int:
         """Return how many servers one host has room for, if all of them are such an item."""
-        return min((self.room[at] // n for at, n in self.takes[item] if n), default=1 << 31)
+        return min((self.room[at] // n for at, n in self.needs[item] if n), default=1 << 31)
 
 
 def groups(problem: PackingProblem) -> list[Group]:
@@ -69,8 +69,8 @@ def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | Non
     """
     items = list(group.options)
     # No more of an item than there are servers is one room more.
-    room = (*group.room, *(problem.wanted[kind] for kind, _ in items))
-    amounts = [(*group.takes[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
+    room = (*group.room, *(problem.counts[kind] for kind, _ in items))
+    amounts = [(*group.needs[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
     full: list[Counter[Item]] = []
     pending: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), room)]
     for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
@@ -98,7 +98,7 @@ class _Trimmer:
             shape: [
                 number
                 for number, request in enumerate(problem.kinds)
-                if problem.wanted[number] and problem.suitable(request, shape) is not None
+                if problem.counts[number] and problem.suitable(request, shape) is not None
             ]
             for shape in problem.by_shape
         }
@@ -110,10 +110,10 @@ class _Trimmer:
                 is_exact = request.is_lax or problem.is_only(request, shape)
                 fixed = problem.fixed(request, shape) if is_exact else None
                 self._exact[shape, kind] = fixed
-        self._wanted: dict[str, int] = {}
-        for request, number in zip(problem.kinds, problem.wanted, strict=True):
+        self._needs: dict[str, int] = {}
+        for request, number in zip(problem.kinds, problem.counts, strict=True):
             for name, amount in request.totals.items():
-                self._wanted[name] = self._wanted.get(name, 0) + number * amount
+                self._needs[name] = self._needs.get(name, 0) + number * amount
         self._trimmed: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
 
     def trimmed(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
@@ -121,7 +121,7 @@ class _Trimmer:
         names = {at: name for (_, name), at in shape.rooms.items()}
         names |= {at: name for name, at in shape.totals.items()}
         capped = tuple(
-            max(0, free if at in shape.pooled else min(free, self._wanted.get(names[at], 0)))
+            max(0, free if at in shape.pooled else min(free, self._needs.get(names[at], 0)))
             for at, free in enumerate(room)
         )
         key = id(shape), capped
@@ -143,7 +143,7 @@ class _Trimmer:
             group.is_relaxed |= is_relaxed
             for number, option in enumerate(options):
                 group.options[kind, number] = option
-                group.takes[kind, number] = (*option.local, *limits)
+                group.needs[kind, number] = (*option.local, *limits)
 
     def _options_of(
         self, request: Request, shape: Shape, room: Sequence[int]

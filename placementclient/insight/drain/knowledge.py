@@ -14,7 +14,6 @@ from placementclient.insight.drain.cloud import Knowledge, zone
 from placementclient.model.consumers import Allocations
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
-from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
@@ -93,7 +92,6 @@ class _Learning:
         self.requests: dict[str, Request] = {}
         self.least: dict[str, Request] = {}
         self._unknown: Counter[str] = Counter()
-        self._asked: dict[object, CandidateRequest] = {}
         self._images = 0
         self._filtered = 0
         for server in servers:

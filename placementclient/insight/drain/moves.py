@@ -130,25 +130,3 @@ def _wave(
                 coming[to] += bool(to)
                 leaving, left = leaving + 1, left - 1
                 yield move
-
-
-def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
-    """Go through a plan wave by wave, and return what Placement would refuse.
-
-    :param moves: in the order of their waves
-    """
-    ledger, under_way, wave = Ledger(snapshot), list[ServerMove](), 0
-    holds: dict[str, Allocations] = {}
-    for move in moves:
-        if move.wave != wave:
-            for moved in under_way:
-                ledger.add(moved.before, -1)
-            under_way, wave = [], move.wave
-        now = holds.get(move.server, snapshot.consumers[move.server].allocations)
-        if now != move.before:
-            yield f'{move.server} does not hold what it is said to hold'
-        if refusal := ledger.refusal(move.after):
-            yield f'{move.server}: {refusal}'
-        ledger.add(move.after)
-        holds[move.server] = move.after
-        under_way.append(move)

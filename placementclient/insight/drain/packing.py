@@ -56,10 +56,10 @@ class PackingProblem:
         limits: dict[str, int] | None = None,
     ) -> None:
         self.kinds: list[Request] = []
-        self.wanted: list[int] = []
+        self.counts: list[int] = []
         for request, number in kinds:
             self.kinds.append(request)
-            self.wanted.append(number)
+            self.counts.append(number)
         self.hosts, self.pools, self.limits = hosts, dict(pools), limits or {}
         #: The numbers of the hosts of each shape.
         self.by_shape: dict[Shape, list[int]] = {}
@@ -68,7 +68,7 @@ class PackingProblem:
         # By identity: a strict request takes long to hash.
         self._suitable: dict[tuple[int, int], list[list[int]] | None] = {}
         self._only: dict[tuple[int, int], Option | None] = {}
-        self._kept: list[Request] = []
+        self._retained: list[Request] = []
         self._by_aggregate: dict[str, list[Shape]] = {}
         for shape in self.by_shape:
             for name in shape.bins[0].aggregates:
@@ -80,7 +80,7 @@ class PackingProblem:
             replace(host, room=list(host.room), members=Counter(host.members))
             for host in self.hosts
         ]
-        kinds = zip(self.kinds, self.wanted, strict=True)
+        kinds = zip(self.kinds, self.counts, strict=True)
         return PackingProblem(kinds, hosts, self.pools, self.limits)
 
     def shapes(self, request: Request) -> list[Shape]:
@@ -95,7 +95,7 @@ class PackingProblem:
         """Return what :meth:`Shape.suitable` does."""
         key = id(request), id(shape)
         if key not in self._suitable:
-            self._kept.append(request)
+            self._retained.append(request)
             self._suitable[key] = shape.suitable(request)
         return self._suitable[key]
 
@@ -328,5 +328,5 @@ def fill(problem: PackingProblem) -> list[list[Placed]]:
     order = sorted(range(len(problem.kinds)), key=lambda k: -filler.size(problem.kinds[k]))
     placed: list[list[Placed]] = [[] for _ in problem.kinds]
     for kind in order:
-        placed[kind] = filler.fill(problem.kinds[kind], problem.wanted[kind])
+        placed[kind] = filler.fill(problem.kinds[kind], problem.counts[kind])
     return placed

@@ -6,10 +6,9 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
-from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, held, waves
 from placementclient.insight.drain.packing import Placed, TargetHost
 from placementclient.model.findings import Finding
 from placementclient.placing.requests import Request
@@ -143,7 +142,8 @@ def decide(
     strict = packed(cloud, servers, emptied, effort)
     lax: Packed | None = None
     if strict.packing.is_complete:
-        moves = _scheduled(cloud, [*offloaded(cloud, emptied), *strict.moves()], pace)
+        leaving = [*offloaded(cloud, emptied), *strict.moves()]
+        moves = waves(leaving, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS
@@ -156,21 +156,8 @@ def decide(
 
 
 def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
-    if lax.bound < sum(lax.problem.wanted):
+    if lax.bound < sum(lax.problem.counts):
         return DrainVerdict.NO
-    if lax is not strict and strict.bound < sum(strict.problem.wanted) and lax.is_complete:
+    if lax is not strict and strict.bound < sum(strict.problem.counts) and lax.is_complete:
         return DrainVerdict.DEPENDS
     return DrainVerdict.UNDETERMINED
-
-
-def _scheduled(
-    cloud: DrainCloud, moves: Iterable[ServerMove], pace: Pace
-) -> list[ServerMove] | None:
-    """Return moves in waves, each of which Placement grants; ``None``: that was not found.
-
-    :raises errors.PlacementError: if the plan is one that Placement would refuse
-    """
-    ordered = waves(moves, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
-    for refusal in refusals(cloud.snapshot, ordered or ()):
-        raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
-    return ordered

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from placementclient.client import errors
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
-from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, waves
 from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace, offloaded
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
@@ -72,7 +71,6 @@ def roll(
     A batch that is blocked comes again when another one is empty and back.
 
     :param effort: how long to search for what the packing by best fit does not find, in seconds
-    :raises errors.PlacementError: if the plan is one that Placement would refuse
     """
     waiting = list(batches)
     fleet = Fleet(cloud, cloud.hosts)
@@ -99,8 +97,6 @@ def roll(
         facts = {'servers': [server.uuid for server in fleet.without(batch)]}
         severity = Severity.ERROR if is_proved else Severity.WARNING
         rolling.blocked.append(Finding(names, batch, facts, kind='blocked', severity=severity))
-    for refusal in refusals(cloud.snapshot, rolling.moves):
-        raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
     return rolling
 
 

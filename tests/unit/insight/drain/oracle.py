@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.moves import refusals
+from placementclient.insight.drain.moves import Ledger, ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
@@ -265,6 +265,28 @@ def fault(seed: int) -> str | None:
     if said != (total, certain, possible, expected):
         return f'{said}, not {(total, certain, possible, str(expected))}'
     return next(_faults(snapshot, emptied, decision), None)
+
+
+def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Go through a plan wave by wave, and return what Placement would refuse.
+
+    :param moves: in the order of their waves
+    """
+    ledger, under_way, wave = Ledger(snapshot), list[ServerMove](), 0
+    holds: dict[str, Allocations] = {}
+    for move in moves:
+        if move.wave != wave:
+            for moved in under_way:
+                ledger.add(moved.before, -1)
+            under_way, wave = [], move.wave
+        now = holds.get(move.server, snapshot.consumers[move.server].allocations)
+        if now != move.before:
+            yield f'{move.server} does not hold what it is said to hold'
+        if refusal := ledger.refusal(move.after):
+            yield f'{move.server}: {refusal}'
+        ledger.add(move.after)
+        holds[move.server] = move.after
+        under_way.append(move)
 
 
 def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: DrainDecision) -> Iterator[str]:

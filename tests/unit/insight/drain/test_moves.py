@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.insight.drain import oracle
 
 SNAPSHOT = cloud(
     [provider('a', VCPU=4), provider('b', VCPU=4), provider('c', VCPU=Inventory(4, step_size=2))],
@@ -49,7 +50,7 @@ def test_what_would_be_refused_is_found() -> None:
         ([move('s', 'a', 'b', 3, 1), move('t', 'b', 'c', 2, 1)], 's: b has no room for VCPU=3'),
         ([move('s', 'b', 'c', 2, 1)], 's does not hold what it is said to hold'),
     ):
-        assert list(refusals(SNAPSHOT, moves)) == [said]
+        assert list(oracle.refusals(SNAPSHOT, moves)) == [said]
     right = [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
-    assert list(refusals(SNAPSHOT, right)) == []
-    assert list(refusals(SNAPSHOT, [*right, move('t', 'c', 'a', 2, 3)])) == []
+    assert list(oracle.refusals(SNAPSHOT, right)) == []
+    assert list(oracle.refusals(SNAPSHOT, [*right, move('t', 'c', 'a', 2, 3)])) == []

@@ -10,7 +10,6 @@ import pytest
 
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-from placementclient.insight.drain.moves import refusals
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
@@ -114,7 +113,7 @@ def test_rolling_with_storage_that_two_pools_share() -> None:
     snapshot = cloud(states, consumers)
     rolling = roll(DrainCloud(snapshot), [('h1',), ('h0',), ('h2',)])
     assert rolling.verdict in (DrainVerdict.YES, DrainVerdict.UNDETERMINED)
-    assert list(refusals(snapshot, rolling.moves)) == []
+    assert list(oracle.refusals(snapshot, rolling.moves)) == []
 
 
 def _room(snapshot: Snapshot, targets: Iterable[str]) -> Counter[tuple[str, str]]:
@@ -179,7 +178,7 @@ def test_small_clouds(first: int) -> None:
                 proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
                 assert proofs != (True, True)
         rolling = roll(scene, batches(scene, scene.hosts, 1))
-        assert list(refusals(snapshot, rolling.moves)) == []
+        assert list(oracle.refusals(snapshot, rolling.moves)) == []
         for blocked in rolling.blocked:
             if blocked.severity is Severity.ERROR:
                 assert decide(scene, blocked.roots).verdict is not DrainVerdict.YES
