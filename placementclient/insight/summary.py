@@ -1,12 +1,13 @@
-"""The content of a snapshot, in numbers."""
+"""The content of a snapshot, in numbers. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from placementclient.insight.capacity import totals
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
 
@@ -27,3 +28,41 @@ def of(snapshot: Snapshot) -> dict[str, Any]:
             for line in totals.by_class(snapshot)
         },
     }
+
+
+class Presence(NamedTuple):
+    """The providers that have a trait, or inventory of a class.
+
+    :param hosts: the number of the trees that they are in
+    :param only_on: the name of the tree, where it is the only one; empty otherwise
+    """
+
+    providers: int
+    hosts: int
+    only_on: str
+
+
+def of_traits(snapshot: Snapshot) -> dict[str, Presence]:
+    """Return where each trait is that a provider has."""
+    return _presences(snapshot, lambda state: state.traits)
+
+
+def of_classes(snapshot: Snapshot) -> dict[str, Presence]:
+    """Return where each class is that a provider has inventory of."""
+    return _presences(snapshot, lambda state: state.inventories)
+
+
+def _presences(
+    snapshot: Snapshot, names: Callable[[ProviderState], Iterable[str]]
+) -> dict[str, Presence]:
+    roots: dict[str, list[str]] = {}
+    for state in snapshot.providers.values():
+        for name in names(state):
+            roots.setdefault(name, []).append(state.provider.root_uuid)
+    return {name: _presence(snapshot, uuids) for name, uuids in sorted(roots.items())}
+
+
+def _presence(snapshot: Snapshot, roots: Sequence[str]) -> Presence:
+    hosts = set(roots)
+    only_on = snapshot.providers[roots[0]].name if len(hosts) == 1 else ''
+    return Presence(len(roots), len(hosts), only_on)

@@ -76,3 +76,24 @@ def test_a_change_is_a_difference(client: Client, placement: Placement, file: st
             'after': ['COMPUTE_NODE', 'HW_NUMA_ROOT'],
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ('listed', 'name'), [('trait', 'COMPUTE_NODE'), ('resource class', 'VCPU')]
+)
+def test_a_list_tells_how_many_have_each(
+    placement: Placement, file: str, listed: str, name: str
+) -> None:
+    assert placement(f'{COMMAND} restore {file}').status == 0
+    offline = json.loads(placement(f'{listed} list --snapshot {file} -f json').stdout)
+    live = json.loads(placement(f'{listed} list --long -f json').stdout)
+    assert {row['name']: row for row in offline}[name]['hosts'] > 1
+    assert [row for row in live if row['providers']] == [
+        row for row in live if row['name'] in {present['name'] for present in offline}
+    ]
+    assert all(row in live for row in offline)
+
+
+def test_a_snapshot_is_asked_for_no_prefix(placement: Placement, file: str) -> None:
+    result = placement(f'trait list --snapshot {file} --associated')
+    assert (result.status, result.stdout) == (2, '')

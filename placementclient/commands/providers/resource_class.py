@@ -8,7 +8,7 @@ from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, reading
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
@@ -19,15 +19,36 @@ _CREATE_OR_VALIDATE = Microversion(1, 7)
 class ListClass(base.Lister):
     """List all resource classes.
 
+    With --long, also how many providers and hosts have inventory of each, how much it is, and how
+    much is used. The class units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB.
+
     Example:
 
       openstack resource class list
+      openstack resource class list --long --snapshot cloud.json
     """
 
     endpoint = endpoints.LIST_CLASSES
+    auth_required = False
+    options = reading.PRESENCE
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        return columns.NAME.rows(api.resource_class.list(self.client))
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        if not (parsed_args.long or parsed_args.snapshot):
+            return columns.NAME.rows(api.resource_class.list(self.client))
+        from placementclient.insight import summary
+        from placementclient.insight.capacity import totals
+
+        names = [] if parsed_args.snapshot else api.resource_class.list(self.client)
+        snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
+        present = summary.of_classes(snapshot)
+        amounts = {line.resource_class: line.amounts for line in totals.by_class(snapshot)}
+        rows = [
+            (name, *present[name], amounts[name].capacity, amounts[name].used)
+            if name in present
+            else (name, 0, 0, '', 0, 0)
+            for name in dict.fromkeys([*names, *present])
+        ]
+        return ('name', *summary.Presence._fields, 'capacity', 'used'), rows
 
 
 class _Write(base.Command):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.api.conflict import is_gone
-from placementclient.client import endpoints
-from placementclient.commands.framework import base, editing, option
+from placementclient.client import endpoints, errors
+from placementclient.commands.framework import base, editing, option, reading
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
@@ -22,12 +23,17 @@ _NAME = Option('name', help='Name of the trait')
 class ListTrait(base.Lister):
     """List the traits that exist.
 
+    With --long, also how many providers and hosts have each. A trait that one host alone has keeps
+    all servers that require it on this host.
+
     Example:
 
       openstack trait list --name startswith:CUSTOM --associated
+      openstack trait list --long --associated --sort-column hosts
     """
 
     endpoint = endpoints.LIST_TRAITS
+    auth_required = False
     options = (
         Option(
             '--name',
@@ -46,13 +52,32 @@ class ListTrait(base.Lister):
             dest='associated',
             help='Only traits that no resource provider has',
         ),
+        *reading.PRESENCE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+        if parsed_args.snapshot:
+            if parsed_args.name or parsed_args.associated is not None:
+                raise errors.UsageError('--snapshot goes with no other selection of traits')
+            return self._present(None, parsed_args)
         traits = api.trait.list(
             self.client, name=parsed_args.name or None, associated=parsed_args.associated
         )
-        return columns.NAME.rows(traits)
+        return self._present(traits, parsed_args) if parsed_args.long else columns.NAME.rows(traits)
+
+    def _present(
+        self, traits: Sequence[str] | None, parsed_args: argparse.Namespace
+    ) -> base.Output:
+        """Return the traits with the providers that have them.
+
+        :param traits: default: those that a provider has
+        """
+        from placementclient.insight import summary
+
+        found = summary.of_traits(reading.read(self, parsed_args.snapshot or reading.LIVE))
+        nowhere = summary.Presence(0, 0, '')
+        rows = [(name, *found.get(name, nowhere)) for name in (found if traits is None else traits)]
+        return ('name', *summary.Presence._fields), rows
 
 
 class ShowTrait(base.ShowOne):

@@ -1,0 +1,30 @@
+"""Where traits and classes are."""
+
+from __future__ import annotations
+
+from placementclient.insight import summary
+from placementclient.insight.summary import Presence
+from tests.unit.insight.clouds import cloud, provider
+
+HOSTS = cloud(
+    [
+        provider('compute1', VCPU=8, traits=['HW_A', 'HW_B']),
+        provider('compute1_gpu0', 'compute1', VGPU=4, traits=['HW_B']),
+        provider('compute1_gpu1', 'compute1', VGPU=4, traits=['HW_B']),
+        provider('compute2', VCPU=8, traits=['HW_A']),
+    ]
+)
+
+
+def test_traits() -> None:
+    assert summary.of_traits(HOSTS) == {
+        'HW_A': Presence(2, 2, ''),
+        'HW_B': Presence(3, 1, 'compute1'),
+    }
+
+
+def test_classes() -> None:
+    assert summary.of_classes(HOSTS) == {
+        'VCPU': Presence(2, 2, ''),
+        'VGPU': Presence(2, 1, 'compute1'),
+    }
