@@ -66,7 +66,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--in-tree <provider>',
             since=since['in-tree'],
-            help='Name or UUID of a provider: only its tree',
+            help='Name or UUID of any provider of a tree: only this whole tree',
             **settings,
         ),
     )
