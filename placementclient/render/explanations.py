@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.client.wording import counted
+from placementclient.insight.candidates.counting import CandidateCount
 from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
 
+#: More candidates of one tree make the service slow.
+_MANY = 1000
 _LIMITS = {
     Reason.FREE: '{amount} free on {provider}',
     Reason.MIN_UNIT: 'min_unit is {amount} on {provider}',
@@ -30,7 +33,11 @@ _MISSING = {
 }
 
 
-def lines(explanation: Explanation) -> Iterator[str]:
+def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
+    """Return the text.
+
+    :param most: so many trees have a line with the number of their candidates
+    """
     if explanation.is_met:
         yield f'The request can be met: candidates on {_trees(explanation.offer)}.'
     else:
@@ -40,6 +47,10 @@ def lines(explanation: Explanation) -> Iterator[str]:
     width = len(str(explanation.trees))
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {_text(requirement, explanation)}'
+    made = explanation.count
+    # With one candidate of each tree there is nothing to say, unless some are lost.
+    if made is not None and (made.total > len(made.trees) or made.lost):
+        yield from _candidates(made, most)
     if explanation.is_met:
         return
     yield ''
@@ -60,6 +71,40 @@ def lines(explanation: Explanation) -> Iterator[str]:
     if explanation.is_cut:
         yield ''
         yield 'There are too many combinations to try them all: there may be more'
+
+
+def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
+    """Return how many candidates there are, and whether Nova takes them all.
+
+    :param most: so many trees have a line
+    """
+    yield ''
+    yield 'Candidates (calculated)'
+    width = len(str(count.total))
+    for tree in count.trees[:most]:
+        yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'
+    yield f'  {count.total:>{width}}  in all'
+    if count.lost:
+        yield (
+            f'  Nova takes {count.limit} of them (max_placement_results): at least {count.lost} of '
+            f'{counted(len(count.trees), "tree")} cannot be chosen, unless Placement has '
+            'allocation_candidates_generation_strategy = breadth-first'
+        )
+    if count.trees[0].count > _MANY:
+        yield (
+            '  Placement makes all of them first. Set max_allocation_candidates, and '
+            'optimize_for_wide_provider_trees, or ask for fewer groups'
+        )
+
+
+def _count(count: CandidateCount) -> dict[str, Any]:
+    return {
+        'total': count.total,
+        'is_exact': count.is_exact,
+        'limit': count.limit,
+        'lost': count.lost,
+        'trees': {tree.name: tree.count for tree in count.trees},
+    }
 
 
 def _nearest(explanation: Explanation) -> Iterator[str]:
@@ -101,6 +146,7 @@ def data(explanation: Explanation) -> dict[str, Any]:
         'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
         'nearest': [_host(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
+        **({'candidates': _count(explanation.count)} if explanation.count else {}),
     }
 
 

@@ -18,6 +18,7 @@ from placementclient.api import allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
+from placementclient.insight.candidates import counting
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
@@ -266,6 +267,9 @@ class Trial:
         assert certain <= served <= options, (seed, version, request, certain, served, options)
         matcher = Matcher(SnapshotIndex(snapshot), wanted := requirements(request))
         assert matcher.satisfying(frozenset(wanted)) == roots, (seed, request)
+        if not any(is_sharing(state) for state in snapshot.providers.values()):
+            number = counting.counted(Topology(snapshot), request)
+            assert (number.total, number.is_exact) == (len(served), True), (seed, request)
         counts = fits.by_tree(Topology(snapshot), [request])
         names = {snapshot.providers[root].name for root in roots}
         assert {each.name for each in counts if each.count} - {ALL} == names, (seed, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors, http, microversion, wording
@@ -98,7 +99,8 @@ class ExplainCandidate(DocumentCommand):
             self.exit_status = errors.ExitStatus.INFEASIBLE
         client: http.Client | None = vars(self).get('client')
         names = client.names if client else {}
-        lines = [wording.with_names(line, names) for line in explanations.lines(explanation)]
+        shown = explanations.lines(explanation, parsed_args.hosts)
+        lines = [wording.with_names(line, names) for line in shown]
         data = explanations.data(explanation)
         if asked is not None:
             data |= {'unknown': list(asked.unknown), 'filters': list(asked.filters)}
@@ -235,7 +237,8 @@ class ExplainCandidate(DocumentCommand):
         self, parsed_args: argparse.Namespace
     ) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import explanation, snapshot_index
+        from placementclient.insight.candidates import counting, explanation, snapshot_index
+        from placementclient.placing.topology import Topology
 
         snapshot = reading.cloud(self, parsed_args).snapshot
 
@@ -251,7 +254,12 @@ class ExplainCandidate(DocumentCommand):
         missing = [list(unknown_names.absent(names, request)) for request in requests]
         self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
         index = snapshot_index.SnapshotIndex(snapshot)
-        explained = self._either(
-            requests, lambda each: explanation.explain(each, index, hosts=parsed_args.hosts)
-        )
-        return explained, asked
+
+        def explained(request: CandidateRequest) -> Explanation:
+            found = explanation.explain(request, index, hosts=parsed_args.hosts)
+            if asked is None or not found.is_met:
+                return found
+            limited = request._replace(limit=asked.first.limit)
+            return replace(found, count=counting.counted(Topology(snapshot), limited))
+
+        return self._either(requests, explained), asked

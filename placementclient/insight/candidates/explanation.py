@@ -12,6 +12,7 @@ from functools import partial
 from itertools import groupby, islice
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
+from placementclient.insight.candidates.counting import CandidateCount
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.insight.candidates.requirements import (
@@ -82,6 +83,7 @@ class Explanation:
     :param names: of the providers that are named in requirements, by UUID
     :param has_more_conflicts: True if the conflicts may be some of several
     :param is_cut: whether there were too many combinations to try them all
+    :param count: of the candidates; ``None`` where they are not counted
     """
 
     offer: Offer
@@ -93,6 +95,7 @@ class Explanation:
     names: Mapping[str, str] = field(default_factory=dict)
     has_more_conflicts: bool = False
     is_cut: bool = False
+    count: CandidateCount | None = None
 
     @property
     def is_met(self) -> bool:

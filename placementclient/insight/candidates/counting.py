@@ -1,0 +1,223 @@
+"""The number of candidates that the service makes of a request, without asking it.
+
+A tree with eight devices and eight groups has 8! of them, and the service makes them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.snapshots import ProviderState
+from placementclient.placing.options import PartSearch
+from placementclient.placing.providers import HostProvider
+from placementclient.placing.requests import Request, RequestPart, parsed
+from placementclient.placing.shapes import admits, admits_root
+from placementclient.placing.topology import Topology
+
+#: A provider as the rest of the groups sees it: the groups that it may serve, by number, and what
+#: is left of each class for one server.
+Slot = tuple[frozenset[int], tuple[tuple[str, int], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCandidates:
+    """The candidates in a tree.
+
+    :param is_exact: False where there are at least so many
+    """
+
+    name: str
+    count: int
+    is_exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateCount:
+    """The candidates of a request.
+
+    :param trees: those that have any, the most candidates first
+    :param limit: the most that Nova takes; ``None``: all
+    """
+
+    trees: Sequence[TreeCandidates]
+    limit: int | None
+
+    @property
+    def total(self) -> int:
+        """The number of all candidates."""
+        return sum(tree.count for tree in self.trees)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether the number of all is exact; else there are at least so many."""
+        return all(tree.is_exact for tree in self.trees)
+
+    @property
+    def lost(self) -> int:
+        """The number of trees, at least, that are in no candidate that Nova takes.
+
+        Without breadth first, the service has all candidates of one tree before those of the next
+        one, and nobody knows the order of the trees.
+        """
+        if self.limit is None or self.total <= self.limit:
+            return 0
+        left, chosen = self.limit, 0
+        for tree in reversed(self.trees):
+            if left > 0:
+                chosen += 1
+            left -= tree.count
+        return len(self.trees) - chosen
+
+
+def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
+    """Return the number of candidates of a request, by tree.
+
+    What sharing providers alone give to the common group counts once for each tree.
+    """
+    asked = parsed(request)
+    known: dict[object, tuple[int, bool]] = {}
+    trees = []
+    for root, states in topology.trees.items():
+        kind = root if asked.trees else topology.kinds[root]
+        if kind not in known:
+            reached = [*states, *topology.reached(root)]
+            known[kind] = _in_tree(asked, reached, topology.host(root, asked.trees))
+        count, is_exact = known[kind]
+        if count or not is_exact:
+            trees.append(TreeCandidates(states[0].name, count, is_exact))
+    return CandidateCount(sorted(trees, key=lambda tree: -tree.count), request.limit)
+
+
+def _in_tree(
+    request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
+) -> tuple[int, bool]:
+    if request.is_unserved or not admits_root(bins[0], request):
+        return 0, True
+    options = [
+        [
+            number
+            for number, state in enumerate(states)
+            if _serves(state, part) and admits(bins[number], part, bins[0])
+        ]
+        for part in request.parts
+    ]
+    if not all(options):
+        return 0, True
+    if request.subtrees:
+        search = _Search(request, bins, options, states)
+        count = sum(1 for _ in search.places())
+        return count, search.left >= 0
+    return _multiplied(request, bins, options, states)
+
+
+def _serves(state: ProviderState, part: RequestPart) -> bool:
+    return all(
+        name in state.inventories
+        and state.inventories[name].admits(amount)
+        and amount <= state.free(name)
+        for name, amount in part.resources
+    )
+
+
+def _multiplied(
+    request: Request,
+    bins: Sequence[HostProvider],
+    options: Sequence[Sequence[int]],
+    states: Sequence[ProviderState],
+) -> tuple[int, bool]:
+    """Return the number of ways: of the common group one by one, each with those of the groups."""
+    common = [number for number, part in enumerate(request.parts) if not part.group]
+    groups = [number for number, part in enumerate(request.parts) if part.group]
+    whole = request._replace(parts=tuple(request.parts[number] for number in common))
+    search = _Search(whole, bins, [options[number] for number in common], states)
+    counts = _GroupCounts(request, groups)
+    total = 0
+    for taken in search.amounts():
+        slots = Counter(_slots(request, groups, options, states, taken))
+        total += counts.count(0, frozenset(slots.items()))
+    return total, search.left >= 0
+
+
+def _slots(
+    request: Request,
+    groups: Sequence[int],
+    options: Sequence[Sequence[int]],
+    states: Sequence[ProviderState],
+    taken: dict[tuple[int, str], int],
+) -> Iterator[Slot]:
+    names = {name for number in groups for name, _ in request.parts[number].resources}
+    for place, state in enumerate(states):
+        serving = frozenset(number for number in groups if place in options[number])
+        if serving:
+            left = {
+                name: min(inventory.capacity, inventory.max_unit) - taken.get((place, name), 0)
+                for name, inventory in state.inventories.items()
+                if name in names
+            }
+            yield serving, tuple(sorted(left.items()))
+
+
+class _GroupCounts:
+    """Counts the ways to serve groups by providers, of which those that are alike count as one."""
+
+    def __init__(self, request: Request, groups: Sequence[int]) -> None:
+        self._request, self._groups = request, groups
+        self._known: dict[tuple[int, frozenset[tuple[Slot, int]]], int] = {}
+
+    def count(self, first: int, slots: frozenset[tuple[Slot, int]]) -> int:
+        """Return the number of ways to serve the groups from one on.
+
+        :param slots: the providers, each kind with its number
+        """
+        if first == len(self._groups):
+            return 1
+        if (first, slots) not in self._known:
+            number = self._groups[first]
+            self._known[first, slots] = sum(
+                many * self.count(first + 1, self._without(slots, slot, number))
+                for slot, many in slots
+                if number in slot[0] and self._fits(slot, number)
+            )
+        return self._known[first, slots]
+
+    def _fits(self, slot: Slot, number: int) -> bool:
+        left = dict(slot[1])
+        return all(amount <= left[name] for name, amount in self._request.parts[number].resources)
+
+    def _without(
+        self, slots: frozenset[tuple[Slot, int]], slot: Slot, number: int
+    ) -> frozenset[tuple[Slot, int]]:
+        """Return the providers after one of a kind serves a group."""
+        amounts = dict(self._request.parts[number].resources)
+        left = tuple((name, most - amounts.get(name, 0)) for name, most in slot[1])
+        serving = frozenset[int]() if self._request.is_isolated else slot[0]
+        kinds = Counter(dict(slots))
+        kinds[slot] -= 1
+        kinds[serving, left] += 1
+        return frozenset((kind, many) for kind, many in kinds.items() if many)
+
+
+class _Search(PartSearch):
+    """Looks for all ways that the service has; what others use counts for single parts alone."""
+
+    def __init__(
+        self,
+        request: Request,
+        bins: Sequence[HostProvider],
+        options: Sequence[Sequence[int]],
+        states: Sequence[ProviderState],
+    ) -> None:
+        super().__init__(request, bins, options)
+        self._states = states
+
+    def amounts(self) -> Iterator[dict[tuple[int, str], int]]:
+        """Return what is taken of each provider and class, for each way."""
+        for _ in self.places():
+            yield dict(self.taken)
+
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        inventory = self._states[place].inventories[name]
+        return amount <= min(inventory.capacity, inventory.max_unit)

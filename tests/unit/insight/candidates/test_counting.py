@@ -1,0 +1,76 @@
+"""The number of candidates, by hand; the real service is the judge in the functional tests."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from placementclient.insight.candidates.counting import TreeCandidates, counted
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import Snapshot
+from placementclient.placing.topology import Topology
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+COMMON = Filter({'VCPU': 1})
+
+
+def host(name: str, devices: int, total: int = 1) -> list[object]:
+    gpus = [provider(f'{name}_{n}', name, VGPU=Inventory(total)) for n in range(devices)]
+    return [provider(name, VCPU=8), *gpus]
+
+
+def groups(number: int, policy: str = 'none', limit: int | None = None) -> CandidateRequest:
+    each = {str(n): Filter({'VGPU': 1}) for n in range(number)}
+    return CandidateRequest(COMMON, each, policy, limit=limit)
+
+
+def count(snapshot: Snapshot, request: CandidateRequest) -> int:
+    number = counted(Topology(snapshot), request)
+    assert number.is_exact
+    return number.total
+
+
+@pytest.mark.parametrize('number', range(1, 9))
+def test_each_way_to_give_devices_to_groups_is_a_candidate(number: int) -> None:
+    assert count(cloud(host('h', 8)), groups(number)) == math.perm(8, number)
+
+
+def test_groups_may_share_a_device_that_has_enough() -> None:
+    snapshot = cloud(host('h', 3, total=2))
+    assert count(snapshot, groups(3)) == 3**3 - 3
+    assert count(snapshot, groups(3, 'isolate')) == math.perm(3, 3)
+
+
+def test_what_others_use_counts_for_single_groups_alone() -> None:
+    """As in the service, which compares groups together with the whole capacity."""
+    snapshot = cloud(host('h', 2, total=2), [consumer('s', h_0={'VGPU': 1})])
+    assert count(snapshot, groups(2)) == 4
+    full = cloud(host('h', 2), [consumer('s', h_0={'VGPU': 1})])
+    assert count(full, groups(1)) == 1
+
+
+def test_wide_trees_take_no_time() -> None:
+    start = time.process_time()
+    assert count(cloud(host('h', 64)), groups(8)) == math.perm(64, 8)
+    assert time.process_time() - start < 2
+
+
+def test_trees_that_nova_does_not_see() -> None:
+    hosts = [*host('a', 4), *host('b', 4), *host('c', 2)]
+    number = counted(Topology(cloud(hosts)), groups(2, limit=20))
+    assert set(number.trees) == {
+        TreeCandidates('a', 12), TreeCandidates('b', 12), TreeCandidates('c', 2)
+    }  # fmt: skip
+    assert (number.total, number.limit, number.lost) == (26, 20, 0)
+    assert counted(Topology(cloud(hosts)), groups(2, limit=14)).lost == 1
+    assert counted(Topology(cloud(hosts)), groups(2, limit=1)).lost == 2
+    assert counted(Topology(cloud(hosts)), groups(2)).lost == 0
+
+
+def test_groups_below_one_provider_are_at_least_so_many() -> None:
+    request = groups(8)._replace(same_subtree=(('0', '1'),))
+    number = counted(Topology(cloud(host('h', 12))), request)
+    assert not number.is_exact
