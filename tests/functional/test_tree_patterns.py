@@ -35,36 +35,29 @@ def typed(command: str, path: Path) -> str:
     return command.replace('FILE', f'{path}/cloud.json').replace('OUT', f'{path}/some.json')
 
 
-@pytest.mark.parametrize('command', LIVE + FILES)
 def test_a_pattern_stands_for_the_trees_that_it_names(
-    client: Client, placement: Placement, tmp_path: Path, command: str
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     build(client, hosts=3)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
-    words = typed(command, tmp_path)
-    named = placement(f'{words} --tree compute0 --tree compute2')
-    (tmp_path / 'some.json').unlink(missing_ok=True)
-    found = placement(f'{words} --tree compute[02]*')
-    assert (found.status, found.stdout) == (named.status, named.stdout)
-    assert found.status == 0
-    if 'OUT' in command:
-        document = json.loads((tmp_path / 'some.json').read_text())
-        names = {each['name'] for each in document['providers']}
-        assert ('compute0' in names, 'compute1' in names) == (True, False)
-    elif 'capacity' not in command:
-        assert ('compute0' in found.stdout, 'compute1' in found.stdout) == (True, False)
-
-
-@pytest.mark.parametrize('command', LIVE + FILES)
-def test_a_pattern_that_matches_nothing_is_an_error(
-    client: Client, placement: Placement, tmp_path: Path, command: str
-) -> None:
-    build(client)
-    placement(f'resource provider snapshot save {tmp_path}/cloud.json')
-    result = placement(f'{typed(command, tmp_path)} --tree compte*')
-    assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.endswith(f'{NOTHING}\n')
-    assert not (tmp_path / 'some.json').exists()
+    saved = tmp_path / 'some.json'
+    for command in LIVE + FILES:
+        words = typed(command, tmp_path)
+        named = placement(f'{words} --tree compute0 --tree compute2')
+        saved.unlink(missing_ok=True)
+        matching = placement(f'{words} --tree compute[02]*')
+        assert (matching.status, matching.stdout) == (0, named.stdout), command
+        if 'OUT' in command:
+            shown = str([state['name'] for state in json.loads(saved.read_text())['providers']])
+        else:
+            shown = matching.stdout
+        if 'capacity' not in command:
+            assert ('compute0' in shown, 'compute1' in shown) == (True, False), command
+        saved.unlink(missing_ok=True)
+        result = placement(f'{words} --tree compte*')
+        assert (result.status, result.stdout) == (1, ''), command
+        assert result.stderr.endswith(f'{NOTHING}\n')
+        assert not saved.exists()
 
 
 def test_an_audit_of_a_pattern(client: Client, placement: Placement) -> None:
@@ -175,43 +168,39 @@ def marked(client: Client) -> None:
         inventory.create(client, uuid, 'SRIOV_NET_VF', {'total': 8}, read.generation)
 
 
-@pytest.mark.parametrize('options', CONDITIONS)
 def test_conditions_select_the_trees_of_the_providers_that_meet_them(
-    client: Client, placement: Placement, tmp_path: Path, options: str
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     marked(client)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
+    saved = tmp_path / 'some.json'
     for command in [*LIVE[:4], *FILES[:3], 'resource provider audit -f json']:
         words = typed(command, tmp_path)
         named = placement(f'{words} --tree compute0 --tree compute2')
-        (tmp_path / 'some.json').unlink(missing_ok=True)
-        found = placement(f'{words} {options}')
-        assert (found.status, found.stdout) == (named.status, named.stdout), command
-        if 'OUT' in command:
-            document = json.loads((tmp_path / 'some.json').read_text())
-            (tmp_path / 'some.json').unlink()
-            names = {each['name'] for each in document['providers']}
-            assert ('compute0' in names, 'compute1' in names) == (True, False)
+        for options in CONDITIONS:
+            saved.unlink(missing_ok=True)
+            selected = placement(f'{words} {options}')
+            assert (selected.status, selected.stdout) == (named.status, named.stdout), command
+            if 'OUT' in command:
+                shown = str([state['name'] for state in json.loads(saved.read_text())['providers']])
+                assert ('compute0' in shown, 'compute1' in shown) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ('option', 'reason'),
-    [
-        ('--match compte*', NOTHING),
-        ('--with-trait CUSTOM_OTHER', ''),
-        ('--tree compute1 --with-class SRIOV_NET_VF', ''),
-    ],
-)
 def test_conditions_that_nothing_meets_are_an_error(
-    client: Client, placement: Placement, tmp_path: Path, option: str, reason: str
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     marked(client)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
     for command in LIVE[:4] + FILES[:3]:
-        result = placement(f'{typed(command, tmp_path)} {option}')
-        assert (result.status, result.stdout) == (1, ''), command
-        assert reason in result.stderr
-        assert not (tmp_path / 'some.json').exists()
+        for option, reason in (
+            ('--match compte*', NOTHING),
+            ('--with-trait CUSTOM_OTHER', ''),
+            ('--tree compute1 --with-class SRIOV_NET_VF', ''),
+        ):
+            result = placement(f'{typed(command, tmp_path)} {option}')
+            assert (result.status, result.stdout) == (1, ''), command
+            assert reason in result.stderr
+            assert not (tmp_path / 'some.json').exists()
 
 
 @pytest.mark.parametrize('options', CONDITIONS)
