@@ -24,7 +24,7 @@ from placementclient.model.aside import aside
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
+def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple[Operation, ...]:
     """Return the operations that lead from one snapshot to another; none if they are equal.
 
     Generations and the order of things do not count. Usages follow from the consumers.
@@ -32,13 +32,15 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
     :param before: all providers and consumers that change, as they are
     :param after: the same part in its wanted state: a provider or consumer that is missing
         goes. Consistent in itself: every allocation of it has an inventory
+    :param is_atomic: whether all inventories and allocations change in one request. Then providers
+        gain their traits before it and lose theirs after it: at no moment a tree lacks them
     """
     tree = _Positions(before, after)
     operations = [
         *_names(before, after),
         *tree.operations(),
-        *_sets(before, after),
-        *transfers.operations(before, after),
+        *_sets(before, after, keeps_traits=is_atomic),
+        *transfers.operations(before, after, is_atomic=is_atomic),
     ]
     emptied = {
         change.provider_uuid
@@ -46,7 +48,8 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
         if isinstance(operation, Reshape)
         for change in operation.inventories
     }
-    return (*operations, *tree.deletions(emptied))
+    lost = _lost_traits(before, after) if is_atomic else ()
+    return (*operations, *lost, *tree.deletions(emptied))
 
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
@@ -68,15 +71,27 @@ def _traits(snapshot: Snapshot) -> set[str]:
     return {name for state in snapshot.providers.values() for name in state.traits}
 
 
-def _sets(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+def _sets(before: Snapshot, after: Snapshot, *, keeps_traits: bool) -> Iterator[Operation]:
+    """Set the traits and aggregates of providers.
+
+    :param keeps_traits: whether traits that a provider loses stay for now
+    """
     for uuid, state in after.providers.items():
         there = before.providers.get(uuid)
         traits = there.traits if there else frozenset()
-        if traits != state.traits:
-            yield SetTraits(uuid, traits, state.traits)
+        desired = state.traits | traits if keeps_traits else state.traits
+        if traits != desired:
+            yield SetTraits(uuid, traits, desired)
         aggregates = there.aggregates if there else frozenset()
         if aggregates != state.aggregates:
             yield SetAggregates(uuid, aggregates, state.aggregates)
+
+
+def _lost_traits(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+    for uuid, state in after.providers.items():
+        live = before.providers.get(uuid)
+        if live is not None and not live.traits <= state.traits:
+            yield SetTraits(uuid, live.traits | state.traits, state.traits)
 
 
 class _Positions:
@@ -95,9 +110,11 @@ class _Positions:
 
         So, wherever it is cut off, the names below a provider begin with its own as before.
         """
-        ordered = [
-            state.uuid for root in self._after.roots() for state in self._after.tree(root.uuid)
-        ]
+        # Some may be below a provider that does not change, which a snapshot need not have.
+        states = self._after.providers
+        tops = [s for s in states.values() if s.provider.parent_provider_uuid not in states]
+        tops.sort(key=lambda state: state.name)
+        ordered = [state.uuid for top in tops for state in self._after.tree(top.uuid)]
         pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
         renamed = [uuid for uuid in reversed(pending) if self._stays(uuid)]
         pending = [*(uuid for uuid in pending if not self._stays(uuid)), *renamed]

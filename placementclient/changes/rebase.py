@@ -55,23 +55,32 @@ class Rebased:
 
 
 def rebase(
-    before: Snapshot, after: Snapshot, there: Snapshot, sent: Iterable[Operation] = ()
+    before: Snapshot,
+    after: Snapshot,
+    there: Snapshot,
+    sent: Iterable[Operation] = (),
+    *,
+    is_atomic: bool = False,
 ) -> Rebased:
     """Carry the change from one snapshot to another over to a third.
 
     Traits and aggregates that others have added or removed stay so. An inventory is compared field
-    by field, as others write other fields of it; of a consumer all allocations and the owner count.
+    by field, as others write other fields of it; of a consumer all allocations count, and the owner
+    if the change sets another one.
 
     :param before: the providers and consumers that change, as they were
     :param after: the same in their wanted state
     :param there: at least the same, as they are; unchanged parts may be missing
     :param sent: operations of this change that were sent before: what they changed is its own
+    :param is_atomic: whether all inventories and allocations change in one request: then an
+        inventory that changes is compared whole, as it moves whole
     """
-    rebase = _Rebase(before, after, there, OwnValues(sent))
+    rebase = _Rebase(before, after, there, OwnValues(sent), is_atomic)
     rebase.providers()
     rebase.consumers()
     wanted = Snapshot(rebase.states.values(), rebase.held.values())
-    return Rebased(diff(there, wanted), tuple(rebase.obstacles))
+    operations = diff(there, wanted, is_atomic=is_atomic)
+    return Rebased(operations, tuple(rebase.obstacles))
 
 
 def additions(
@@ -100,8 +109,16 @@ def additions(
 
 
 class _Rebase:
-    def __init__(self, before: Snapshot, after: Snapshot, there: Snapshot, own: OwnValues) -> None:
+    def __init__(
+        self,
+        before: Snapshot,
+        after: Snapshot,
+        there: Snapshot,
+        own: OwnValues,
+        is_atomic: bool,
+    ) -> None:
         self._before, self._after, self._there, self._own = before, after, there, own
+        self._is_atomic = is_atomic
         self.states = dict(there.providers)
         self.held = dict(there.consumers)
         self.obstacles: list[Obstacle] = []
@@ -132,6 +149,12 @@ class _Rebase:
                 # Placement lets no consumer lose its type.
                 wanted = replace(wanted, type=wanted.type or there.type)
             after, found = held_by(wanted), held_by(there)
+            if wanted is not None and there is not None and before[1] == after[1] != found[1]:
+                # The change does not set the owner: another client may have set another one.
+                wanted = replace(
+                    wanted, project_id=there.project_id, user_id=there.user_id, type=there.type
+                )
+                before, after = (before[0], found[1]), held_by(wanted)
             if before == after or found == after:
                 continue
             if found != before and found not in self._own.consumers.get(uuid, ()):
@@ -265,7 +288,7 @@ class _Rebase:
                 merged = wanted
             elif was == wanted:
                 merged = found
-            elif was is None or wanted is None or found is None:
+            elif was is None or wanted is None or found is None or self._is_atomic:
                 self._object(after, name, was, wanted, found)
                 continue
             else:

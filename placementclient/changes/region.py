@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
+from typing import Protocol
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangeSet
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -17,7 +17,17 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import CONTENT, with_facets
 
 
-def read(client: Client, change_set: ChangeSet, *, is_begun: bool = False) -> Snapshot:
+class Sides(Protocol):
+    """A change: providers and consumers before and after."""
+
+    @property
+    def before(self) -> Snapshot: ...
+
+    @property
+    def after(self) -> Snapshot: ...
+
+
+def read(client: Client, change_set: Sides, *, is_begun: bool = False) -> Snapshot:
     """Read the providers and consumers of a change set, and the trees around them.
 
     Over HTTP only what may change is read; the rest is as the change set has it.
@@ -36,7 +46,7 @@ def read(client: Client, change_set: ChangeSet, *, is_begun: bool = False) -> Sn
     return there
 
 
-def _read(client: Client, change_set: ChangeSet, roots: Set[str]) -> Snapshot:
+def _read(client: Client, change_set: Sides, roots: Set[str]) -> Snapshot:
     if client.snapshot_reader is not None:
         there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
         return _with_consumers(client, there, change_set)
@@ -51,7 +61,7 @@ def _read(client: Client, change_set: ChangeSet, roots: Set[str]) -> Snapshot:
     return Snapshot(filter(None, states), consumers.values())
 
 
-def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> Snapshot:
+def _with_consumers(client: Client, there: Snapshot, change_set: Sides) -> Snapshot:
     """Return a snapshot with the consumers that hold nothing on its trees, but elsewhere."""
     uuids = {**change_set.before.consumers, **change_set.after.consumers}
     elsewhere = (
@@ -62,7 +72,7 @@ def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> S
 
 
 class _RegionReader:
-    def __init__(self, client: Client, change_set: ChangeSet) -> None:
+    def __init__(self, client: Client, change_set: Sides) -> None:
         self._client = client
         self._before, self._after = change_set.before, change_set.after
         pairs = {

@@ -94,10 +94,18 @@ class _ProviderGroup(NamedTuple):
         return bool(self.pairs) or len(self.provider_uuids) > 1
 
 
-def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Lead from the inventories and allocations of one snapshot to those of another."""
+def operations(
+    before: Snapshot, after: Snapshot, *, is_atomic: bool = False
+) -> Iterator[Operation]:
+    """Lead from the inventories and allocations of one snapshot to those of another.
+
+    :param is_atomic: whether all of them change in one request
+    """
     pairs = list(changed_consumers(before, after))
     room = _TransferRoom(before, after, pairs)
+    if is_atomic:
+        yield from _at_once(room, pairs)
+        return
     groups = list(_groups(room, pairs, successions(before, after)))
     reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
     moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
@@ -109,10 +117,21 @@ def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     for group in reshaped:
         yield _reshape(room.before, between, group)
     rest = [pair for pair in alone if not pair.is_release]
-    # The reshaper sets neither owners nor types.
-    rest += [Pair(each.granted, each.after) for each in moving.values() if not each.keeps_owner]
+    rest += _with_new_owners(moving.values())
     yield from _allocations(rest)
     yield from _inventories(between, room.after, room.gone)
+
+
+def _at_once(room: _TransferRoom, pairs: Sequence[Pair]) -> Iterator[Operation]:
+    changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
+    if changed or any(pair.before.allocations != pair.after.allocations for pair in pairs):
+        yield _reshape(room.before, room.after, _ProviderGroup(changed, pairs))
+    yield from _allocations(_with_new_owners(pairs))
+
+
+def _with_new_owners(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return what is left of consumers that were reshaped, which sets neither owners nor types."""
+    return [Pair(pair.granted, pair.after) for pair in pairs if not pair.keeps_owner]
 
 
 def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Pair]:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from placementclient.api import aggregate, allocation, trait
-from placementclient.changes.operations import (
-    ConsumerChange,
-    CreateProvider,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetTraits,
-    onto,
-)
-from placementclient.changes.simulation import Simulation
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
@@ -29,46 +19,6 @@ from placementclient.reshape.live_state import TreeState
 
 class LeftAlone(errors.Differs):
     """A tree is not as it was planned for, and it cannot be planned again for what it is."""
-
-
-def adjusted(operations: Iterable[Operation], there: Snapshot) -> Iterator[Operation]:
-    """Return operations that do the same to what is there; without those that are done.
-
-    :param operations: one is taken when it has its turn
-    :param there: the providers; the consumers whose owners or generations are not as planned
-    """
-    simulation = Simulation(there.providers, {})
-    for operation in operations:
-        match operation:
-            case CreateProvider(uuid) if uuid in there.providers:
-                continue
-            case SetTraits(uuid, before, after) | SetAggregates(uuid, before, after):
-                state = simulation.states[uuid]
-                names = state.traits if isinstance(operation, SetTraits) else state.aggregates
-                wanted = onto(before, after, names)
-                if wanted == names:
-                    continue
-                operation = replace(operation, before=names, after=wanted)
-            case Reshape(consumers=consumers):
-                operation = replace(
-                    operation,
-                    consumers=tuple(_owned(each, there.consumers) for each in consumers),
-                )
-        simulation.perform(operation)
-        yield operation
-
-
-def _owned(planned: ConsumerChange, there: Mapping[str, Consumer]) -> ConsumerChange:
-    """Return a change of a consumer as it is: the reshaper would overwrite project and user."""
-    found = there.get(planned.uuid)
-    if found is None:
-        return planned
-    return replace(
-        planned,
-        project_id=found.project_id,
-        user_id=found.user_id,
-        generation=found.generation,
-    )
 
 
 def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
@@ -97,7 +47,8 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
 def found(client: Client, tree_state: TreeState) -> Snapshot | str:
     """Return what the plan can begin with, if nothing that matters to it has changed.
 
-    :return: see :func:`adjusted`; otherwise what has changed, a sentence without its full stop
+    :return: the providers and consumers as they are, with the traits and aggregates that come;
+        otherwise what has changed, a sentence without its full stop
     :raises LeftAlone: if it is something that no other plan could take into account
     """
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
@@ -167,35 +118,24 @@ def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
 
 
 def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
-    """Read the consumers that have changed; or say which holds something else than it did."""
+    """Return the consumers as they are; or say which holds something else than it did."""
     result = []
-    # What a tree before this one was to do to consumers elsewhere may not have been done.
-    providers = tree_state.providers
     for consumer in tree_state.tree.consumers:
         current = tree_state.there.consumers.get(consumer.uuid)
         moved = current is not None and current.generation != consumer.generation
-        for uuid, state in providers.items():
+        for uuid, state in tree_state.providers.items():
             held = tree_state.held(consumer.uuid, uuid)
             if held != consumer.before.get(uuid, {}):
                 return f'consumer {consumer.uuid} does not hold on {state.name} what it did'
         if not tree_state.is_whole or current is None:
             is_needed = moved or tree_state.is_whole
             current = allocation.show(client, consumer.uuid).value if is_needed else None
-        if current is not None:
-            if current.allocations != consumer.before:
-                return f'consumer {consumer.uuid} does not hold what it did'
-            # Whoever changed project or user since means it.
-            if not _is_as_planned(current, consumer):
-                result.append(current)
+        if current is None:
+            current = consumer.holding(consumer.before)
+        elif current.allocations != consumer.before:
+            return f'consumer {consumer.uuid} does not hold what it did'
+        result.append(current)
     return result
-
-
-def _is_as_planned(there: Consumer, planned: ConsumerChange) -> bool:
-    return (there.project_id, there.user_id, there.generation) == (
-        planned.project_id,
-        planned.user_id,
-        planned.generation,
-    )
 
 
 def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:

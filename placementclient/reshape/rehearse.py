@@ -24,7 +24,6 @@ from placementclient.model.outcomes import Deviation, Rehearsal
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
@@ -86,7 +85,7 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     :raises errors.Differs: if it lacks one of them
     """
     wanted = plan.selected(trees)
-    known = [state for tree in wanted for state in sides_of(tree).before.walked()]
+    known = [state for tree in wanted for state in tree.before.walked()]
     names = {uuid: name for tree in wanted for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in known}
     # The root of a tree that a reshape only adds to does not change.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 
 from placementclient.api import aggregate, conflict, resource_provider, trait
+from placementclient.changes import region
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.comparison import Obstructed
 from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
-    DeleteProvider,
     EnsureClass,
     EnsureTrait,
     Operation,
@@ -19,7 +20,7 @@ from placementclient.changes.operations import (
     SetTraits,
     onto,
 )
-from placementclient.changes.rebase import additions
+from placementclient.changes.rebase import additions, rebase
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -27,10 +28,8 @@ from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.sides import before_of, state_of
 from placementclient.planner.records import trees
 from placementclient.reading.capture import UnstableRead
-from placementclient.reading.facets import with_facets
 from placementclient.reshape import deviations, live_state, preconditions, reading, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import Phase, TreeState
@@ -141,15 +140,16 @@ class TreeExecutor:
                 self._replan(found)
                 raise PlannedAgain('it changes each time that it is planned again')
             there = found
-        operations = iter(self.tree.operations)
+        rebased = rebase(self.tree.before, self.tree.after, there, is_atomic=True)
+        if rebased.obstacles:
+            raise LeftAlone(str(Obstructed(rebased.obstacles)))
+        operations = iter(rebased.operations)
         try:
-            self._run_up_to_reshape(
-                self._applier(generations_of(there)), preconditions.adjusted(operations, there)
-            )
+            self._run_up_to_reshape(self._applier(generations_of(there)), operations)
         except errors.DuplicateName:
             self._check_elsewhere()
             raise
-        return self._complete(operations)
+        return self._complete(_after_reshape(self.tree.operations))
 
     def _run_up_to_reshape(self, applier: Applier, operations: Iterator[Operation]) -> None:
         self._ensure_names()
@@ -267,14 +267,14 @@ class TreeExecutor:
                 self._check_ours(tree_state)
             self._check_additions(tree_state.providers)
             back = replanning.planned_back(snapshot, self._plan, self.tree)
-            self._applier(generations_of(before_of(back))).run([_reshape_of(back)])
+            self._applier(generations_of(back.before)).run([_reshape_of(back)])
             tree_state = reading.read_tree_state(self._client, self.tree, tree_state.listed)
             self._verify(replace(tree_state, tree=back))
         elif not begun and not any(
             change.uuid in tree_state.there.providers for change in self.tree.created()
         ):
             return self._ended(State.ALREADY_BACK)
-        self._retreat(tree_state)
+        self._retreat()
         self._journal.end(self._root_uuid, State.ROLLED_BACK)
         return self._ended(State.ROLLED_BACK, '; '.join(self._remarks))
 
@@ -291,51 +291,32 @@ class TreeExecutor:
                 f'its journal does not say that this plan was applied, and {damage[0].message}'
             )
 
-    def _retreat(self, tree_state: TreeState) -> None:
-        """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
-        inverse = self.tree.inverse()
-        made = self._made(tree_state)
-        applier = self._applier(generations_of(made))
-        with applier.joint():
-            self._set(inverse)
-            for operation in inverse:
-                if isinstance(operation, DeleteProvider) and operation.uuid in made.providers:
-                    state = made.providers[operation.uuid]
-                    applier.run(
-                        [replace(operation, traits=state.traits, aggregates=state.aggregates)]
-                    )
+    def _retreat(self) -> None:
+        """Take back what surrounds the reshape: traits, aggregates, and the providers made.
 
-    def _made(self, tree_state: TreeState) -> Snapshot:
-        """Return the providers that the plan has made, which are empty, with all that they have.
-
-        :raises LeftAlone: if others have moved one of them, or have added something to it
+        :raises LeftAlone: if others have moved one of these, or have added something to it
         """
-        missing = {change.uuid for change in self.tree.created()} - tree_state.listed.keys()
-        elsewhere = resource_provider.some(self._client, missing)
-        preconditions.check_places(self.tree, {**tree_state.listed, **elsewhere})
-        states = [
-            with_facets(self._client, state, ('traits', 'aggregates')).state
-            for change in self.tree.created()
-            if (state := tree_state.there.providers.get(change.uuid))
-        ]
-        for state in states:
-            if not tree_state.is_empty(state.uuid):
-                raise LeftAlone(f'{state.name} is not empty')
-        made = Snapshot(states, ())
-        self._check_additions(made.providers)
-        return made
+        around = self.tree.surroundings
+        live = region.read(self._client, around, is_begun=True)
+        rebased = rebase(around.after, around.before, live, is_atomic=True)
+        if rebased.obstacles:
+            raise LeftAlone(str(Obstructed(rebased.obstacles)))
+        applier = self._applier(generations_of(live))
+        with applier.joint():
+            applier.run(rebased.operations)
 
-    def _check_additions(self, there: Mapping[str, ProviderState]) -> None:
+    def _check_additions(self, live: Mapping[str, ProviderState]) -> None:
         """See that others have added nothing to the providers that the plan has made.
 
-        :param there: the providers, by UUID
+        :param live: the providers, by UUID
         :raises LeftAlone: if they have: it would go with the provider
         """
+        planned = self.tree.after.providers
         obstacles = [
             obstacle
             for change in self.tree.created()
-            if change.uuid in there
-            for obstacle in additions(state_of(change, change.after), there[change.uuid])
+            if change.uuid in live
+            for obstacle in additions(planned[change.uuid], live[change.uuid])
         ]
         if obstacles:
             raise LeftAlone(str(Obstructed(obstacles)))
@@ -347,7 +328,7 @@ class TreeExecutor:
             with unknown_outcomes():
                 tree_state = reading.read_tree_state(self._client, self.tree)
                 if tree_state.is_untouched and self._journal.of(self._root_uuid).begun:
-                    self._retreat(tree_state)
+                    self._retreat()
                     self._done.clear()
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             message += f'; what was prepared is still there: {obstacle}'
@@ -358,6 +339,11 @@ class TreeExecutor:
         self, state: State, reason: str = '', error: errors.PlacementError | None = None
     ) -> TreeResult:
         return TreeResult(self._root_uuid, self.tree.root_provider_name, state, reason, error)
+
+
+def _after_reshape(operations: Iterable[Operation]) -> Sequence[Operation]:
+    """Return the operations that come after the reshape, if there is one."""
+    return list(dropwhile(lambda each: not isinstance(each, Reshape), operations))[1:]
 
 
 def _reshape_of(tree: TreePlan) -> Reshape:

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from placementclient.changes.operations import (
-    ConsumerChange,
-    CreateProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetInventories,
-    SetTraits,
-)
+from placementclient.changes.diff import diff
+from placementclient.changes.operations import ConsumerChange, Operation, Reshape
+from placementclient.changes.simulation import simulate
 from placementclient.client.strict_json import Integer
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
-from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 from placementclient.planner.specification.values import Spec
 
 
@@ -137,52 +131,65 @@ class TreePlan:
         return tuple(sorted(set().union(*gained)))
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
-        """Return the operations from before to after, in the order of execution.
-
-        Children are made empty, and get their traits and aggregates. Then all inventories and
-        allocations move at once. Traits that are taken off a provider go last, so that at no
-        moment a tree lacks them.
-        """
-        created, gained, grouped, lost = [], list[SetTraits](), [], list[SetTraits]()
-        inventories = []
-        for change in self.providers:
-            uuid, before, after = change.uuid, change.content_before, change.after
-            if change.is_created:
-                created.append(CreateProvider(uuid, change.name, change.parent_provider_uuid))
-            traits = before.traits | after.traits
-            if traits != before.traits:
-                gained.append(SetTraits(uuid, before.traits, traits))
-            if traits != after.traits:
-                lost.append(SetTraits(uuid, traits, after.traits))
-            if before.aggregates != after.aggregates:
-                grouped.append(SetAggregates(uuid, before.aggregates, after.aggregates))
-            if before.inventories != after.inventories:
-                sides = before.inventories, after.inventories
-                inventories.append(SetInventories(uuid, *sides))
-        moves = inventories or self.consumers
-        return (
-            *(EnsureClass(name) for name in self.resource_classes if _is_custom(name)),
-            *(EnsureTrait(name) for name in self.traits if _is_custom(name)),
-            *created,
-            *gained,
-            *grouped,
-            *((Reshape(tuple(inventories), self.consumers),) if moves else ()),
-            *lost,
+    def before(self) -> Snapshot:
+        """All that the plan begins with."""
+        return Snapshot(
+            (_state_of(each, each.before) for each in self.providers if each.before is not None),
+            (each.holding(each.before) for each in self.consumers if each.before),
         )
+
+    @property
+    def after(self) -> Snapshot:
+        """The same after the reshape."""
+        return simulate(self.before, self.operations)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the operations from before to after, in the order of execution."""
+        return diff(self.before, self._desired, is_atomic=True)
 
     def inverse(self) -> tuple[Operation, ...]:
         """Return the operations from after to before, in the order of execution."""
-        created = {change.uuid for change in self.created()}
         return tuple(
-            inverse
-            for operation in reversed(self.operations)
-            if not (
-                isinstance(operation, SetTraits | SetAggregates)
-                and operation.provider_uuid in created  # it goes altogether
-            )
-            for inverse in operation.inverse()
+            replace(operation, forward=False) if isinstance(operation, Reshape) else operation
+            for operation in diff(self._desired, self.before, is_atomic=True)
         )
+
+    @property
+    def surroundings(self) -> Self:
+        """Return the plan without inventories and allocations."""
+        providers = (
+            replace(
+                change,
+                before=change.before and replace(change.before, inventories={}),
+                after=replace(change.after, inventories={}),
+                usages={},
+            )
+            for change in self.providers
+        )
+        return replace(self, providers=tuple(providers), consumers=())
+
+    @property
+    def _desired(self) -> Snapshot:
+        """The state after the reshape, without the usages that follow."""
+        return Snapshot(
+            (_state_of(each, each.after) for each in self.providers),
+            (each.holding(each.after) for each in self.consumers if each.after),
+        )
+
+
+def _state_of(change: ProviderChange, content: ProviderContent) -> ProviderState:
+    """Return a provider on one side of a change."""
+    provider = Provider(
+        change.uuid,
+        change.name,
+        content.generation or 0,
+        change.parent_provider_uuid,
+        change.root_provider_uuid,
+    )
+    return ProviderState(
+        provider, content.inventories, content.traits, content.aggregates, change.usages
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +220,3 @@ class Plan(PlannedTrees[TreePlan]):
     left_out: tuple[LeftOut, ...] = ()
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
-
-
-def _is_custom(name: str) -> bool:
-    return name.startswith('CUSTOM_')

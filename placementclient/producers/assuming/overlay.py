@@ -20,7 +20,6 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.specification.values import LONGEST_NAME
 from placementclient.producers.assuming import Assumed, placing
 from placementclient.producers.assuming.assumptions import (
@@ -144,9 +143,9 @@ class _Overlay:
     def _(self, assumption: AfterPlan) -> None:
         there = self.snapshot
         for tree in assumption.plan.trees:
-            sides = sides_of(tree)
-            part = self._part(there, sides.before, sides.after)
-            rebased = rebase(sides.before, sides.after, part)
+            before, after = tree.before, tree.after
+            part = self._part(there, before, after)
+            rebased = rebase(before, after, part)
             if rebased.obstacles:
                 raise assumption.at.inside('plan').error(
                     f'the plan does not suit the cloud any more: '

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from placementclient.changes.comparison import obstacle_sentence
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import SetInventories
+from placementclient.changes.operations import SetInventories, SetTraits
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
@@ -117,6 +117,45 @@ def test_a_field_that_somebody_else_has_changed_is_an_obstacle() -> None:
     (obstacle,) = rebase(before, after, there).obstacles
     assert (obstacle.name, obstacle.field) == ('host', 'VCPU:total')
     assert (obstacle.before, obstacle.after, obstacle.found) == (8, 16, 12)
+
+
+def test_an_inventory_that_moves_in_one_request_is_compared_whole() -> None:
+    before = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}))
+    after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
+    there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
+    assert rebase(before, after, there).obstacles == ()
+    (obstacle,) = rebase(before, after, there, is_atomic=True).obstacles
+    assert (obstacle.field, obstacle.found) == ('VGPU', Inventory(2, reserved=1))
+
+
+def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_that_go() -> None:
+    child = ProviderState(
+        Provider(uuid_of('child'), 'child', 0, HOST, HOST), {'VGPU': GPU}, frozenset({'CUSTOM_A'})
+    )
+    root, left = host({'VCPU': Inventory(8), 'VGPU': GPU}, 'CUSTOM_A'), host({'VCPU': Inventory(8)})
+    before = cloud(replace(root, traits=root.traits | {'CUSTOM_OTHER'}))
+    operations = rebase(cloud(root), Snapshot([left, child], []), before, is_atomic=True).operations
+    kinds = [type(operation).__name__ for operation in operations]
+    assert kinds == ['CreateProvider', 'SetTraits', 'Reshape', 'SetTraits']
+    gained, lost = operations[1], operations[3]
+    assert isinstance(gained, SetTraits)
+    assert isinstance(lost, SetTraits)
+    assert (gained.provider_uuid, gained.after) == (child.uuid, {'CUSTOM_A'})
+    assert (lost.before, lost.after) == ({'CUSTOM_A', 'CUSTOM_OTHER'}, {'CUSTOM_OTHER'})
+    made = simulate(before, operations[:2])
+    rest = rebase(cloud(root), Snapshot([left, child], []), made, is_atomic=True).operations
+    assert rest == operations[2:]
+
+
+def test_a_change_that_sets_no_owner_keeps_that_of_others() -> None:
+    vcpu = {'VCPU': Inventory(8)}
+    before, after = cloud(host(vcpu), server={'VCPU': 2}), cloud(host(vcpu), server={'VCPU': 3})
+    there = Snapshot([host(vcpu)], [replace(before.consumers[SERVER], project_id='another')])
+    rebased = rebase(before, after, there)
+    assert rebased.obstacles == ()
+    done = simulate(there, rebased.operations).consumers[SERVER]
+    assert (done.project_id, done.allocations) == ('another', {HOST: {'VCPU': 3}})
+    assert rebase(before, after, simulate(there, rebased.operations)).operations == ()
 
 
 def test_a_consumer_that_holds_something_else_is_an_obstacle() -> None:

@@ -20,7 +20,6 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.records import plans
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
@@ -141,7 +140,7 @@ def test_plan_holds_and_survives_its_file(path: Path) -> None:
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
 def test_the_operations_lead_there_and_back(path: Path) -> None:
     for tree in Case(path).plan().trees:
-        before, after = sides_of(tree)
+        before, after = tree.before, tree.after
         assert _contents(after) == (
             {
                 each.uuid: (each.after.inventories, each.after.traits, each.after.aggregates)

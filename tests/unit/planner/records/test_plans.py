@@ -155,7 +155,7 @@ def test_a_program_gets_the_inverse_too(plan: Plan) -> None:
     assert shown['trees'][0]['inverse'][0] == {
         'operation': 'reshape',
         'state': 'before',
-        'providers': [root.uuid, child.uuid],
+        'providers': sorted([root.uuid, child.uuid]),
         'consumers': [consumer.uuid],
     }
     for tree in shown['trees']:
