@@ -167,7 +167,6 @@ def _held(snapshot: Snapshot) -> dict[str, Resources]:
 def _against_the_journal(url: str, plan: Plan, path: str, seen: Snapshot) -> Iterable[str]:
     """Which trees are not what the journal says."""
     records = journal.read(path, plan)
-    current = journal.revised(plan, records)
     applied = []
     for tree in plan.trees:
         record = records.get(tree.root_provider_uuid)
@@ -178,5 +177,5 @@ def _against_the_journal(url: str, plan: Plan, path: str, seen: Snapshot) -> Ite
         if at_root is (says == 'applied'):
             yield f'{tree.root_provider_name}: the journal says {says}'
     if applied:
-        deviations = engines.verify(client_of(url), current, applied)
+        deviations = engines.verify(client_of(url), plan, applied, journal_path=path)
         yield from (str(each) for each in deviations if each.is_damage)
