@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
 from placementclient.planner.layout import additions
 from placementclient.planner.layout.assignment import Assignment, AssignmentProblem
 from placementclient.planner.layout.known import HoldingKey, KnownAmount
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.layout.ways import ConsumerItem, Way
 from placementclient.planner.plan.plan import Label, PlannedRow
@@ -26,7 +26,7 @@ from placementclient.planner.specification.values import Spec
 
 
 def assign(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
     known: Mapping[HoldingKey, Sequence[KnownAmount]],
@@ -38,7 +38,7 @@ def assign(
     :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
-    problem, items = prepared(overlay, target_state, spec, known)
+    problem, items = prepared(snapshot, target_state, spec, known)
     found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
@@ -48,7 +48,7 @@ def assign(
 
 
 def prepared(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
     known: Mapping[HoldingKey, Sequence[KnownAmount]],
@@ -58,13 +58,13 @@ def prepared(
     :param known: what is known to go where
     :raises Refused: if it has no solution, as can be seen without a search
     """
-    _refuse_hidden(overlay, target_state)
-    problem = AssignmentProblem(overlay, target_state, spec)
+    _refuse_hidden(snapshot, target_state)
+    problem = AssignmentProblem(snapshot, target_state, spec)
     refused = [*problem.overfull(), *additions.refusals(target_state)]
     if refused:
         raise Refused(refused)
     for source, names in _groups(target_state, spec):
-        for consumer in overlay.snapshot.consumers_on(source):
+        for consumer in snapshot.consumers_on(source):
             problem.add_consumer(consumer, target_state.providers[source], names, known)
     items = [] if problem.causes else problem.items()
     if problem.causes:
@@ -87,16 +87,14 @@ def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[
             yield source, names
 
 
-def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
+def _refuse_hidden(snapshot: Snapshot, target_state: TargetState) -> None:
     hidden: list[infeasibility.Cause] = []
     for source, name in target_state.places:
         if (source, name) in target_state.limited:
             continue
-        state = overlay.state(source)
+        state = snapshot.providers.get(source)
         assert state is not None
-        listed = sum(
-            consumer.amount(source, name) for consumer in overlay.snapshot.consumers_on(source)
-        )
+        listed = sum(consumer.amount(source, name) for consumer in snapshot.consumers_on(source))
         usage = state.usages.get(name, 0)
         if usage > listed:
             hidden.append(

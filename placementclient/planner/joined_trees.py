@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
-from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 from placementclient.planner.specification.values import Spec
 
@@ -18,8 +18,8 @@ class SharedParts:
     :param roots: of all trees that are planned, by UUID
     """
 
-    def __init__(self, overlay: SnapshotOverlay, spec: Spec, roots: Set[str]) -> None:
-        self._overlay, self._roots = overlay, roots
+    def __init__(self, snapshot: Snapshot, spec: Spec, roots: Set[str]) -> None:
+        self._snapshot, self._roots = snapshot, roots
         self._added = frozenset(uuid for each in spec.additions for uuid in each.consumers)
 
     def of(self, target_state: TargetState) -> frozenset[str]:
@@ -39,7 +39,7 @@ class SharedParts:
         return frozenset({*targets, *consumers})
 
     def _concerned(self, target_state: TargetState) -> Iterator[Consumer]:
-        snapshot = self._overlay.snapshot
+        snapshot = self._snapshot
         for source in dict.fromkeys(where.provider_uuid for where in target_state.places):
             yield from snapshot.consumers_on(source)
         yield from (snapshot.consumers[uuid] for uuid in target_state.added)
@@ -54,7 +54,7 @@ class SharedParts:
             for name, was in before.items()
             if name in provider.inventories and _units(was) != _units(provider.inventories[name])
         ]
-        for consumer in self._overlay.snapshot.consumers_on(provider.uuid) if changed else ():
+        for consumer in self._snapshot.consumers_on(provider.uuid) if changed else ():
             for name, was, desired in changed:
                 amount = consumer.amount(provider.uuid, name)
                 if amount and was.admits(amount) != desired.admits(amount):
@@ -65,7 +65,10 @@ class SharedParts:
         if consumer.uuid in self._added:
             return True
         is_one = len(consumer.allocations) == 1
-        return not is_one and len(self._overlay.roots_of(consumer) & self._roots) > 1
+        providers = self._snapshot.providers
+        states = [providers[uuid] for uuid in consumer.allocations if uuid in providers]
+        roots = {state.provider.root_uuid for state in states}
+        return not is_one and len(roots & self._roots) > 1
 
 
 def _units(inventory: Inventory) -> tuple[int, int, int]:

@@ -28,7 +28,6 @@ from placementclient.planner.joined_trees import SharedParts
 from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
@@ -112,7 +111,9 @@ class _Maker:
         solver_timeout: float,
         migrations: Sequence[ServerMigration] | None,
     ) -> None:
-        self.overlay, self.spec = SnapshotOverlay(snapshot), spec
+        self.snapshot, self.spec = snapshot, spec
+        #: the names of the trees in which plans make providers, by the names of these
+        self._created: dict[str, str] = {}
         self.known_assignments = KnownAssignments(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
         self.trees: list[TreePlan] = []
@@ -126,19 +127,21 @@ class _Maker:
 
     def plan(self, roots: Sequence[ProviderState], progress: Callable[[str], None]) -> None:
         """Plan trees; those that share a target or a consumer as one, after all others."""
-        shared = SharedParts(self.overlay, self.spec, {root.uuid for root in roots})
+        shared = SharedParts(self.snapshot, self.spec, {root.uuid for root in roots})
         sharing: dict[str, frozenset[str]] = {}
         for root in roots:
             progress(root.name)
             try:
-                target_state = build_target_state(self.overlay, self.spec, [root])
+                target_state = build_target_state(
+                    self.snapshot, self.spec, [root], created=self._created
+                )
             except Refused as refusal:
                 self._leave_out([root], refusal)
                 continue
             self.entries |= target_state.entries
             known = None
             with self.row_faults.collected():
-                known = self.known_assignments.match(self.overlay, target_state)
+                known = self.known_assignments.match(self.snapshot, target_state)
             if known is None or self.faults.found or self.row_faults.found:
                 continue  # the other trees are laid out for their faults alone
             if parts := shared.of(target_state):
@@ -146,7 +149,7 @@ class _Maker:
             else:
                 self._plan([root], target_state, known)
         for uuids in connected(sharing):
-            self._plan([self.overlay.snapshot.providers[uuid] for uuid in uuids])
+            self._plan([self.snapshot.providers[uuid] for uuid in uuids])
 
     def _plan(
         self,
@@ -193,12 +196,14 @@ class _Maker:
         target_state: TargetState | None = None,
         known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
     ) -> tuple[TreePlan, Assignment]:
-        target_state = target_state or build_target_state(self.overlay, self.spec, roots)
+        target_state = target_state or build_target_state(
+            self.snapshot, self.spec, roots, created=self._created
+        )
         if known is None:
-            known = self.known_assignments.match(self.overlay, target_state)
-        assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
+            known = self.known_assignments.match(self.snapshot, target_state)
+        assignment = assign(self.snapshot, target_state, self.spec, known, self._solver_timeout)
         tree = compose(
-            self.overlay, target_state, assignment, self.spec, migrations=self._migrations
+            self.snapshot, target_state, assignment, self.spec, migrations=self._migrations
         )
         if tree.joined and len(tree.consumers) > MOST_CONSUMERS:
             raise Refused([TOO_MANY(target_state.name, len(tree.consumers), MOST_CONSUMERS)])
@@ -250,7 +255,7 @@ class _Maker:
         # Of a specification that has faults, rows that are right may be of no use.
         left_out = [tree.root_provider_uuid for tree in self.left]
         self.row_faults.found += self.known_assignments.faults(
-            self.overlay, partial=partial, left_out=left_out
+            self.snapshot, partial=partial, left_out=left_out
         )
         self.row_faults.raise_any()
 
@@ -261,15 +266,14 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
         return [root for root in snapshot.roots() if _meets(root, conditions)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
-    overlay = SnapshotOverlay(snapshot)
     named = [move.source for move in spec.moves]
     named += [name for each in spec.additions for name in (each.name, each.parent) if name]
-    wanted = {overlay.root_of(state) for state in map(overlay.find, named) if state is not None}
+    wanted = {state.provider.root_uuid for state in map(snapshot.find, named) if state is not None}
     return [root for root in snapshot.roots() if root.uuid in wanted]
 
 
 def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
-    snapshot, spec = maker.overlay.snapshot, maker.spec
+    snapshot, spec = maker.snapshot, maker.spec
     roots = selected(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):
         maker.faults.raise_any()

@@ -19,7 +19,6 @@ from placementclient.planner.layout.known import (
     place_of,
     rows_by_key,
 )
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import (
     TargetState,
 )
@@ -43,16 +42,15 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Undecided: if a new row has a choice
     :raises errors.Undetermined: if the search took too long to know
     """
-    overlay = SnapshotOverlay(live)
     try:
-        roots = _roots(overlay, tree)
-        _refuse_occupied(overlay, tree)
+        roots = _roots(live, tree)
+        _refuse_occupied(live, tree)
         target_state = build_target_state(
-            overlay, plan.spec, roots, {change.name for change in tree.providers}
+            live, plan.spec, roots, {change.name for change in tree.providers}
         )
-        known = KnownAssignments(plan.spec, plan.assignments).match(overlay, target_state)
-        known |= _kept(overlay, target_state, tree)
-        return _planned(overlay, target_state, plan.spec, known)
+        known = KnownAssignments(plan.spec, plan.assignments).match(live, target_state)
+        known |= _kept(live, target_state, tree)
+        return _planned(live, target_state, plan.spec, known)
     except errors.BadFile as reason:
         raise errors.Infeasible([BAD_ROW(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
@@ -72,14 +70,13 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Undecided: if a consumer that came since has a choice
     :raises errors.Undetermined: if the search took too long to know
     """
-    overlay = SnapshotOverlay(live)
     try:
-        target_state, known = lay_out_return(overlay, tree, _roots(overlay, tree))
+        target_state, known = lay_out_return(live, tree, _roots(live, tree))
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
         together = tuple(
             tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
         )
-        return _planned(overlay, target_state, plan.spec, known, back=together)
+        return _planned(live, target_state, plan.spec, known, back=together)
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -91,7 +88,7 @@ def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
 
 
 def _planned(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
     known: Mapping[HoldingKey, list[KnownAmount]],
@@ -102,7 +99,7 @@ def _planned(
     :param back: on the way back, the groups of classes that go together, as they are called now
     """
     given = spec if back is None else replace(spec, together=back)
-    assignment = assign(overlay, target_state, given, known)
+    assignment = assign(snapshot, target_state, given, known)
     if assignment.undecided:
         raise errors.Undecided(assignment.undecided)
     if assignment.unproved:
@@ -110,32 +107,32 @@ def _planned(
         raise errors.Undetermined(
             [infeasibility.UNDETERMINED(target_state.name, TIMEOUT, unproved)]
         )
-    return compose(overlay, target_state, assignment, spec, backwards=back is not None)
+    return compose(snapshot, target_state, assignment, spec, backwards=back is not None)
 
 
-def _roots(overlay: SnapshotOverlay, tree: TreePlan) -> list[ProviderState]:
-    roots = {name: overlay.state(uuid) for uuid, name in tree.roots.items()}
+def _roots(snapshot: Snapshot, tree: TreePlan) -> list[ProviderState]:
+    roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([infeasibility.NO_SOURCE(name, name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
-def _refuse_occupied(overlay: SnapshotOverlay, tree: TreePlan) -> None:
+def _refuse_occupied(snapshot: Snapshot, tree: TreePlan) -> None:
     """A child that the plan makes may be there, from an apply that was cut short, but empty."""
     for change in tree.created():
-        state = overlay.find(change.name)
+        state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
             raise Refused([BAD_ROW(tree.root_provider_name, reason)])
 
 
 def _kept(
-    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
+    snapshot: Snapshot, target_state: TargetState, tree: TreePlan
 ) -> dict[HoldingKey, list[KnownAmount]]:
     kept: dict[HoldingKey, list[KnownAmount]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
         places = target_state.places.get(key.where, [])
-        if held(overlay, key) != sum(row.amount for row in rows) or not places:
+        if held(snapshot, key) != sum(row.amount for row in rows) or not places:
             continue
         kept[key] = []
         for row in rows:

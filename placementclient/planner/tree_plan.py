@@ -8,9 +8,9 @@ from dataclasses import replace
 from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations
 from placementclient.model.servers import ServerMigration
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import warnings
 from placementclient.planner.layout.assignment import Assignment
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, PlannedRow, TreePlan
@@ -18,7 +18,7 @@ from placementclient.planner.specification.values import Spec
 
 
 def compose(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     target_state: TargetState,
     assignment: Assignment,
     spec: Spec,
@@ -36,10 +36,10 @@ def compose(
         target_state.root.uuid,
         target_state.root.name,
         tuple(provider.change() for provider in target_state.providers.values()),
-        consumer_changes(overlay, target_state, assignment.rows),
+        consumer_changes(snapshot, target_state, assignment.rows),
         tuple(assignment.rows),
         joined={root.uuid: root.name for root in target_state.roots[1:]},
-        residents=_residents(overlay, target_state),
+        residents=_residents(snapshot, target_state),
         moves=tuple(
             InventoryMove(
                 target_state.providers[flow.source].name,
@@ -55,12 +55,12 @@ def compose(
     invariants.check_tree(tree, spec, backwards=backwards, overcommitted=overcommitted)
     return replace(
         tree,
-        warnings=tuple(warnings.warnings_of(overlay, target_state, tree, migrations)),
+        warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations)),
     )
 
 
 def consumer_changes(
-    overlay: SnapshotOverlay, target_state: TargetState, rows: Sequence[PlannedRow]
+    snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> tuple[ConsumerChange, ...]:
     """Every consumer that some amount of moves, with all that it holds."""
     uuids = {target.name: target.uuid for target in target_state.providers.values()}
@@ -70,7 +70,7 @@ def consumer_changes(
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
     changes = []
     for uuid, own in sorted(by_consumer.items()):
-        consumer = overlay.snapshot.consumers[uuid]
+        consumer = snapshot.consumers[uuid]
         changes.append(
             ConsumerChange(
                 uuid,
@@ -107,7 +107,7 @@ def _moved(
     return {provider_uuid: resources for provider_uuid, resources in positive.items() if resources}
 
 
-def _residents(overlay: SnapshotOverlay, target_state: TargetState) -> tuple[str, ...]:
+def _residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
     residents: set[str] = set()
     for flow in target_state.flows:
         target = target_state.providers[flow.target]
@@ -116,7 +116,7 @@ def _residents(overlay: SnapshotOverlay, target_state: TargetState) -> tuple[str
         if flow.destination not in target_state.places:
             residents.update(
                 consumer.uuid
-                for consumer in overlay.snapshot.consumers_on(target.uuid)
+                for consumer in snapshot.consumers_on(target.uuid)
                 if consumer.allocations[target.uuid].get(flow.target_class)
             )
     return tuple(sorted(residents))

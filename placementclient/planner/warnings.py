@@ -17,8 +17,7 @@ from placementclient.model.nova import (
 )
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
-from placementclient.model.snapshots import ProviderState
-from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.layout.target_state import TargetState, Where
 from placementclient.planner.plan.plan import Notice, TreePlan
 
@@ -58,7 +57,7 @@ def _notice(kind: str, *values: str | int) -> Notice:
 
 
 def warnings_of(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     target_state: TargetState,
     tree: TreePlan,
     migrations: Sequence[ServerMigration] | None = (),
@@ -70,13 +69,13 @@ def warnings_of(
     yield from _totals(target_state)
     yield from _capacity(target_state)
     yield from _overcommitted(target_state)
-    yield from _several_trees(overlay, tree)
+    yield from _several_trees(snapshot, tree)
     yield from _migrations(tree, migrations)
     for root in target_state.roots:
         yield from _unowned(target_state, root)
     for root in target_state.roots:
         yield from _foreign_names(target_state, root)
-    yield from _siblings(overlay, target_state)
+    yield from _siblings(snapshot, target_state)
 
 
 def _moved(target_state: TargetState) -> Counter[Where]:
@@ -136,9 +135,9 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
             yield _notice('overcommitted', before.name, name, usage, capacity)
 
 
-def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
+def _several_trees(snapshot: Snapshot, tree: TreePlan) -> Iterator[Notice]:
     own = set(tree.roots)
-    several = [change.uuid for change in tree.consumers if _trees(overlay, change.before) - own]
+    several = [change.uuid for change in tree.consumers if _trees(snapshot, change.before) - own]
     if several:
         yield Notice(
             'several-trees',
@@ -181,15 +180,15 @@ def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) ->
         )
 
 
-def _trees(overlay: SnapshotOverlay, providers: Iterable[str]) -> set[str]:
+def _trees(snapshot: Snapshot, providers: Iterable[str]) -> set[str]:
     """The trees that providers are in, those left aside that share with other trees."""
     trees = set()
     for provider_uuid in providers:
-        state = overlay.state(provider_uuid)
+        state = snapshot.providers.get(provider_uuid)
         if state is None:
             trees.add(provider_uuid)
         elif SHARING_TRAIT not in state.traits:
-            trees.add(overlay.root_of(state))
+            trees.add(state.provider.root_uuid)
     return trees
 
 
@@ -235,16 +234,14 @@ def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[N
         )
 
 
-def _siblings(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Notice]:
+def _siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]:
     families: dict[str, set[str]] = {}
     for flow in target_state.flows:
         parent = target_state.providers[flow.target].parent_provider_uuid
         if parent is not None:
             families.setdefault(parent, set()).add(flow.target_class)
     for parent, names in families.items():
-        children = {
-            state.uuid: set(state.inventories) for state in overlay.snapshot.children(parent)
-        }
+        children = {state.uuid: set(state.inventories) for state in snapshot.children(parent)}
         for provider in target_state.providers.values():
             if provider.parent_provider_uuid == parent:
                 children[provider.uuid] = set(provider.inventories)

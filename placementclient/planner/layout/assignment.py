@@ -8,10 +8,10 @@ from itertools import chain, product, starmap
 from math import prod
 
 from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.layout.known import HoldingKey, KnownAmount
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import (
     TargetProvider,
     TargetState,
@@ -55,8 +55,8 @@ class AssignmentProblem:
     :ivar causes: why some consumer has no place at all
     """
 
-    def __init__(self, overlay: SnapshotOverlay, target_state: TargetState, spec: Spec) -> None:
-        self._overlay, self._target_state, self._spec = overlay, target_state, spec
+    def __init__(self, snapshot: Snapshot, target_state: TargetState, spec: Spec) -> None:
+        self._snapshot, self._target_state, self._spec = snapshot, target_state, spec
         self.consumer_items: list[ConsumerItem] = []
         self.bins: list[Bin] = []
         self.places: list[Where] = []
@@ -157,7 +157,7 @@ class AssignmentProblem:
 
     def static(self, where: Where) -> int:
         """Return the usage of a place by consumers that stay out of it, in units of the class."""
-        state = self._overlay.state(where.provider_uuid)
+        state = self._snapshot.providers.get(where.provider_uuid)
         if state is None:
             return 0
         used = state.usages.get(where.resource_class, 0)
@@ -191,7 +191,7 @@ class AssignmentProblem:
         self, consumer_uuid: str, own: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
         """Return the items of a consumer, as they are judged, and as the search takes them."""
-        consumer = self._overlay.snapshot.consumers[consumer_uuid]
+        consumer = self._snapshot.consumers[consumer_uuid]
         key = self._key(consumer, own)
         if key is not None and key in self._alike:
             alike, item = self._alike[key]
@@ -201,7 +201,7 @@ class AssignmentProblem:
                 item,
             )
             return
-        judge = ConsumerJudge(self._overlay, self._target_state, consumer, own)
+        judge = ConsumerJudge(self._snapshot, self._target_state, consumer, own)
         for judged in judge.judged():
             item = self._item(judged)
             if key is not None:

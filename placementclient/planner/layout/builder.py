@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout import inventories
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.providers import TargetProviders
 from placementclient.planner.layout.target_state import InventoryFlow, TargetState, Where
 from placementclient.planner.specification.values import Addition, Spec, has_placeholder
 
 
 def build_target_state(
-    overlay: SnapshotOverlay,
+    snapshot: Snapshot,
     spec: Spec,
     roots: Sequence[ProviderState],
     planned: Collection[str] | None = None,
+    created: dict[str, str] | None = None,
 ) -> TargetState:
     """Lay out one tree, or several that change together.
 
-    :param overlay: what is there
+    :param snapshot: what is there
     :param spec: the specification
     :param roots: the roots of the trees, which the specification selects
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
+    :param created: the names of the trees in which plans make providers, by the names of these; it
+        gets those that are made here
     :raises Refused: if the specification does not suit it
     """
+    created = {} if created is None else created
     target_state = TargetState(roots)
     causes: list[Cause] = []
     for root in roots:
-        builder = _Builder(overlay, spec, root, planned, target_state, causes)
+        builder = _Builder(snapshot, spec, root, planned, created, target_state, causes)
         builder.build()
         for provider in target_state.providers.values():
             if provider.before is None:
-                overlay.created.setdefault(provider.name, root.name)
+                created.setdefault(provider.name, root.name)
     if not causes:
         inventories.find_places(target_state)
         causes += inventories.move_inventories(target_state)
@@ -55,17 +58,20 @@ class _Builder:
 
     def __init__(
         self,
-        overlay: SnapshotOverlay,
+        snapshot: Snapshot,
         spec: Spec,
         root: ProviderState,
         planned: Collection[str] | None,
+        created: Mapping[str, str],
         target_state: TargetState,
         causes: list[Cause],
     ) -> None:
-        self._overlay, self._spec, self._root = overlay, spec, root
+        self._snapshot, self._spec, self._root = snapshot, spec, root
         self.target_state, self.causes = target_state, causes
         self._flows: list[InventoryFlow] = []
-        self._providers = TargetProviders(overlay, spec, root, target_state, causes, planned)
+        self._providers = TargetProviders(
+            snapshot, spec, root, target_state, causes, created, planned
+        )
 
     def build(self) -> None:
         self._state_providers()
@@ -172,7 +178,7 @@ class _Builder:
                     infeasibility.HAS_ALREADY(self._root.name, keys, target.name, name)
                 )
         for consumer_uuid, amounts in addition.consumers.items():
-            if consumer_uuid not in self._overlay.snapshot.consumers:
+            if consumer_uuid not in self._snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
                 self.causes.append(infeasibility.NO_CONSUMER(self._root.name, at, consumer_uuid))
             added = self.target_state.added.setdefault(consumer_uuid, {})

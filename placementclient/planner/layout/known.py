@@ -11,7 +11,7 @@ from placementclient.client.wording import meant
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations
-from placementclient.planner.layout.overlay import SnapshotOverlay
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
 from placementclient.planner.specification.values import Spec
@@ -72,7 +72,7 @@ class KnownAssignments:
         self._seen: dict[str, dict[str, frozenset[str]]] = {}
 
     def match(
-        self, overlay: SnapshotOverlay, target_state: TargetState
+        self, snapshot: Snapshot, target_state: TargetState
     ) -> dict[HoldingKey, list[KnownAmount]]:
         """The rows that concern one tree.
 
@@ -83,21 +83,21 @@ class KnownAssignments:
         for (source, name), places in target_state.places.items():
             targets = frozenset(place.provider for place in places)
             seen = self._seen.setdefault(name, {})
-            for consumer in overlay.snapshot.consumers_on(source):
+            for consumer in snapshot.consumers_on(source):
                 amount = consumer.amount(source, name)
                 if amount:
                     there = seen.get(consumer.uuid)
                     seen[consumer.uuid] = targets if there is None else there | targets
                     holding = HoldingKey(consumer.uuid, source, name)
                     with faults.collected():
-                        pairs = self._pairs(overlay, target_state, holding, places)
+                        pairs = self._pairs(snapshot, target_state, holding, places)
                         if pairs:
                             result[holding] = self._known(pairs, amount, places)
         faults.raise_any()
         return result
 
     def faults(
-        self, overlay: SnapshotOverlay, *, partial: bool, left_out: Sequence[str] = ()
+        self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
         """Return the faults of rows that were of no use in any tree.
 
@@ -105,7 +105,7 @@ class KnownAssignments:
             so that rows may be about others
         :param left_out: roots of trees that could not be laid out, so that rows may be theirs
         """
-        consumers = overlay.snapshot.consumers
+        consumers = snapshot.consumers
         unused = [row for index, row in enumerate(self._rows) if index not in self._used]
         unknown = [row for row in unused if row.consumer_uuid not in consumers]
         if unknown and not partial:
@@ -119,7 +119,7 @@ class KnownAssignments:
             targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
             if targets:
                 yield row.error(_not_a_target(row, targets))
-            elif consumer and not partial and not _is_in(overlay, consumer.allocations, left_out):
+            elif consumer and not partial and not _is_in(snapshot, consumer.allocations, left_out):
                 moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
                 hint = meant(row.resource_class, moved) or (
                     '; if that has moved already, plan the other trees with --tree'
@@ -129,7 +129,7 @@ class KnownAssignments:
 
     def _pairs(
         self,
-        overlay: SnapshotOverlay,
+        snapshot: Snapshot,
         target_state: TargetState,
         holding: HoldingKey,
         places: Sequence[Place],
@@ -139,7 +139,7 @@ class KnownAssignments:
         meaning: dict[int, Sequence[Place]] = {}
         for index in self._given.get((consumer, name), ()):
             row = self._rows[index]
-            there = overlay.find(row.to_provider)  # an exact UUID wins over a name
+            there = snapshot.find(row.to_provider)  # an exact UUID wins over a name
             matching = _matching(row, there.name if there else row.to_provider, places)
             if matching:
                 meaning[index] = matching
@@ -223,9 +223,9 @@ def _by_parts(uuids: Iterable[str]) -> dict[str, list[str]]:
     return alike
 
 
-def _is_in(overlay: SnapshotOverlay, allocations: Allocations, roots: Sequence[str]) -> bool:
-    states = (overlay.state(provider_uuid) for provider_uuid in allocations)
-    return any(overlay.root_of(state) in roots for state in states if state is not None)
+def _is_in(snapshot: Snapshot, allocations: Allocations, roots: Sequence[str]) -> bool:
+    states = (snapshot.providers.get(provider_uuid) for provider_uuid in allocations)
+    return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
 def rows_by_key(tree: TreePlan, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
@@ -254,7 +254,7 @@ def place_of(row: PlannedRow, places: Iterable[Place]) -> Place | None:
     return next((each for each in places if (each.provider, each.resource_class) == wanted), None)
 
 
-def held(overlay: SnapshotOverlay, key: HoldingKey) -> int:
+def held(snapshot: Snapshot, key: HoldingKey) -> int:
     """Return how much that is now, in units of the class; 0 too where the consumer is gone."""
-    consumer = overlay.snapshot.consumers.get(key.consumer_uuid)
+    consumer = snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.where) if consumer else 0

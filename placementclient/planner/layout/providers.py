@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 from placementclient.planner.specification.values import (
     LONGEST_NAME,
@@ -29,29 +28,30 @@ from placementclient.planner.specification.values import (
 class TargetProviders:
     """Finds the providers that a specification names for one tree, and makes what is missing.
 
-    :param overlay: what is there
+    :param snapshot: what is there
     :param spec: the specification
     :param root: of the tree
     :param target_state: gets each provider that is asked for
     :param causes: gets whatever is impossible
+    :param created: the names of the trees in which plans make providers, by the names of these
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
     """
 
     def __init__(
         self,
-        overlay: SnapshotOverlay,
+        snapshot: Snapshot,
         spec: Spec,
         root: ProviderState,
         target_state: TargetState,
         causes: list[Cause],
+        created: Mapping[str, str],
         planned: Collection[str] | None = None,
     ) -> None:
-        self._overlay, self._root = overlay, root
-        self._target_state, self._causes = target_state, causes
+        self._snapshot, self._root = snapshot, root
+        self._target_state, self._causes, self._created = target_state, causes, created
         self._namespace = uuid.UUID(self._root.uuid)
-        uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
-        self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
+        self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
         self._made: dict[str, TargetProvider] = {}
         #: the entry that was applied to each provider, by its key
         self._applied: dict[str, ProviderSpec] = {}
@@ -92,7 +92,7 @@ class TargetProviders:
 
         Planning again sees but one tree, not which providers are in the others.
         """
-        there = self._overlay.find(name)
+        there = self._snapshot.find(name)
         if there is None:
             return planned is None or has_placeholder(name) or name in planned
         return there.uuid in self._members or SHARING_TRAIT in there.traits
@@ -104,9 +104,9 @@ class TargetProviders:
         """
         if has_placeholder(name):
             return False  # a move of this tree leads there, or nothing uses the entry
-        there, seen = self._overlay.find(name), {name}
+        there, seen = self._snapshot.find(name), {name}
         while there is None and (parent := parents.get(name)) is not None and parent not in seen:
-            name, there = parent, self._overlay.find(parent)
+            name, there = parent, self._snapshot.find(parent)
             seen.add(name)
             if there is not None:
                 return there.uuid not in self._members
@@ -117,7 +117,7 @@ class TargetProviders:
             addition = spec.additions[index]
             name = self.named(addition.name)
             parent = self.named(addition.parent or ROOT)
-            there = self._overlay.find(name) or self._overlay.find(parent)
+            there = self._snapshot.find(name) or self._snapshot.find(parent)
             is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
             if there.uuid in self._members if there else is_of_each or parent in self.entries:
                 key = self._key(name)
@@ -126,7 +126,7 @@ class TargetProviders:
                 yield index, addition
 
     def _key(self, name: str) -> str:
-        there = self._overlay.find(name)
+        there = self._snapshot.find(name)
         return there.uuid if there else name
 
     def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
@@ -144,7 +144,7 @@ class TargetProviders:
         return False
 
     def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
-        there = self._overlay.find(key)
+        there = self._snapshot.find(key)
         section = 'additions' if isinstance(other, Addition) else 'providers'
         self._causes.append(
             infeasibility.NAMED_TWICE(
@@ -168,7 +168,7 @@ class TargetProviders:
     def sources(self, move: Move) -> Iterator[ProviderState]:
         """The providers of this tree that a move starts from."""
         name = self.named(move.source)
-        exact = self._overlay.find(name)
+        exact = self._snapshot.find(name)
         if exact is not None and exact.uuid in self._members:
             yield exact
         elif exact is None and is_pattern(name):
@@ -186,7 +186,7 @@ class TargetProviders:
         :param source: of the move that leads to it
         :returns: ``None`` if that is impossible
         """
-        there = self._overlay.find(name)
+        there = self._snapshot.find(name)
         key = there.uuid if there else name
         entries = self._entries_of(name, there, source)
         for template, other in entries.items():
@@ -229,8 +229,8 @@ class TargetProviders:
             if entry is not None and entry.parent is not None:
                 self._check_parent(state, entry.parent)
         elif SHARING_TRAIT not in state.traits:
-            root = self._overlay.root_of(state)
-            owner = self._overlay.state(root)
+            root = state.provider.root_uuid
+            owner = self._snapshot.providers.get(root)
             self._causes.append(
                 infeasibility.FOREIGN_TARGET(
                     self._root.name, state.name, owner.name if owner else root
@@ -241,7 +241,7 @@ class TargetProviders:
             state.uuid,
             state.name,
             state.provider.parent_provider_uuid,
-            self._overlay.root_of(state),
+            state.provider.root_uuid,
             state,
             dict(state.inventories),
             set(state.traits),
@@ -253,7 +253,7 @@ class TargetProviders:
         parent = self._members.get(state.provider.parent_provider_uuid or '')
         if has_placeholder(wanted) or parent is None:
             return
-        if self._overlay.find(wanted) != parent:
+        if self._snapshot.find(wanted) != parent:
             self._causes.append(
                 infeasibility.WRONG_PARENT(self._root.name, state.name, parent.name, wanted)
             )
@@ -264,7 +264,7 @@ class TargetProviders:
         if is_uuid(name):
             self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
             return None
-        owner = self._overlay.created.get(name, self._root.name)
+        owner = self._created.get(name, self._root.name)
         if owner != self._root.name:
             self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
             return None
@@ -281,7 +281,7 @@ class TargetProviders:
         return TargetProvider(str(own), name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
-        there = self._overlay.find(name)
+        there = self._snapshot.find(name)
         if there is not None:
             return there.uuid if there.uuid in self._members else None
         if name in self._made:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
 from placementclient.planner.layout.known import HoldingKey, KnownAmount, held, rows_by_key
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import (
     Place,
     TargetProvider,
@@ -22,19 +21,19 @@ from placementclient.planner.plan.state_changes import ProviderChange
 
 
 def lay_out_return(
-    overlay: SnapshotOverlay, tree: TreePlan, roots: Sequence[ProviderState]
+    snapshot: Snapshot, tree: TreePlan, roots: Sequence[ProviderState]
 ) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
     """Lay out the way back of a tree.
 
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
     by the rows of the plan; where those do not suit what they hold now, it is not known.
 
-    :param overlay: the tree as it is now, and all that its consumers hold
+    :param snapshot: the tree as it is now, and all that its consumers hold
     :param tree: as it was planned, and applied
     :param roots: of its trees, as they are now
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """
-    layout = _Layout(overlay, tree, roots)
+    layout = _Layout(snapshot, tree, roots)
     layout.build()
     if layout.causes:
         raise Refused(layout.causes)
@@ -42,17 +41,15 @@ def lay_out_return(
 
 
 class _Layout:
-    def __init__(
-        self, overlay: SnapshotOverlay, tree: TreePlan, roots: Sequence[ProviderState]
-    ) -> None:
-        self._overlay, self._tree = overlay, tree
+    def __init__(self, snapshot: Snapshot, tree: TreePlan, roots: Sequence[ProviderState]) -> None:
+        self._snapshot, self._tree = snapshot, tree
         self.causes: list[Cause] = []
         self.target_state = TargetState(roots, is_return=True)
         self._rows = rows_by_key(tree, backwards=True)
 
     def build(self) -> None:
         for change in self._tree.providers:
-            state = self._overlay.state(change.uuid)
+            state = self._snapshot.providers.get(change.uuid)
             if state is None:
                 self._refuse(f'{change.name} is gone')
             else:
@@ -118,7 +115,7 @@ class _Layout:
         name: str,
         given: Mapping[tuple[str, str | None, str], int],
     ) -> None:
-        for consumer in self._overlay.snapshot.consumers_on(change.uuid):
+        for consumer in self._snapshot.consumers_on(change.uuid):
             amount = consumer.amount(change.uuid, name)
             if amount and amount != given.get((consumer.uuid, change.name, name)):
                 self._refuse(
@@ -190,7 +187,7 @@ class _Layout:
 
     def _limits(self, where: Where) -> Iterator[tuple[str, int]]:
         for key, rows in self._rows.items():
-            if key.where == where and (now := held(self._overlay, key)):
+            if key.where == where and (now := held(self._snapshot, key)):
                 yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
 
     def known(self) -> Iterator[tuple[HoldingKey, list[KnownAmount]]]:
@@ -200,7 +197,7 @@ class _Layout:
             provider_uuid, name = where
             by_name = {(place.provider, place.resource_class): place for place in places}
             stays = [place for place in places if place.stays]
-            for consumer in self._overlay.snapshot.consumers_on(provider_uuid):
+            for consumer in self._snapshot.consumers_on(provider_uuid):
                 key = HoldingKey(consumer.uuid, provider_uuid, name)
                 rows = self._rows.get(key, [])
                 moved = sum(row.amount for row in rows)

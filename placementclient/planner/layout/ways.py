@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import UNACCEPTABLE, UNDECIDABLE, Cause, Refused
 from placementclient.planner.layout.known import KnownAmount
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import Place, TargetProvider, TargetState, Where
 
 #: Of more ways it is not tried which of them the service would take.
@@ -79,13 +79,13 @@ class ConsumerJudge:
 
     def __init__(
         self,
-        overlay: SnapshotOverlay,
+        snapshot: Snapshot,
         target_state: TargetState,
         consumer: Consumer,
         items: Sequence[ConsumerItem],
     ) -> None:
         self.causes: list[Cause] = []
-        self._overlay, self._target_state = overlay, target_state
+        self._snapshot, self._target_state = snapshot, target_state
         self._consumer, self._items = consumer, items
         self._is_written = target_state.is_written(consumer.uuid)
         self._before = {
@@ -116,10 +116,11 @@ class ConsumerJudge:
                 yield from self._together([item])
 
     def _inventory(self, where: Where) -> Inventory | None:
-        state = self._target_state.providers.get(where.provider_uuid) or self._overlay.state(
-            where.provider_uuid
-        )
+        state = self._provider(where.provider_uuid)
         return state.inventories.get(where.resource_class) if state else None
+
+    def _provider(self, uuid: str) -> TargetProvider | ProviderState | None:
+        return self._target_state.providers.get(uuid) or self._snapshot.providers.get(uuid)
 
     def _admits(self, where: Where, amount: int) -> bool:
         inventory = self._inventory(where)
@@ -192,9 +193,7 @@ class ConsumerJudge:
 
     def _unacceptable(self, where: Where) -> Cause:
         provider_uuid, name = where
-        state = self._target_state.providers.get(provider_uuid) or self._overlay.state(
-            provider_uuid
-        )
+        state = self._provider(provider_uuid)
         assert state is not None
         tree = self._target_state.name
         return UNACCEPTABLE(tree, self._consumer.uuid, state.name, name, self._kept[where])

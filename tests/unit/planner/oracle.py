@@ -30,7 +30,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.overlay import SnapshotOverlay
 from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.specification import specification
@@ -205,10 +204,9 @@ class Truth:
         self._together = [set(group) for group in case.spec.together]
         roots = planner.selected(case.snapshot, case.spec)
         service = Service(case.snapshot)
-        overlay = SnapshotOverlay(case.snapshot)
         for root in roots:
-            build_target_state(overlay, case.spec, [root])  # each has to be right by itself
-        target = build_target_state(overlay, case.spec, roots)
+            build_target_state(case.snapshot, case.spec, [root])  # each has to be right by itself
+        target = build_target_state(case.snapshot, case.spec, roots)
         self.solutions: list[Solution] = []
         for chosen in self._assignments(case.snapshot, target):
             self._tried += 1
