@@ -30,6 +30,28 @@ ASK = {
     'fish': 'source {script}; complete -C {line} | string replace -r "\\t.*" ""',
 }
 
+#: The beginnings of lines, and the words that a shell offers.
+OFFERED: list[tuple[str, set[str]]] = [
+    ('placement tra', {'trait'}),
+    ('placement trait ', {'create', 'delete', 'list', 'show'}),
+    ('placement --debug --os-username somebody trait sh', {'show'}),
+    ('placement help trait sh', {'show'}),
+    ('placement complete ', {'bash', 'zsh', 'fish'}),
+    ('placement trait list --no-', {'--no-associated'}),
+    ('placement --os-clo', {'--os-cloud'}),
+    ('placement trait list --os-clo', {'--os-cloud'}),
+    ('placement trait list -f ya', {'yaml'}),
+    ('placement trait show HW_CPU_X86_AVX512VN', {'HW_CPU_X86_AVX512VNNI'}),
+    ('placement resource class show PCPU', {'PCPU'}),
+    ('placement resource provider list --resource PCPU', {'PCPU='}),
+    (f'placement resource provider show {NAME[:9]}', {NAME}),
+    (f'placement resource provider show {NAME} ', set()),
+    (f'placement resource provider drain plan other {NAME[:9]}', {NAME}),
+    (f'placement resource provider replace {NAME[:9]}', {NAME}),
+    ('placement resource provider create ', set()),
+    ('placement nonsense ', set()),
+]
+
 pytestmark = pytest.mark.parametrize('shell', SHELLS)
 Candidates = Callable[[str], set[str]]
 
@@ -105,33 +127,10 @@ def test_a_key_press_completes_the_command_and_then_the_name(
         keyboard.wait_for(f'show {provider}')
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ('line', 'offered'),
-    [
-        ('placement tra', {'trait'}),
-        ('placement trait ', {'create', 'delete', 'list', 'show'}),
-        ('placement --debug --os-username somebody trait sh', {'show'}),
-        ('placement help trait sh', {'show'}),
-        ('placement complete ', {'bash', 'zsh', 'fish'}),
-        ('placement trait list --no-', {'--no-associated'}),
-        ('placement --os-clo', {'--os-cloud'}),
-        ('placement trait list --os-clo', {'--os-cloud'}),
-        ('placement trait list -f ya', {'yaml'}),
-        ('placement trait show HW_CPU_X86_AVX512VN', {'HW_CPU_X86_AVX512VNNI'}),
-        ('placement resource class show PCPU', {'PCPU'}),
-        ('placement resource provider list --resource PCPU', {'PCPU='}),
-        (f'placement resource provider show {NAME[:9]}', {NAME}),
-        (f'placement resource provider show {NAME} ', set()),
-        (f'placement resource provider drain plan other {NAME[:9]}', {NAME}),
-        (f'placement resource provider replace {NAME[:9]}', {NAME}),
-        ('placement resource provider create ', set()),
-        ('placement nonsense ', set()),
-    ],
-)
 @pytest.mark.usefixtures('provider')
-def test_what_is_offered(candidates: Candidates, line: str, offered: set[str]) -> None:
-    assert candidates(line) == offered
+def test_what_is_offered(candidates: Candidates) -> None:
+    for line, offered in OFFERED:
+        assert candidates(line) == offered, line
 
 
 def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -> None:
