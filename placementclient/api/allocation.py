@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from placementclient.api.answers import guarded
 from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.client.microversion import (
@@ -57,12 +58,11 @@ def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[H
     """Return the allocations of a provider; the consumers' generations from 1.28."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, parts, answer=_ProviderAllocations)
-    body: _ProviderAllocations = answer.body
     holdings = [
         Holding(uuid, record.resources, record.consumer_generation)
-        for uuid, record in body.allocations.items()
+        for uuid, record in answer.body.allocations.items()
     ]
-    return Read(holdings, body.resource_provider_generation, answer.last_modified)
+    return guarded(answer, holdings)
 
 
 def show(

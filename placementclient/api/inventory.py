@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from placementclient.api.answers import guarded
 from placementclient.client import endpoints
 from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
@@ -31,7 +32,8 @@ class _InventoryAnswer(Inventory):
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """All inventories of a provider, by resource class."""
     parts = {'provider': provider_uuid}
-    return _read_all(client.send(endpoints.LIST_INVENTORIES, parts, answer=_Inventories))
+    answer = client.send(endpoints.LIST_INVENTORIES, parts, answer=_Inventories)
+    return guarded(answer, answer.body.inventories)
 
 
 def create(
@@ -76,7 +78,7 @@ def set_all(
     }
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.SET_INVENTORIES, parts, answer=_Inventories, body=body)
-    return _read_all(answer)
+    return guarded(answer, answer.body.inventories)
 
 
 def delete_all(client: Client, provider_uuid: str) -> None:
@@ -118,12 +120,6 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
     client.send(endpoints.DELETE_INVENTORY, parts)
 
 
-def _read_all(answer: Answer) -> Read[Inventories]:
-    body: _Inventories = answer.body
-    return Read(body.inventories, body.resource_provider_generation, answer.last_modified)
-
-
 def _read(answer: Answer) -> Read[Inventory]:
-    body: _InventoryAnswer = answer.body
-    fields: dict[str, Any] = {**body.as_fields()}
-    return Read(Inventory(**fields), body.resource_provider_generation, answer.last_modified)
+    fields: dict[str, Any] = {**answer.body.as_fields()}
+    return guarded(answer, Inventory(**fields))

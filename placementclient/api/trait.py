@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from placementclient.api.answers import guarded
 from placementclient.client import endpoints
-from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
 from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
@@ -61,7 +61,8 @@ def delete(client: Client, name: str) -> None:
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """The traits of a provider."""
     parts = {'provider': provider_uuid}
-    return _read(client.send(endpoints.LIST_PROVIDER_TRAITS, parts, answer=_ProviderTraits))
+    answer = client.send(endpoints.LIST_PROVIDER_TRAITS, parts, answer=_ProviderTraits)
+    return guarded(answer, answer.body.traits)
 
 
 def set_on_provider(
@@ -75,14 +76,9 @@ def set_on_provider(
     parts = {'provider': provider_uuid}
     body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
     answer = client.send(endpoints.SET_PROVIDER_TRAITS, parts, answer=_ProviderTraits, body=body)
-    return _read(answer)
+    return guarded(answer, answer.body.traits)
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:
     """Take all traits off a provider, whoever else changes it at the moment."""
     client.send(endpoints.DELETE_PROVIDER_TRAITS, {'provider': provider_uuid})
-
-
-def _read(answer: Answer) -> Read[builtins.list[str]]:
-    body: _ProviderTraits = answer.body
-    return Read(body.traits, body.resource_provider_generation, answer.last_modified)

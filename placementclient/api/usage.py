@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from placementclient.api.answers import guarded
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -31,8 +32,7 @@ def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
     """Return the usage of a provider, for each class that it has."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.SHOW_PROVIDER_USAGES, parts, answer=_ProviderUsages)
-    body: _ProviderUsages = answer.body
-    return Read(body.usages, body.resource_provider_generation, answer.last_modified)
+    return guarded(answer, answer.body.usages)
 
 
 def of_project(

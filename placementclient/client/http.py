@@ -7,8 +7,8 @@ import logging
 import re
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from placementclient.client import decoding, endpoints, errors, identity, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
+from placementclient.client.keystone import translated
 from placementclient.client.microversion import Microversion
 from placementclient.client.printable import printable
 
@@ -350,46 +351,6 @@ class Client:
                 connect_retries=0,
                 timeout=self.timeout or endpoint.timeout,
             )
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn the exceptions of keystoneauth over a request into errors of this package.
-
-    The request must not raise for what the service itself answers (``raise_exc=False``).
-
-    :raises errors.NoAnswer: if the connection is not to be trusted
-    :raises errors.NotSent: if there is no connection
-    :raises errors.Unreachable: if the connection breaks, or Keystone gives no answer
-    :raises errors.AuthenticationFailed: if Keystone refuses
-    :raises errors.NoEndpoint: if the catalog does not have the service
-    """
-    from keystoneauth1 import exceptions
-
-    from placementclient.client import refusals, unreachable
-
-    try:
-        yield
-    except exceptions.SSLError as failure:
-        raise errors.NoAnswer(unreachable.sentence(failure)) from failure
-    except exceptions.ConnectionError as failure:
-        raise unreachable.kind(failure)(unreachable.sentence(failure)) from failure
-    except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
-        # Of Keystone: the service's own answers raise nothing.
-        raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
-    except exceptions.CatalogException as failure:
-        raise errors.NoEndpoint(
-            f'{failure} With auth type none give --os-endpoint, with Keystone look at '
-            '"openstack catalog show placement"'
-        ) from failure
-    except exceptions.HttpError as failure:
-        sentence = f'Keystone refuses to authenticate: {unreachable.sentence(failure)}'
-        if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
-            # Keystone's answer to a token that it does not know is no 401.
-            sentence = f'Keystone does not accept the token: {refusals.REMEDY}'
-        raise errors.AuthenticationFailed(sentence) from failure
-    except exceptions.ClientException as failure:
-        raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
 
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -71,6 +71,27 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     if left < 1:
         return shown
     return f'{shown} and {left} {others.removesuffix("s") if left == 1 else others}'
+
+
+def tally(
+    states: Iterable[tuple[str, str]],
+    named: Collection[str] = ('left alone', 'not known', 'failed', 'differs'),
+) -> str:
+    """``298 applied, 2 left alone: gpu007, gpu013``: how many things are in each state.
+
+    :param states: the name of each thing, and its state
+    :param named: the states of which the first things are named; they come last
+    """
+    names: dict[str, list[str]] = {}
+    for name, state in states:
+        names.setdefault(state, []).append(name)
+    plain = [f'{len(names[state])} {state}' for state in names if state not in named]
+    counts = [
+        f'{len(those)} {state}: {listed(those, 5)}'
+        for state, those in names.items()
+        if state in named
+    ]
+    return ', '.join([*plain, '; '.join(counts)] if counts else plain)
 
 
 def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:

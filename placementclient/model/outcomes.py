@@ -21,6 +21,7 @@ class State(enum.StrEnum):
     NOT_STARTED = 'not started'
 
 
+#: The states of trees that were tried and are not done.
 _UNDONE = frozenset({State.LEFT_ALONE, State.FAILED})
 
 
@@ -41,7 +42,12 @@ class TreeResult:
     @property
     def is_done(self) -> bool:
         """Return whether the tree is where the run was to bring it."""
-        return self.state is not State.NOT_STARTED and self.state not in _UNDONE
+        return self.state is not State.NOT_STARTED and not self.is_undone
+
+    @property
+    def is_undone(self) -> bool:
+        """Return whether the tree was tried, and is not where the run was to bring it."""
+        return self.state in _UNDONE
 
     @property
     def differs(self) -> bool:
@@ -74,7 +80,7 @@ class Outcome:
         """
         if isinstance(self.stopped, errors.Interrupted):
             return self.stopped.exit_status
-        undone = [tree for tree in self.trees if tree.state in _UNDONE]
+        undone = [tree for tree in self.trees if tree.is_undone]
         if not undone and self.stopped is None:
             return ExitStatus.DONE
         if any(tree.is_done for tree in self.trees):

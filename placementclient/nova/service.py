@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from placementclient.client import errors, identity, refusals, strict_json
-from placementclient.client.http import USER_AGENT, Client, translated
+from placementclient.client.http import USER_AGENT, Client
+from placementclient.client.keystone import translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.changes.results import Carried, Note
 from placementclient.changes.summary import ChangeRow
 from placementclient.client.printable import printable
+from placementclient.client.wording import tally
 from placementclient.model.outcomes import State
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
@@ -31,20 +32,34 @@ def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> O
 
 
 def carried(results: Iterable[Carried], notes: Iterable[Note] = ()) -> Output:
-    """Return the parts of a change that were made, and the trees that failed.
+    """Return the parts of a change that were made, then the trees that failed.
 
     :param notes: the things that the command left as they are; a tree that was left alone has some
     """
-    found = []
+    made, failed = [], []
     for result in results:
-        found += [(*_cells(row), 'done', '') for row in result.rows]
+        made += [(*_cells(row), 'done', '') for row in result.rows]
         reason = str(result.error or '')
-        found += [(*_cells(row), 'not known', reason) for row in result.unknown]
+        failed += [(*_cells(row), 'not known', reason) for row in result.unknown]
         is_told = result.unknown or (result.rows and result.error is None)
         if not is_told and result.state is not State.LEFT_ALONE:
             name = result.tree.root_provider_name
-            found.append((name, '', Facts(None), Facts(None), result.state.value, reason))
-    return CARRIED, [*found, *map(_noted, notes)]
+            failed.append((name, '', Facts(None), Facts(None), result.state.value, reason))
+    return CARRIED, [*made, *failed, *map(_noted, notes)]
+
+
+def ending(results: Iterable[Carried], notes: Iterable[Note], refused: Iterable[str] = ()) -> str:
+    """Return how many trees are changed, and the names of what is left to do.
+
+    :param refused: the names of providers that cannot be changed
+    """
+    return tally(
+        [
+            *((result.tree.root_provider_name, result.state) for result in results),
+            *((note.object, note.state) for note in notes if note.is_undone),
+            *((name, State.FAILED) for name in refused),
+        ]
+    )
 
 
 def _noted(note: Note) -> tuple[object, ...]:

@@ -8,8 +8,15 @@ from typing import Any
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.client import errors
-from placementclient.client.wording import counted
-from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeResult, TreeStatus
+from placementclient.client.wording import counted, tally
+from placementclient.model.outcomes import (
+    Deviation,
+    Outcome,
+    Rehearsal,
+    Status,
+    TreeResult,
+    TreeStatus,
+)
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
 
@@ -21,11 +28,16 @@ _TREES = ('tree', 'state', 'reason')
 
 
 def outcome(run: Outcome) -> Output:
-    return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in run.trees]
+    """Return the end of each tree; those that are left alone or have failed come last."""
+    trees = sorted(run.trees, key=lambda tree: tree.is_undone)
+    return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
 
 
 def ending(run: Outcome) -> str:
-    """Return the sentence for a run that stopped: the reason, the progress, the next step."""
+    """Return how many trees are in each state; of a run that stopped, the reason and the next
+    step."""
+    if run.stopped is None:
+        return tally((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
     return (
         f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; the same command goes '
@@ -72,6 +84,13 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
 
 
+def verdicts(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> str:
+    """Return how many trees are as planned, and the names of the others."""
+    different = {difference.tree for difference in differences}
+    names = [tree.root_provider_name for tree in trees]
+    return tally((name, Status.DIFFERS if name in different else 'as planned') for name in names)
+
+
 def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:
     """A row for each difference from a plan, and one for each tree that has none."""
     by_tree: dict[str, list[Deviation]] = {}
@@ -79,10 +98,9 @@ def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[De
         by_tree.setdefault(difference.tree, []).append(difference)
     rows: list[tuple[Any, ...]] = []
     for tree in trees:
-        found = by_tree.get(tree.root_provider_name, [])
         rows += [
-            (each.tree, each.kind, each.message, each.is_damage, each.verdict.value)
-            for each in found
+            (d.tree, d.kind, d.message, d.is_damage, d.verdict.value)
+            for d in by_tree.get(tree.root_provider_name, [])
         ] or [(tree.root_provider_name, 'as planned', '', False, 'applied')]
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 

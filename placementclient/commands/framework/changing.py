@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient.client import errors
@@ -39,6 +40,8 @@ class Changing(base.Lister):
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
+    #: The reasons against the providers that cannot be changed, by name.
+    refused: Mapping[str, str] = MappingProxyType({})
 
     def change(
         self,
@@ -62,7 +65,7 @@ class Changing(base.Lister):
         if parsed_args.dry_run:
             self.end_dry_run(bool(rows) or _is_undone(producer.notes))
             if rows:
-                self.log.warning(_summary(plan))
+                self.ending = _summary(plan)
             return changes.planned(rows, notes)
         results: Sequence[Carried] = ()
         if rows:
@@ -71,6 +74,7 @@ class Changing(base.Lister):
         if _is_undone(producer.notes) and self.exit_status != errors.ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = errors.ExitStatus.PARTIAL if is_partial else errors.ExitStatus.ERROR
+        self.ending = changes.ending(results, producer.notes, self.refused)
         return changes.carried(results, producer.notes)
 
     def remark(self, plan: ChangePlan) -> None:

@@ -88,6 +88,7 @@ class Editing(Changing):
         :raises errors.BadArgument: if all that there is to do is refused
         """
         self.warn(self._edits.remarks)
+        self.refused = self._edits.refused
         refused = [f'{name}: {reason}' for name, reason in self._edits.refused.items()]
         if refused and not plan.trees:
             raise errors.BadArgument('\n'.join(refused))

@@ -100,6 +100,11 @@ class PlacementCommand(command.Command):
 
     #: How the command ends where nothing is raised.
     exit_status: int = errors.ExitStatus.DONE
+    #: How it ended, in a sentence without its full stop, for people: the last line after its
+    #: output. Empty: the text of its exit status, if that is one of :attr:`statuses`.
+    ending = ''
+    #: The next commands, in sentences, after that line.
+    next_steps: Sequence[str] = ()
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         # A batch has many commands of a kind.
@@ -139,6 +144,9 @@ class PlacementCommand(command.Command):
             status: int = super().run(parsed_args)
             with self._printing():
                 print(end='', flush=True, file=self.app.stdout)
+            status = status or self.exit_status
+            if not getattr(parsed_args, 'watch', None):
+                self._say_ending(status)
         except errors.PlacementError as failure:
             self.log_failure(failure)
             if change := self._last_change:
@@ -150,7 +158,14 @@ class PlacementCommand(command.Command):
                 raise
             self.log_failure(errors.Unexpected(failure))
             return errors.ExitStatus.ERROR
-        return status or self.exit_status
+        return status
+
+    def _say_ending(self, status: int) -> None:
+        """Say how the command ended: no exit status but 0 is silent."""
+        sentence = self.ending or dict(self.statuses).get(errors.ExitStatus(status), '')
+        if sentence:
+            self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
+        self.warn(self.next_steps)
 
     def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
         """Say what became of the change before an error that does not say it itself."""

@@ -170,7 +170,7 @@ class PlanDrain(base.Lister):
                 facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
             )
             disk.write_text(parsed_args.output, Json(document).text)
-        self.warn(answer.said)
+        self.ending, *self.next_steps = answer.said
         return drains.rows(cloud, answer.moves)
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
@@ -292,6 +292,6 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check(cloud, hosts, number, parsed_args.solver_timeout)
-        self.warn(drains.failed(cloud.snapshot, checked, number))
+        self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked, number)
         self.exit_status = _ENDS[checked.verdict]
         return drains.failures(cloud.snapshot, checked)

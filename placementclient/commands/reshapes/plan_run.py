@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from placementclient.client import errors
-from placementclient.client.wording import counted, listed
 from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import journal_of
@@ -63,23 +62,19 @@ class PlanCommand(base.Lister):
     def advise(
         self, plan: AnyPlan, path: str, left_alone: Sequence[TreeResult | TreeStatus]
     ) -> None:
-        """Say how to plan again for trees that were left alone.
+        """Say in the end how to plan again for trees that were left alone.
 
         :param path: the file of the plan
         """
         from placementclient.planner.plan.plan import Plan
         from placementclient.render import failures, runs
 
-        names = [tree.root_provider_name for tree in left_alone]
-        if not names:
+        if not left_alone:
             return
-        if len(names) > failures.FIRST:
-            count = counted(len(names), 'tree')
-            self.log.warning(f'Left alone: {count}: {listed(names, failures.FIRST)}')
-        for advice in runs.planning_anew(plan, path, left_alone, _beside(path), self.program):
-            self.log.warning(advice)
-        if isinstance(plan, Plan):
-            self.log.warning(f'If rows are undecided then, {failures.DECIDE}')
+        self.next_steps = [
+            *runs.planning_anew(plan, path, left_alone, _beside(path), self.program),
+            *([f'If rows are undecided then, {failures.DECIDE}'] if isinstance(plan, Plan) else []),
+        ]
 
 
 def _beside(path: str) -> str:
@@ -140,8 +135,7 @@ class PlanRunCommand(PlanCommand):
         """Return the ends of all trees; the exit status follows from them."""
         from placementclient.render import runs
 
-        self.exit_status = outcome.exit_status
-        if outcome.stopped is not None:
-            cause = outcome.stopped if self.app.options.debug else None
-            self.log.error(runs.ending(outcome), exc_info=cause)
+        self.exit_status, self.ending = outcome.exit_status, runs.ending(outcome)
+        if outcome.stopped is not None and self.app.options.debug:
+            self.log.error(str(outcome.stopped), exc_info=outcome.stopped)
         return runs.outcome(outcome)

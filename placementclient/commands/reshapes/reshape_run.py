@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
+from placementclient.client.wording import tally
 from placementclient.commands.framework import base, option, progress, selectors, watching
 from placementclient.commands.framework.option import Flag
 from placementclient.commands.framework.plan_files import NOTHING, PLAN
@@ -147,17 +148,18 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         from placementclient.reshape import engines
 
         plan = self.read(parsed_args)
-        found = engines.status(
+        statuses = engines.status(
             self.client,
             plan,
             trees=parsed_args.tree,
             journal_path=journal_path(parsed_args),
             workers=parsed_args.workers,
         )
-        if any(tree.status is Status.DIFFERS for tree in found):
+        if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.advise(plan, parsed_args.plan, [tree for tree in found if tree.is_left_alone])
-        return runs.statuses(found)
+        self.advise(plan, parsed_args.plan, [tree for tree in statuses if tree.is_left_alone])
+        self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
+        return runs.statuses(statuses)
 
 
 class VerifyReshape(PlanCommand):
@@ -193,4 +195,5 @@ class VerifyReshape(PlanCommand):
             )
         if any(difference.is_damage or difference.is_overdue for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
+        self.ending = runs.verdicts(trees, differences)
         return runs.verification(trees, differences)

@@ -121,10 +121,11 @@ class DiffSnapshot(base.Lister):
         )
         after = reading.assumed(self, parsed_args, after).snapshot
         kinds = parsed_args.kind or ('provider', 'consumer')
-        found = [each for each in diff.differences(before, after) if each.kind in kinds]
-        if found:
+        differences = [d for d in diff.differences(before, after) if d.kind in kinds]
+        if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
-        return DIFFERENCE.rows(found)
+            self.ending = counted(len(differences), 'difference')
+        return DIFFERENCE.rows(differences)
 
 
 class RestoreSnapshot(Changing):

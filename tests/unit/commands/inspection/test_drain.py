@@ -154,6 +154,7 @@ def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
     ],
 )
 def test_no_plan(placement: Placement, file: str, options: str, status: int, said: str) -> None:
+    said = said.replace('\n', f' (exit {status})\n', 1)
     assert placement(PLAN.format(file=file) + options) == Result(status, '', said)
     assert placement(f'{PLAN.format(file=file)}{options} -f json') == Result(status, '[]\n', said)
 
@@ -172,7 +173,7 @@ LOSSES = """\
 def test_losses(placement: Placement, file: str) -> None:
     said = (
         '3 of 3 losses checked: after 3 of them not every server certainly has a place. The worst: '
-        'compute2, with a place for 0 of 1 server\n'
+        'compute2, with a place for 0 of 1 server (exit 4)\n'
     )
     assert placement(PLAN.format(file=file) + '--lose 1') == Result(4, LOSSES, said)
     assert placement(PLAN.format(file=file) + 'compute1 --lose 1').status == 5

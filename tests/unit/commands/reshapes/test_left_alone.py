@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,26 +9,20 @@ from typing import Any, cast
 import pytest
 
 from placementclient.commands.reshapes.reshape_run import StatusReshape
-from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.planner.plan.plan import Plan
 from placementclient.render import runs
 
 
 @pytest.mark.parametrize('number', [2, 300])
-def test_many_trees_are_counted_and_the_next_steps_are_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, number: int
-) -> None:
+def test_the_next_steps_are_named(tmp_path: Path, number: int) -> None:
     plan = Plan(cast(Any, None), ())
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
     names = [f'gpu{each:03}' for each in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
-    with caplog.at_level(logging.WARNING):
-        command.advise(plan, str(tmp_path / 'plan.json'), trees)
-    *counted, again, decide = caplog.messages
-    assert counted == (
-        [f'Left alone: 300 trees: {", ".join(names[:10])} and 290 more'] if number > 10 else []
-    )
+    command.advise(plan, str(tmp_path / 'plan.json'), trees)
+    again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
         'If rows are undecided then, run "resource provider reshape collector" on the hosts and '
@@ -52,3 +45,23 @@ def test_a_tree_that_has_no_plan_needs_a_change_first() -> None:
         'name, or give another specification as --spec. Then plan them again: placement resource '
         'provider reshape plan --spec plan.json --tree gpu1 -o plan-2.json',
     ]
+
+
+@pytest.mark.parametrize(
+    ('states', 'sentence'),
+    [
+        ([State.APPLIED] * 3, '3 applied'),
+        (
+            [State.LEFT_ALONE, State.APPLIED, State.FAILED, State.NOT_STARTED, State.LEFT_ALONE],
+            '1 applied, 1 not started, 2 left alone: gpu0, gpu4; 1 failed: gpu2',
+        ),
+        ([State.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
+    ],
+)
+def test_the_last_line_counts_the_trees_in_each_state(states: list[State], sentence: str) -> None:
+    trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
+    run = Outcome(trees)
+    assert runs.ending(run) == sentence
+    _, rows = runs.outcome(run)
+    undone = [row[1] in ('left alone', 'failed') for row in rows]
+    assert undone == sorted(undone), 'those that failed come last'

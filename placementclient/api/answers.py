@@ -1,0 +1,15 @@
+"""Values of answers, with what guards them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from placementclient.client.decoding import Answer
+from placementclient.model.freshness import Read
+
+T = TypeVar('T')
+
+
+def guarded(answer: Answer, value: T) -> Read[T]:
+    """Return a value from an answer about a provider, with the generation that the answer says."""
+    return Read(value, answer.body.resource_provider_generation, answer.last_modified)
