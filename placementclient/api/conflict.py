@@ -133,15 +133,15 @@ def edited(
 
     def attempt() -> Read[T]:
         nonlocal is_sent
-        there = read()
-        wanted = change(there.value)
-        is_reached = wanted == there.value
-        if given is not None and there.generation != given and not (is_sent and is_reached):
-            raise Stale(given, there.generation)
+        current = read()
+        desired = change(current.value)
+        is_reached = desired == current.value
+        if given is not None and current.generation != given and not (is_sent and is_reached):
+            raise Stale(given, current.generation)
         if is_reached:
-            return there
-        assert there.generation is not None
+            return current
+        assert current.generation is not None
         is_sent = True
-        return write(wanted, there.generation)
+        return write(desired, current.generation)
 
     return retried(attempt, max_retries=max_retries, deadline=None if given is None else 0)

@@ -90,17 +90,17 @@ def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
     """
     uuids = builtins.set(provider_uuids)
     if len(uuids) > FEW:
-        return {each.uuid: each for each in list(client) if each.uuid in uuids}
-    found = {}
+        return {provider.uuid: provider for provider in list(client) if provider.uuid in uuids}
+    providers = {}
     for uuid in sorted(uuids):
         with contextlib.suppress(errors.NotFound):
-            found[uuid] = show(client, uuid).value
-    return found
+            providers[uuid] = show(client, uuid).value
+    return providers
 
 
 def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
     """The names of some providers, by UUID, as :func:`some` finds them."""
-    return {uuid: each.name for uuid, each in some(client, provider_uuids).items()}
+    return {uuid: provider.name for uuid, provider in some(client, provider_uuids).items()}
 
 
 def create(

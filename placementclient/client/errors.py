@@ -218,8 +218,8 @@ class NoAnswer(PlacementError):
     may_be_done = False
 
     def __str__(self) -> str:
-        said = super().__str__()
-        return f'{said}; whether it was done is not known' if self.may_be_done else said
+        message = super().__str__()
+        return f'{message}; whether it was done is not known' if self.may_be_done else message
 
 
 class Transient(NoAnswer):

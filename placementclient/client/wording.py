@@ -6,19 +6,19 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, words: Iterable[str]) -> str:
     """A question for the word that was probably meant, or nothing; to be put after a sentence."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
-    near = get_close_matches(word, list(known), 1)
+    near = get_close_matches(word, list(words), 1)
     return f', did you mean {near[0]}?' if near else ''
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, words: Iterable[str]) -> str:
     """Return a question for the word that was probably meant, or nothing; it ends a sentence."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
-    near = get_close_matches(word, list(known), 1)
+    near = get_close_matches(word, list(words), 1)
     return f'. Did you mean "{near[0]}"?' if near else ''
 
 
@@ -59,10 +59,10 @@ def counted(number: int, noun: str) -> str:
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
 
 
-def first(said: Sequence[object], most: int = 3) -> str:
+def first(sentences: Sequence[object], most: int = 3) -> str:
     """``a; b; c; and 2 more``: the first of many sentences."""
-    shown = '; '.join(map(str, said[:most]))
-    return f'{shown}; and {len(said) - most} more' if len(said) > most else shown
+    shown = '; '.join(map(str, sentences[:most]))
+    return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
 
 
 def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
@@ -94,13 +94,13 @@ def tally(
     return ', '.join([*plain, '; '.join(counts)] if counts else plain)
 
 
-def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
+def grouped(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
     """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree.
 
-    :param said: the name of a tree and a sentence about it, in any number
+    :param sentences: the name of a tree and a sentence about it, in any number
     """
     groups: dict[str, list[tuple[str, str]]] = {}
-    for tree, sentence in said:
+    for tree, sentence in sentences:
         pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)
         groups.setdefault(pattern, []).append((tree, sentence))
     for group in groups.values():

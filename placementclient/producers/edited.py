@@ -60,20 +60,20 @@ class InventoryEdit:
 
         :raises errors.BadArgument: if the provider cannot have the values
         """
-        there = state.inventories
-        wanted = dict(there) if self.amend else {}
+        present = state.inventories
+        desired = dict(present) if self.amend else {}
         for name, fields in self.given.items():
-            was = there.get(name) if self.amend else None
+            was = present.get(name) if self.amend else None
             if was is not None or 'total' in fields:
-                wanted[name] = (was or Inventory(0)).with_fields(fields)
-        if wanted != there:
-            for name, inventory in wanted.items():
+                desired[name] = (was or Inventory(0)).with_fields(fields)
+        if desired != present:
+            for name, inventory in desired.items():
                 if inventory.reserved > inventory.total:
                     raise errors.BadArgument(
                         f'{name}: reserved {inventory.reserved} is above the total of '
                         f'{inventory.total}'
                     )
-        return replace(state, inventories=wanted)
+        return replace(state, inventories=desired)
 
     def check(self, states: Collection[ProviderState]) -> None:
         """Refuse an edit that cannot be meant.
@@ -81,12 +81,12 @@ class InventoryEdit:
         :param states: all providers that are selected
         :raises errors.PlacementError: if it is one
         """
-        there = {name for state in states for name in state.inventories}
+        classes = {name for state in states for name in state.inventories}
         for name, fields in self.given.items():
-            if name not in there and 'total' not in fields:
+            if name not in classes and 'total' not in fields:
                 raise errors.BadArgument(
                     f'No resource provider that is selected has inventory of {name}'
-                    f'{meant(name, there)}'
+                    f'{meant(name, classes)}'
                 )
         dropped = {name for state in states for name in self._dropped(state)}
         if dropped and not self.replaces:
@@ -119,18 +119,18 @@ class NamesEdit:
     removed: frozenset[str] = frozenset()
 
     def made(self, state: ProviderState) -> ProviderState:
-        wanted = (self._names(state) - self.removed) | self.added
-        return replace(state, **{self.facet: wanted})  # type: ignore[arg-type]
+        desired = (self._names(state) - self.removed) | self.added
+        return replace(state, **{self.facet: desired})  # type: ignore[arg-type]
 
     def check(self, states: Collection[ProviderState]) -> None:
         pass
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        there = {name for state in states for name in self._names(state)}
+        present = {name for state in states for name in self._names(state)}
         kind = self.facet.removesuffix('s')
-        for name in sorted(self.removed - there):
-            said = f'No resource provider that is selected has the {kind} {name}'
-            yield f'{said}{meant(name, there)}'
+        for name in sorted(self.removed - present):
+            sentence = f'No resource provider that is selected has the {kind} {name}'
+            yield f'{sentence}{meant(name, present)}'
 
     def _names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)

@@ -66,5 +66,5 @@ class ServiceIndex:
         """The providers that can serve each of some trees, with all that they have."""
         if not roots:
             return {}
-        found = tree_reader.read_trees(self._client, roots, aggregates=True)
-        return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in found}
+        trees = tree_reader.read_trees(self._client, roots, aggregates=True)
+        return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in trees}

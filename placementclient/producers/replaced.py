@@ -182,9 +182,9 @@ def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str,
     bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
     names = {top.uuid: final}
     for child in children:
-        own = original(child.name, child.uuid)
-        base = next((each for each in bases if own.startswith(f'{each}_')), None)
-        names[child.uuid] = own if base is None else final + own.removeprefix(base)
+        former = original(child.name, child.uuid)
+        base = next((base_name for base_name in bases if former.startswith(f'{base_name}_')), None)
+        names[child.uuid] = former if base is None else final + former.removeprefix(base)
     return names
 
 
@@ -223,19 +223,19 @@ def _consumers(
     """Return all consumers, with what they held on a provider that goes on its heir."""
     result, twice = [], []
     for consumer in snapshot.consumers.values():
-        held: dict[str, dict[str, int]] = {
+        allocations: dict[str, dict[str, int]] = {
             uuid: dict(resources)
             for uuid, resources in consumer.allocations.items()
             if uuid not in heirs
         }
         for uuid in consumer.allocations.keys() & heirs.keys():
-            there = held.setdefault(heirs[uuid], {})
+            heir_resources = allocations.setdefault(heirs[uuid], {})
             sides = states[uuid].name, states[heirs[uuid]].name
             for name, amount in consumer.allocations[uuid].items():
-                if name in there:
+                if name in heir_resources:
                     twice.append((consumer.uuid, name, *sides))
-                there[name] = amount
-        result.append(replace(consumer, allocations=held))
+                heir_resources[name] = amount
+        result.append(replace(consumer, allocations=allocations))
     if twice:
         raise HeldTwice(sorted(twice))
     return result

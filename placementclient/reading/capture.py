@@ -252,15 +252,15 @@ class _CaptureReader:
         """One object for all that are equal: the hosts of a cloud are alike."""
         return self._interned.setdefault(value, value)  # type: ignore[return-value]
 
-    def _consumer(self, uuid: str, own: set[str], holdings: Mapping[str, Holding]) -> Consumer:
+    def _consumer(self, uuid: str, members: set[str], holdings: Mapping[str, Holding]) -> Consumer:
         """A consumer that says of itself what the providers of a tree say of it."""
         with self._turns[hash(uuid) % len(self._turns)]:
-            known = self.consumers.get(uuid)
-            if known is not None and _agrees(known, own, holdings):
-                return known
+            cached = self.consumers.get(uuid)
+            if cached is not None and _agrees(cached, members, holdings):
+                return cached
             consumer = allocation.show(self._client, uuid).value
             self.consumers[uuid] = _lean(consumer)
-            if not _agrees(consumer, own, holdings):
+            if not _agrees(consumer, members, holdings):
                 raise _Moved
             return self.consumers[uuid]
 

@@ -45,7 +45,8 @@ def expanded(client: Client, names: Sequence[str]) -> list[str]:
     :raises errors.NoSuchProvider: if a pattern matches no provider
     """
     return patterns.expanded(
-        names, lambda: {each.name: each.root_uuid for each in resource_provider.list(client)}
+        names,
+        lambda: {provider.name: provider.root_uuid for provider in resource_provider.list(client)},
     )
 
 
@@ -72,7 +73,7 @@ def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provide
 
 def _tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
     provider_uuid = resource_provider.find(client, name_or_uuid)
-    found = whole_trees(client, provider_uuid)
-    if not found:
+    providers = whole_trees(client, provider_uuid)
+    if not providers:
         raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
-    return found
+    return providers

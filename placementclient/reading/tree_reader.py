@@ -56,8 +56,8 @@ def read_trees(
     listed = members(client, trees)
     sharers = sharing(client)
     shared = read(list(sharers.providers.values()), facets).providers
-    own = facets | ({ALLOCATIONS} if allocations else set())
-    snapshots = parallel(lambda root_uuid: read(listed[root_uuid], own), listed, workers)
+    tree_facets = facets | ({ALLOCATIONS} if allocations else set())
+    snapshots = parallel(lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers)
     for snapshot in snapshots:
         # Without a root, the tree has gone meanwhile.
         for root in snapshot.roots()[:1]:

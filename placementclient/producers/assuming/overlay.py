@@ -205,22 +205,23 @@ class _Overlay:
             raise at.error(f'{state.name} is a part of {root.name}: name the whole host')
         return state.uuid
 
-    def _part(self, there: Snapshot, before: Snapshot, after: Snapshot) -> Snapshot:
+    def _part(self, snapshot: Snapshot, before: Snapshot, after: Snapshot) -> Snapshot:
         """Return the part of the cloud that a plan of some trees is about, as it is now.
 
-        :param there: the cloud before the plan, of which other trees have been changed since
+        :param snapshot: the cloud before the plan, of which other trees have been changed since
         """
         sides = before, after
         uuids = {uuid for side in sides for uuid in side.providers}
-        named = (there.named(state.name) for state in after.providers.values())
+        named = (snapshot.named(state.name) for state in after.providers.values())
         uuids |= {state.uuid for state in named if state}
         roots = {
-            there.providers[uuid].provider.root_uuid for uuid in uuids & there.providers.keys()
+            snapshot.providers[uuid].provider.root_uuid
+            for uuid in uuids & snapshot.providers.keys()
         }
-        uuids |= {state.uuid for root in roots for state in there.tree(root)}
+        uuids |= {state.uuid for root in roots for state in snapshot.tree(root)}
         consumers = {uuid for side in sides for uuid in side.consumers}
         for gone in before.providers.keys() - after.providers.keys():
-            consumers |= {each.uuid for each in there.consumers_on(gone)}
+            consumers |= {each.uuid for each in snapshot.consumers_on(gone)}
         return Snapshot(
             (self._states[uuid] for uuid in uuids if uuid in self._states),
             (self._consumers[uuid] for uuid in consumers if uuid in self._consumers),
@@ -230,11 +231,11 @@ class _Overlay:
         self.notes += [f'{at.path}:{at.line}: {sentence}' for sentence in sentences]
 
 
-def _replace(there: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _replace(values: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Put the things of a part of a cloud in place of those that it had before."""
     for uuid in before.keys() - after.keys():
-        del there[uuid]
-    there.update(after)
+        del values[uuid]
+    values.update(after)
 
 
 def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
