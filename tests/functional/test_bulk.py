@@ -135,7 +135,7 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
     ]
     assert result.stderr == (
         'Passed over, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
-        '0 providers to create, 2 to change, 0 to delete\n'
+        '0 providers to create, 2 to change, 0 to delete (exit 3)\n'
     )
     assert content(capture.capture(client)) == before
 

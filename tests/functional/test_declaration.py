@@ -183,7 +183,7 @@ def test_what_is_made_is_printed_where_something_fails(
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
     assert (failed.status, changes(failed)) == (6, [('a', 'create'), ('b', 'create'), ('a', '')])
     assert json.loads(failed.stdout)[-1]['state'] == 'failed'
-    assert failed.stderr == 'no (HTTP 400)\n'
+    assert failed.stderr == 'no (HTTP 400)\n1 failed: a (exit 6)\n'
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
     assert (failed.status, changes(failed)) == (1, [('a', '')])

@@ -143,7 +143,10 @@ def test_ctrl_c_leaves_a_table(
             ('compute2', ('not started', '')),
         ],
     )
-    assert done.stderr == 'Interrupted: the last change, POST /allocations, was done\n'
+    assert done.stderr == (
+        'Interrupted: the last change, POST /allocations, was done\n'
+        '1 applied, 1 not started, 1 failed: compute1 (exit 130)\n'
+    )
 
 
 def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:

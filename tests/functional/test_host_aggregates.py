@@ -74,7 +74,7 @@ def test_hosts_are_put_in_and_taken_out_once(
 
     dry = placement(*SYNC, *source, '--remove', '--dry-run', '-f', 'json')
     assert dry.status == 3
-    assert dry.stderr == '0 providers to create, 1 to change, 0 to delete\n'
+    assert dry.stderr == '0 providers to create, 1 to change, 0 to delete (exit 3)\n'
     assert rows(dry) == [('short.a.b', [AZ], 'planned'), UNKNOWN, ('out', None, 'left alone')]
     assert within('short.a.b') == {FOREIGN}
     assert placement(*SYNC, *source).status == 2, 'there is nobody to ask'

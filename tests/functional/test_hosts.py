@@ -332,7 +332,8 @@ def test_devices_of_three_hosts(where: str, request: pytest.FixtureRequest, tmp_
     devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
     assert 'instances that hold nothing on theirs\n' in run(*devices).stderr
     told = run(*devices, '--snapshot', cloud, '-f', 'json')
-    assert (told.status, told.stderr) == (3, '')
+    said = 'something does not fit, and is left out (exit 3)\n'
+    assert (told.status, told.stderr) == (3, said)
     assert [record['subject'] for record in json.loads(told.stdout)] == [
         'pci3_0000:84:00.0',
         servers['away'],

@@ -128,8 +128,8 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
     )
     assert rows['compute0', 'delete']['before'] == {'parent': None}
     assert {row['state'] for row in rows.values()} == {'planned'}
-    assert (
-        result.stderr == '0 providers to create, 0 to change, 3 to delete; 1 allocation to free\n'
+    assert result.stderr == (
+        '0 providers to create, 0 to change, 3 to delete; 1 allocation to free (exit 3)\n'
     )
     assert content(capture.capture(client)) == before
 
@@ -191,7 +191,7 @@ def test_what_is_done_is_told_whatever_ends_it(
     if status == 130:
         assert result.stderr.startswith('Interrupted: the last change, PUT /resource_providers/')
     else:
-        assert result.stderr == 'No (HTTP 401)\n'
+        assert result.stderr == 'No (HTTP 401)\n1 failed: compute0 (exit 6)\n'
     rows = json.loads(result.stdout)
     done = {
         (row['object'], row['change'])

@@ -81,7 +81,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(
     before = content(capture.capture(client))
     with watched(client) as requests:
         result = placement(f'{REPLACE} --uuid {NEW} --yes -f json')
-    assert (result.status, result.stderr) == (0, '')
+    assert (result.status, result.stderr) == (0, '1 applied\n')
     writes = [(method, path.rpartition('/')[2]) for method, path in requests if method != 'GET']
     old = uuid_of('compute0')
     assert writes == [

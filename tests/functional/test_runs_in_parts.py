@@ -128,7 +128,7 @@ def test_an_interrupt_waits_for_the_tree_under_way(
     assert sorted(states(printed)) == sorted([done, 'not started', 'not started'])
     assert message == (
         'Interrupted: 1 of 3 trees done; the same command goes on, reshape status shows the state '
-        'of each\n'
+        'of each (exit 130)\n'
     )
     status, ends = terminal.run(command)
     assert (status, ends.count(done), len(ends)) == (0, 2, 3)
