@@ -44,14 +44,14 @@ def bounded(session: Any, answer_limit: int) -> Any:
     """
     if any(isinstance(adapter, BoundedTransport) for adapter in session.session.adapters.values()):
         return session
-    own = copy.copy(session)
-    own.session = copy.copy(session.session)
-    own.session.adapters = OrderedDict(
+    limited = copy.copy(session)
+    limited.session = copy.copy(session.session)
+    limited.session.adapters = OrderedDict(
         (prefix, BoundedTransport(adapter, answer_limit))
         for prefix, adapter in session.session.adapters.items()
     )
-    own.redirect = False
-    return own
+    limited.redirect = False
+    return limited
 
 
 class BoundedTransport(adapters.BaseAdapter):

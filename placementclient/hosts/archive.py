@@ -85,10 +85,10 @@ def read(path: str) -> HostFacts:
     domains: dict[str, Domain] = {}
     mdevs: dict[str, list[MediatedDevice]] = {}
     cells: dict[int, int] = {}
-    found = Counter[str]()
+    host = Counter[str]()
     for member in _members(path):
         folder, _, name = member.name.rpartition('/')
-        found[folder] += name.endswith('.xml')
+        host[folder] += name.endswith('.xml')
         if member.name == 'hostname':
             hostname = libvirt.hostname(member.content, member.path)
         elif member.name == _COUNT:
@@ -106,7 +106,7 @@ def read(path: str) -> HostFacts:
                 mdevs.setdefault(device.uuid, []).append(device)
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
-    _check_count(path, counted, (found['domains'], found['nodedevs']))
+    _check_count(path, counted, (host['domains'], host['nodedevs']))
     return HostFacts(
         hostname,
         path,
@@ -160,8 +160,8 @@ def _members(path: str) -> Iterator[Member]:
         OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError
     ) as reason:  # fmt: skip
         # The ValueError is of a name with a NUL byte, which a line of a batch can have.
-        said = getattr(reason, 'strerror', None) or 'not a tar archive, or damaged'
-        raise errors.BadFile(path, said) from None
+        message = getattr(reason, 'strerror', None) or 'not a tar archive, or damaged'
+        raise errors.BadFile(path, message) from None
 
 
 def _too_large(path: str) -> errors.BadFile:

@@ -68,13 +68,13 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
     capability = root.find("capability[@type='mdev']")
     if capability is None:
         return None
-    said = capability.findtext('uuid')
-    if said is None:
+    message = capability.findtext('uuid')
+    if message is None:
         match = _NAME.fullmatch((root.findtext('name') or '').strip())
-        said = match[1].replace('_', '-') if match else None
+        message = match[1].replace('_', '-') if match else None
     kind = capability.find('type')
     return MediatedDevice(
-        _uuid(said, path),
+        _uuid(message, path),
         (root.findtext('parent') or '').strip(),
         kind.get('id', '') if kind is not None else '',
         path,

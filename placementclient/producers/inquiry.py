@@ -58,9 +58,11 @@ class ServiceIndex:
         """Return the sharing providers that serve each tree, by the UUID of its root."""
         return self._sharing.reach
 
-    def matching(self, asked: Filter) -> Collection[str]:
+    def matching(self, conditions: Filter) -> Collection[str]:
         """The UUIDs of the providers that a filter lets through."""
-        return [provider.uuid for provider in resource_provider.list(self._client, matching=asked)]
+        return [
+            provider.uuid for provider in resource_provider.list(self._client, matching=conditions)
+        ]
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
         """The providers that can serve each of some trees, with all that they have."""

@@ -113,13 +113,13 @@ def check_related(
     if new.name == final and old.name == aside(final, old_uuid):
         return
     left = list(snapshot.tree(old_uuid))
-    held = {each.uuid for state in left for each in snapshot.consumers_on(state.uuid)}
-    own = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, final)}
+    retained = {consumer.uuid for state in left for consumer in snapshot.consumers_on(state.uuid)}
+    joined = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, final)}
     # Allocations move last: when the names are right, and only providers with an heir are left.
     if new.name == final and all(state.uuid in heirs for state in left):
-        own -= {heirs[state.uuid] for state in left if _is_emptied(snapshot, state)}
-    consumers = {each.uuid for uuid in own for each in snapshot.consumers_on(uuid)}
-    if others := sorted(consumers - held):
+        joined -= {heirs[state.uuid] for state in left if _is_emptied(snapshot, state)}
+    consumers = {consumer.uuid for uuid in joined for consumer in snapshot.consumers_on(uuid)}
+    if others := sorted(consumers - retained):
         raise Unrelated(old.name, new.name, others)
 
 
@@ -166,8 +166,8 @@ def _joined(
     of_old = _names(old_tree, final)
     # Half way, some of the old one's are below the new one already, by either name.
     of_new = _names(new_tree, final, original(old.name, old_uuid), final)
-    there = {name: uuid for uuid, name in of_new.items()}
-    heirs = {uuid: there[name] for uuid, name in of_old.items() if name in there}
+    of_new_by_name = {name: uuid for uuid, name in of_new.items()}
+    heirs = {uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name}
     return states, of_old | of_new, heirs
 
 

@@ -201,14 +201,16 @@ class _CaptureReader:
         self, members: Sequence[Provider], any_provider: str
     ) -> tuple[_CapturedTree, list[tuple[str, Counter[str]]]]:
         states: list[ProviderState] = []
-        held: dict[str, dict[str, Holding]] = {}
+        listed: dict[str, dict[str, Holding]] = {}
         for provider in members:
             state, holdings = self._provider(provider)
             states.append(state)
             for holding in holdings:
-                held.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
-        own = {provider.uuid for provider in members}
-        consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in held.items())
+                listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+        member_uuids = {provider.uuid for provider in members}
+        consumers = tuple(
+            self._consumer(uuid, member_uuids, holdings) for uuid, holdings in listed.items()
+        )
         current = self._current(members, states, any_provider)
         return _CapturedTree(current, consumers), list(_unlisted(current, consumers))
 
@@ -265,8 +267,8 @@ class _CaptureReader:
             return self.consumers[uuid]
 
 
-def _agrees(consumer: Consumer, own: set[str], holdings: Mapping[str, Holding]) -> bool:
-    held = {uuid: held for uuid, held in consumer.allocations.items() if uuid in own}
+def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]) -> bool:
+    held = {uuid: held for uuid, held in consumer.allocations.items() if uuid in members}
     return held == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()
     )

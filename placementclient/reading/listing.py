@@ -57,15 +57,15 @@ def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provide
     :raises errors.NoSuchProvider: if there is no such provider
     :raises errors.InvalidAnswer: as :func:`whole_trees`
     """
-    found = [each for name in expanded(client, names) for each in _tree_of(client, name)]
+    listed = [provider for name in expanded(client, names) for provider in _tree_of(client, name)]
     if not names:
-        found = whole_trees(client)
+        listed = whole_trees(client)
     by_root: dict[str, dict[str, Provider]] = {
         provider.uuid: {}
-        for provider in sorted(found, key=lambda provider: provider.name)
+        for provider in sorted(listed, key=lambda provider: provider.name)
         if provider.parent_provider_uuid is None
     }
-    for provider in found:
+    for provider in listed:
         # Its root may have come between two answers.
         by_root.get(provider.root_uuid, {})[provider.uuid] = provider
     return {root: list(providers.values()) for root, providers in by_root.items()}

@@ -95,7 +95,7 @@ def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
 
 
 def candidates(
-    found: Iterable[Candidate],
+    listed: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     version: Microversion,
     *,
@@ -106,11 +106,11 @@ def candidates(
     :param long: with what each provider serves, and where it stands in its tree
     """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.rows(_numbered(found, summaries, 1), version)
+    return columns.rows(_numbered(listed, summaries, 1), version)
 
 
 def claimed(
-    found: Iterable[Candidate],
+    granted: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
     version: Microversion,
@@ -119,7 +119,7 @@ def claimed(
 
     :param names: of the providers, by UUID
     """
-    items = [(*item, names.get(item[1], '')) for item in _numbered(found, summaries, 0)]
+    items = [(*item, names.get(item[1], '')) for item in _numbered(granted, summaries, 0)]
     return CLAIMED.rows(items, version)
 
 
@@ -136,11 +136,11 @@ def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversio
 
 
 def _numbered(
-    found: Iterable[Candidate], summaries: Mapping[str, ProviderSummary], first: int
+    listed: Iterable[Candidate], summaries: Mapping[str, ProviderSummary], first: int
 ) -> list[tuple[int, str, Resources, Candidate, ProviderSummary]]:
     return [
         (number, uuid, resources, candidate, summaries[uuid])
-        for number, candidate in enumerate(found, first)
+        for number, candidate in enumerate(listed, first)
         for uuid, resources in candidate.allocations.items()
     ]
 

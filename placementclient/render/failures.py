@@ -59,5 +59,5 @@ def _undecided(failure: errors.Undecided) -> Iterator[str]:
 
 
 def _grouped(facts: Iterable[Any]) -> Iterator[str]:
-    said = ((fact.tree, fact.sentence) for fact in facts)
-    yield from (f'  {line}' for line in grouped(said))
+    sentences = ((fact.tree, fact.sentence) for fact in facts)
+    yield from (f'  {line}' for line in grouped(sentences))

@@ -88,5 +88,5 @@ def dot(
 
 def _holdings(tree: Tree, state: ProviderState) -> Iterator[str]:
     for consumer in tree.snapshot.consumers_on(state.uuid):
-        held = sorted(consumer.allocations[state.uuid].items())
-        yield f'{consumer.uuid} {" ".join(f"{name} {n}" for name, n in held)}'
+        allocated = sorted(consumer.allocations[state.uuid].items())
+        yield f'{consumer.uuid} {" ".join(f"{name} {n}" for name, n in allocated)}'

@@ -202,7 +202,7 @@ def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
 
 def _by_flavor(
     snapshot: Snapshot,
-    found: Sequence[tuple[Flavor, Sequence[Fits]]],
+    samples: Sequence[tuple[Flavor, Sequence[Fits]]],
     aggregates: Sequence[HostAggregate],
 ) -> Iterator[Metric]:
     yield _family(
@@ -211,7 +211,7 @@ def _by_flavor(
         ('flavor_name', 'public'),
         [
             ((flavor.name, str(flavor.is_public)), item.count)
-            for flavor, fits in found
+            for flavor, fits in samples
             for item in fits
             if item.name == ALL
         ],
@@ -222,7 +222,7 @@ def _by_flavor(
         ('hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate'),
         [
             ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
-            for flavor, fits in found
+            for flavor, fits in samples
             for item in fits
             if item.name != ALL
         ],
@@ -232,7 +232,7 @@ def _by_flavor(
 def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:
     """The zone of a host, and the aggregate for some projects that it is in, as in os-capacity."""
     state = snapshot.named(host)
-    within = [each for each in aggregates if state is not None and each.uuid in state.aggregates]
-    zones = [each.zone for each in within if each.zone]
-    filters = [each.name for each in within if each.project_ids]
+    within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]
+    zones = [name.zone for name in within if name.zone]
+    filters = [name.name for name in within if name.project_ids]
     return ''.join(zones[:1]), 'multiple' if len(filters) > 1 else ''.join(filters)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
-    counts = changes_summary(each for tree in trees for each in tree.operations)
+    counts = changes_summary(operation for tree in trees for operation in tree.operations)
     number = len(list(warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
@@ -133,12 +133,12 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
 def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
     """Draw the providers of a plan on one side, below the roots of their trees."""
     shown = [change for change in tree.providers if after or not change.is_created]
-    known = {change.uuid for change in shown}
+    shown_uuids = {change.uuid for change in shown}
 
     def children(node: ProviderChange | str) -> list[ProviderChange]:
         if isinstance(node, str):
             # A root that the plan does not change, above all whose parents it does not change.
-            tops = (change for change in shown if change.parent_provider_uuid not in known)
+            tops = (change for change in shown if change.parent_provider_uuid not in shown_uuids)
             return [change for change in tops if change.root_provider_uuid == node]
         return [child for child in shown if child.parent_provider_uuid == node.uuid]
 
@@ -161,8 +161,8 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
 
 
 def _inventories(content: ProviderContent | ProviderState) -> Iterator[str]:
-    held: Mapping[str, Inventory] = content.inventories
-    for name, inventory in sorted(held.items()):
+    inventories: Mapping[str, Inventory] = content.inventories
+    for name, inventory in sorted(inventories.items()):
         total = str(inventory.total)
         if inventory.reserved:
             total = f'({total} - {inventory.reserved} reserved)'

@@ -105,14 +105,14 @@ def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[De
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
-def rehearsal(found: Rehearsal) -> Output:
+def rehearsal(result: Rehearsal) -> Output:
     """The stages of a rehearsal, one after the other."""
-    return ('stage', *_TREES), list(_stages(found))
+    return ('stage', *_TREES), list(_stages(result))
 
 
-def _stages(found: Rehearsal) -> Iterator[tuple[str, ...]]:
-    for stage, run in (('apply', found.applied), ('rollback', found.rolled_back)):
-        differences = found.differences if stage == 'apply' else found.remains
+def _stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
+    for stage, run in (('apply', result.applied), ('rollback', result.rolled_back)):
+        differences = result.differences if stage == 'apply' else result.remains
         for row in outcome(run)[1]:
             yield (stage, *row)
         check = 'verify' if stage == 'apply' else 'compare'

@@ -205,7 +205,7 @@ class UnsetAllocation(ConsumerLister):
             api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
         }
         classes = set(parsed_args.resource_class)
-        given, is_sent = parsed_args.generation, False
+        generation, is_sent = parsed_args.generation, False
 
         def attempt() -> None:
             nonlocal is_sent
@@ -222,13 +222,13 @@ class UnsetAllocation(ConsumerLister):
                 self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
             is_sent = True
             if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
-                if given is not None:
-                    rest = replace(rest, generation=given)
+                if generation is not None:
+                    rest = replace(rest, generation=generation)
                 api.allocation.set(self.client, rest)
             else:
                 api.allocation.delete(self.client, consumer.uuid)
 
-        self.retried(attempt, given)
+        self.retried(attempt, generation)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 

@@ -112,14 +112,14 @@ class ClaimAllocation(base.Lister):
 
         def attempt() -> None:
             nonlocal is_sent
-            there = api.allocation.show(self.client, parsed_args.consumer).value
-            if is_sent and there.allocations == candidate.allocations:
+            current = api.allocation.show(self.client, parsed_args.consumer).value
+            if is_sent and current.allocations == candidate.allocations:
                 return
-            if there.allocations:
-                raise HoldsAlready(f'Consumer {there.uuid} holds something already')
+            if current.allocations:
+                raise HoldsAlready(f'Consumer {current.uuid} holds something already')
             is_sent = True
             claimed = replace(
-                there,
+                current,
                 allocations=candidate.allocations,
                 project_id=parsed_args.project_id,
                 user_id=parsed_args.user_id,

@@ -101,7 +101,7 @@ class HealAllocation(Changing):
             migrations = compute.records(self, 'migrations', moving) or ()
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --servers') from None
-        migrating = {each.server_uuid for each in migrations if not each.is_over}
+        migrating = {migration.server_uuid for migration in migrations if not migration.is_over}
         return _chosen(servers, parsed_args.server), migrating
 
     def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:
@@ -126,13 +126,13 @@ class HealAllocation(Changing):
         """Return whether Nova still has a server, and as it was listed."""
         from placementclient.nova import records, service
 
-        found = service.server(self.client, server.uuid)
-        return records.server_details(found, COMPUTE_SERVICE, flavors) == [server]
+        document = service.server(self.client, server.uuid)
+        return records.server_details(document, COMPUTE_SERVICE, flavors) == [server]
 
 
 def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:
-    known = {server.uuid: server for server in servers}
+    by_uuid = {server.uuid: server for server in servers}
     for uuid in chosen:
-        if uuid not in known:
+        if uuid not in by_uuid:
             raise errors.BadArgument(f'There is no server {uuid} in the list')
-    return [known[uuid] for uuid in dict.fromkeys(chosen)] if chosen else servers
+    return [by_uuid[uuid] for uuid in dict.fromkeys(chosen)] if chosen else servers

@@ -186,7 +186,9 @@ class TransferAllocation(_Relocation):
             version = min(version, KEEPS_CONSUMER_TYPE)
         # A body has to give the one that loses everything a type too, though its record goes.
         giver = replace(giver, allocations={}, type=giver.type or kind)
-        body = {each.uuid: api.allocation.body_of(each, version) for each in (giver, taker)}
+        body = {
+            consumer.uuid: api.allocation.body_of(consumer, version) for consumer in (giver, taker)
+        }
         api.allocation.replace(self.client, body, version=version)
 
 
@@ -194,11 +196,11 @@ def _is_moved(
     consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
 ) -> bool:
     """Return whether a consumer holds none of it on one provider any more, but on the other."""
-    held = consumer.allocations.get(source_uuid, {})
-    there = consumer.allocations.get(target_uuid, {})
+    on_source = consumer.allocations.get(source_uuid, {})
+    on_target = consumer.allocations.get(target_uuid, {})
     if classes:
-        return set(classes) <= set(there) - set(held)
-    return bool(there) and not held
+        return set(classes) <= set(on_target) - set(on_source)
+    return bool(on_target) and not on_source
 
 
 def _moved(
@@ -214,17 +216,17 @@ def _moved(
     :param names: what the operator calls the two providers
     :raises errors.PlacementError: if it does not hold that
     """
-    held = dict(consumer.allocations.get(source_uuid, {}))
-    missing = set(classes).difference(held)
-    if missing or not held:
+    on_source = dict(consumer.allocations.get(source_uuid, {}))
+    missing = set(classes).difference(on_source)
+    if missing or not on_source:
         what = ', '.join(sorted(missing)) or 'anything'
         raise errors.PlacementError(
             f'Consumer {consumer.uuid} does not hold {what} on the provider {names[source_uuid]}'
         )
-    there = dict(consumer.allocations.get(target_uuid, {}))
-    for name in sorted(set(classes) or held):
-        there[name] = there.get(name, 0) + held.pop(name)
-    changed = {**consumer.allocations, source_uuid: held, target_uuid: there}
+    on_target = dict(consumer.allocations.get(target_uuid, {}))
+    for name in sorted(set(classes) or on_source):
+        on_target[name] = on_target.get(name, 0) + on_source.pop(name)
+    changed = {**consumer.allocations, source_uuid: on_source, target_uuid: on_target}
     return replace(
         consumer, allocations={uuid: resources for uuid, resources in changed.items() if resources}
     )

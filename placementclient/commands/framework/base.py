@@ -58,14 +58,14 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 
         :raises errors.BadArgument: if one is not, or none is
         """
-        known = set(map(_normalized, names))
-        unknown = [name for name in given if _normalized(name) not in known]
+        normalized = set(map(_normalized, names))
+        unknown = [name for name in given if _normalized(name) not in normalized]
         if not unknown:
             return
-        said = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
+        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
         if self.endpoint is None or len(unknown) == len(given):
-            raise errors.BadArgument(said)
-        self.log.warning(said)
+            raise errors.BadArgument(message)
+        self.log.warning(message)
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
@@ -105,15 +105,15 @@ class Lister(_Table, command.Lister):
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
     ) -> int:
         """Print them; no empty table, unless it is asked for."""
-        found = list(rows)
+        listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
-        is_empty = not found and is_for_people and not parsed_args.print_empty
+        is_empty = not listed and is_for_people and not parsed_args.print_empty
         if is_empty and self.says_nothing(parsed_args):
             self._check_columns(parsed_args.columns, self.printed(parsed_args) or names)
             if self.nothing:
                 self.log.warning(self.nothing)
             return 0
-        return super().produce_output(parsed_args, names, found)
+        return super().produce_output(parsed_args, names, listed)
 
     def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
         """Return whether it says :attr:`nothing` where there is no row."""

@@ -56,10 +56,10 @@ class Editing(Changing):
 
         :raises errors.UsageError: if there is one
         """
-        for each in self.only_many:
-            if each.is_given(parsed_args):
+        for choice in self.only_many:
+            if choice.is_given(parsed_args):
                 raise errors.UsageError(
-                    f'{each.flags[0]} needs a selector instead of the resource provider: '
+                    f'{choice.flags[0]} needs a selector instead of the resource provider: '
                     '--match NAME for one'
                 )
 
@@ -118,24 +118,26 @@ class NamesEditing(Editing):
     _is_told = False
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        given = getattr(parsed_args, self.names.dest) or []
+        words = getattr(parsed_args, self.names.dest) or []
         provider = parsed_args.provider
         if not selectors.are_given(parsed_args):
-            missing = [(PROVIDER, provider), (self.names, given)]
-            if lacking := [each.settings['metavar'] for each, value in missing if not value]:
+            missing = [(PROVIDER, provider), (self.names, words)]
+            if lacking := [
+                argument.settings['metavar'] for argument, value in missing if not value
+            ]:
                 self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
             self.check_one(parsed_args)
-            return self.edit_one(parsed_args, self.known(given))
+            return self.edit_one(parsed_args, self.known(words))
         if parsed_args.generation is not None:
             raise errors.UsageError(
                 "--generation is one provider's, and selectors may find several"
             )
         if provider is not None:
-            given = [provider, *given]
-        if not given:
+            words = [provider, *words]
+        if not words:
             lacking_names = self.names.settings['metavar']
             self._parser.error(f'the following arguments are required: {lacking_names}')
-        return self._edit_many(parsed_args, frozenset(self.known(given)))
+        return self._edit_many(parsed_args, frozenset(self.known(words)))
 
     def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
         from placementclient.producers.edited import NamesEdit

@@ -103,13 +103,13 @@ def parsed(
     if member_of and aggregates:
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
 
-    asked = None if find else client
+    directory = None if find else client
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
-        any_of([','.join(aggregates)] if aggregates else member_of, asked),
-        any_of(given.get('forbidden_member_of') or (), asked),
+        any_of([','.join(aggregates)] if aggregates else member_of, directory),
+        any_of(given.get('forbidden_member_of') or (), directory),
         in_tree,
     )
 
@@ -147,7 +147,7 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
     :raises errors.BadArgument: if one is not of that form
     """
     amounts = {}
-    for argument in (part for each in arguments for part in each.split(',')):
+    for argument in (part for text in arguments for part in text.split(',')):
         name, _, amount = argument.partition('=')
         if not (name and amount) or '=' in amount:
             raise errors.BadArgument(

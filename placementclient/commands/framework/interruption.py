@@ -30,5 +30,5 @@ def not_printed(stdout: Any, full: OSError, done: str) -> errors.PlacementError:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())
         os.close(null)
-    said = f'; {done}' if done else ''
-    return errors.PlacementError(f'Cannot write to stdout: {full.strerror or full}{said}')
+    clause = f'; {done}' if done else ''
+    return errors.PlacementError(f'Cannot write to stdout: {full.strerror or full}{clause}')

@@ -108,10 +108,10 @@ class PlacementCommand(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         # A batch has many commands of a kind.
-        known: dict[str, argparse.ArgumentParser] = self.app.parsers if self._is_lean else {}
-        if prog_name not in known:
-            known[prog_name] = self._new_parser(prog_name)
-        self._parser = known[prog_name]
+        parsers: dict[str, argparse.ArgumentParser] = self.app.parsers if self._is_lean else {}
+        if prog_name not in parsers:
+            parsers[prog_name] = self._new_parser(prog_name)
+        self._parser = parsers[prog_name]
         return self._parser
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -214,9 +214,10 @@ class PlacementCommand(command.Command):
         The file of ``-o`` is hardly called as a format.
         """
         if (format := getattr(parsed_args, 'output', None)) in _FORMATS:
-            said = f'-f {format} or ' if 'formatter' in parsed_args else ''
+            alternative = f'-f {format} or ' if 'formatter' in parsed_args else ''
             self._parser.error(
-                f'argument -o: {format} is a format, not a file. Did you mean {said}-o x.{format}?'
+                f'argument -o: {format} is a format, not a file. '
+                f'Did you mean {alternative}-o x.{format}?'
             )
         for dest, value in vars(parsed_args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
@@ -228,17 +229,17 @@ class PlacementCommand(command.Command):
         named, client = failure, vars(self).get('client')
         if isinstance(failure, errors.HTTPError) and client is not None:
             named = failure.with_names(client.names)
-        said = '\n'.join(failures.lines(named))
+        message = '\n'.join(failures.lines(named))
         try:
-            said += self._suggestion(failure)
+            message += self._suggestion(failure)
         finally:
             # After Ctrl-C too.
             if self.app.options.debug:
                 import traceback
 
                 # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
-                said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
-            self.log.error(without_credentials(said))
+                message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+            self.log.error(without_credentials(message))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         client: Client | None = vars(self).get('client')
@@ -250,12 +251,12 @@ class PlacementCommand(command.Command):
         from placementclient.producers import names
 
         # One mistake may fail for many providers: what there is, is listed once.
-        known = vars(self).setdefault('_suggestions', {})
+        suggestions = vars(self).setdefault('_suggestions', {})
         key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
-        if key not in known:
-            known[key] = names.suggestion(client, failure)
-        said: str = known[key]
-        return said
+        if key not in suggestions:
+            suggestions[key] = names.suggestion(client, failure)
+        suggestion: str = suggestions[key]
+        return suggestion
 
     def warn(self, sentences: Iterable[str]) -> None:
         """Print sentences on stderr."""

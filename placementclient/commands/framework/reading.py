@@ -108,15 +108,15 @@ def assumed(
     from placementclient.producers.assuming import assumptions, overlay
 
     how = scheduling.scheduling(command, parsed_args)
-    found: list[Assumption] = []
+    entries: list[Assumption] = []
     for path in parsed_args.assume:
         sources = assumptions.NamedFiles(
             functools.partial(_plan, path),
             functools.partial(_flavors, command, parsed_args, path),
             how,
         )
-        found += assumptions.parse(disk.read_text(path), path, sources)
-    result = overlay.assumed(snapshot, found)
+        entries += assumptions.parse(disk.read_text(path), path, sources)
+    result = overlay.assumed(snapshot, entries)
     for line in (*(f'assuming: {path}' for path in parsed_args.assume), *result.notes):
         (warn or command.log.warning)(line)
     return result

@@ -54,7 +54,7 @@ TREES = (TREE, *OF_TREES)
 def are_given(parsed_args: argparse.Namespace) -> bool:
     """Return whether some options select resource providers."""
     is_all = getattr(parsed_args, 'all', False)
-    return is_all or any(each.is_given(parsed_args) for each in _CONDITIONS)
+    return is_all or any(condition.is_given(parsed_args) for condition in _CONDITIONS)
 
 
 def selection(client: Client | None, parsed_args: argparse.Namespace) -> ProviderSelector:
@@ -90,8 +90,8 @@ def trees(
         return named
     if snapshot is not None:
         selector = selection(None, parsed_args)
-        found = selector.selected(snapshot.only(named).providers.values())
-        return list({each.provider.root_uuid: each for each in found})
+        selected = selector.selected(snapshot.only(named).providers.values())
+        return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 
     return edits.selected_roots(command.client, selection(command.client, parsed_args), named)
@@ -110,9 +110,11 @@ def trees_of(
     if not are_given(parsed_args):
         named: Sequence[str] = parsed_args.tree
         return named
-    there = trees(command, argparse.Namespace(**vars(parsed_args) | {'tree': []}), snapshot)
+    matching = trees(command, argparse.Namespace(**vars(parsed_args) | {'tree': []}), snapshot)
     planned = plan.selected(parsed_args.tree)
-    found = [tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(there)]
-    if not found:
+    selected = [
+        tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(matching)
+    ]
+    if not selected:
         raise errors.NoSuchProvider('The plan has no tree with a selected provider')
-    return found
+    return selected

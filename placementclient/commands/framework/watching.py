@@ -57,18 +57,18 @@ class Watching(base._Table):
         return first.status if first.has_failed else self._watch(parsed_args, first.table)
 
     def _watch(self, parsed_args: argparse.Namespace, table: str) -> int:
-        read_at, said = _now(), ''
+        read_at, messages = _now(), ''
         about = f'{self._parser.prog}, every {parsed_args.watch} s until Ctrl-C'
         # Whatever ends it, the terminal is as it was.
         on_screen = _screen(self.app.stdout)
         with contextlib.suppress(KeyboardInterrupt), terminable(), on_screen as draw:
             while True:
-                draw([f'{read_at}  {about}', *said.splitlines(), '', *table.splitlines()])
+                draw([f'{read_at}  {about}', *messages.splitlines(), '', *table.splitlines()])
                 time.sleep(parsed_args.watch)
                 reading = self._read(parsed_args)
-                said = reading.said
+                messages = reading.said
                 if reading.has_failed:
-                    said = f'{_now()}  {said}'
+                    messages = f'{_now()}  {messages}'
                 else:
                     read_at, table = _now(), reading.table
         self.app.stdout.write(table)
@@ -79,15 +79,15 @@ class Watching(base._Table):
 
         :param stderr: the stream for progress and errors; ``None``: none
         """
-        printed, said = io.StringIO(), io.StringIO()
-        with _written_to(self.app, printed, stderr or said):
+        printed, messages = io.StringIO(), io.StringIO()
+        with _written_to(self.app, printed, stderr or messages):
             try:
                 status = super().run(parsed_args)
             except Exception as failure:
                 # The next reading may be a good one.
                 self.log_failure(errors.Unexpected(failure))
                 status = errors.ExitStatus.ERROR
-        return _WatchedOutput(status, printed.getvalue(), said.getvalue())
+        return _WatchedOutput(status, printed.getvalue(), messages.getvalue())
 
 
 class WatchingLister(Watching, base.Lister):

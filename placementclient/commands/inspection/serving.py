@@ -154,10 +154,10 @@ class Collector:
     def _log_failure(self, failure: Exception) -> None:
         # Once, not in every interval.
         if self._is_good:
-            said = failure if isinstance(failure, errors.PlacementError) else None
+            message = failure if isinstance(failure, errors.PlacementError) else None
             is_first = self._figures.read_at is None
             began = 'There are no figures yet' if is_first else 'The figures stay as they are'
-            self.log.error(f'{began}: {said or errors.Unexpected(failure)}')
+            self.log.error(f'{began}: {message or errors.Unexpected(failure)}')
         self.log.debug('The reading failed', exc_info=failure)
         self._is_good = False
 

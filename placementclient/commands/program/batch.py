@@ -161,8 +161,8 @@ def _distinct(printed: str) -> str:
 
 
 def _badness(status: int) -> tuple[int, int]:
-    known = status in tuple(WORSE)
-    return (WORSE.index(ExitStatus(status)), 0) if known else (len(WORSE), status)
+    is_ranked = status in tuple(WORSE)
+    return (WORSE.index(ExitStatus(status)), 0) if is_ranked else (len(WORSE), status)
 
 
 @contextlib.contextmanager

@@ -48,8 +48,8 @@ def read(file: BinaryIO, path: str) -> Iterator[CommandLine]:
             content = content.removeprefix(codecs.BOM_UTF8)
         text, words, refusal = _read(content)
         if refusal:
-            said = f'{errors.BadFile(path, refusal, number)}\n'
-            yield CommandLine(number, text, (), said)
+            message = f'{errors.BadFile(path, refusal, number)}\n'
+            yield CommandLine(number, text, (), message)
         elif words:
             yield CommandLine(number, text, words, '')
 

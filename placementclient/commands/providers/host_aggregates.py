@@ -50,7 +50,7 @@ class SyncAggregate(Changing):
         from placementclient.nova import service
 
         try:
-            found: list[HostAggregate] = compute.records(self, 'aggregates', path or NOVA)
-            return found
+            aggregates: list[HostAggregate] = compute.records(self, 'aggregates', path or NOVA)
+            return aggregates
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --aggregates') from None

@@ -122,14 +122,14 @@ class ReplaceInventories(Editing):
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace
     ) -> Mapping[str, Mapping[str, Any]]:
         def attempt() -> Mapping[str, Mapping[str, Any]]:
-            there = api.inventory.list(self.client, uuid)
-            wanted = _amended(_fields(there.value), given) if parsed_args.amend else given
+            current = api.inventory.list(self.client, uuid)
+            desired = _amended(_fields(current.value), given) if parsed_args.amend else given
             if parsed_args.dry_run:
-                return wanted
+                return desired
             generation = parsed_args.generation
             if generation is None:
-                generation = there.generation
-            written = api.inventory.set_all(self.client, uuid, wanted, generation)
+                generation = current.generation
+            written = api.inventory.set_all(self.client, uuid, desired, generation)
             return _fields(written.value)
 
         return self.retried(attempt, parsed_args.generation)
@@ -180,9 +180,9 @@ def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
 
 
 def _amended(
-    there: Mapping[str, Fields], given: Mapping[str, Fields]
+    current: Mapping[str, Fields], given: Mapping[str, Fields]
 ) -> dict[str, dict[str, int | float]]:
-    amended = {name: dict(fields) for name, fields in there.items()}
+    amended = {name: dict(fields) for name, fields in current.items()}
     for name, fields in given.items():
         amended[name] = {**amended.get(name, {}), **fields}
     return amended

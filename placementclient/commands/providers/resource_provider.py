@@ -87,12 +87,12 @@ class CreateResourceProvider(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         name, parent = parsed_args.name, parsed_args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
-        there = functools.partial(api.resource_provider.with_name, self.client, name)
+        present = functools.partial(api.resource_provider.with_name, self.client, name)
 
         def is_made() -> bool:
-            found = there()
+            existing = present()
             # Another client may have made one of the name.
-            return found is not None and parsed_args.uuid in (None, found.uuid)
+            return existing is not None and parsed_args.uuid in (None, existing.uuid)
 
         try:
             provider = self.confirmed(
@@ -102,7 +102,7 @@ class CreateResourceProvider(base.ShowOne):
                 is_made,
             )
         except errors.Conflict:
-            provider = there() if parsed_args.or_show else None
+            provider = present() if parsed_args.or_show else None
             if provider is None:  # it is the UUID that is taken
                 raise
         provider = provider or api.resource_provider.named(self.client, name)

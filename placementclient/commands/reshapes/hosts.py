@@ -45,9 +45,9 @@ class _Fitting(base.Lister):
     prints = ('subject', 'reason', 'file')
     statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
 
-    def misfits(self, found: Iterable[Misfit]) -> base.Output:
+    def misfits(self, left_out: Iterable[Misfit]) -> base.Output:
         """The table; the exit status follows from it."""
-        rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in found]
+        rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in left_out]
         if rows:
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.prints, rows
@@ -209,11 +209,11 @@ class DevicesReshape(_Fitting):
             self.uncompared(
                 'hosts that Placement does not know, and instances that hold nothing on theirs'
             )
-        found = additions.of_devices(rows, specs, snapshot)
-        document = {'additions': [dict(entry) for entry in found.entries]}
+        result = additions.of_devices(rows, specs, snapshot)
+        document = {'additions': [dict(entry) for entry in result.entries]}
         disk.write_document(parsed_args.output, document)
-        self.log.info(f'{counted(len(found.entries), "provider")} written to {parsed_args.output}')
-        return self.misfits(found.misfits)
+        self.log.info(f'{counted(len(result.entries), "provider")} written to {parsed_args.output}')
+        return self.misfits(result.misfits)
 
 
 def _moved(row: AssignmentRow) -> tuple[object, ...]:

@@ -41,11 +41,11 @@ def computes_up(command: base.PlacementCommand, trees: Iterable[TreePlan]) -> li
 
     roots = [name for tree in trees for name in tree.roots.values()]
     try:
-        found = running.up_on(roots, running.computes(command.client))
+        up = running.up_on(roots, running.computes(command.client))
     except service.NoCompute as reason:
         command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
         return []
-    return [root if root == host else f'{root} (as {host})' for root, host in sorted(found.items())]
+    return [root if root == host else f'{root} (as {host})' for root, host in sorted(up.items())]
 
 
 class PlanReshape(base.ShowOne):
@@ -178,10 +178,10 @@ class PlanReshape(base.ShowOne):
 
         trees = listing.expanded(self.client, selectors.trees(self, parsed_args))
         with progress.shown(self.app, self.log) as show:
-            found = scope.captured(
+            captured = scope.captured(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
-        return (*found, trees)
+        return (*captured, trees)
 
 
 class ShowReshape(DocumentCommand):

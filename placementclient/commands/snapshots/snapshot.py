@@ -167,7 +167,7 @@ class RestoreSnapshot(Changing):
         origin, service = self._snapshot.origin, self.client.service
         if parsed_args.yes or not self.app.stdin.isatty() or (origin and origin.service == service):
             return
-        present = {each.uuid for each in resource_provider.list(self.client)}
+        present = {provider.uuid for provider in resource_provider.list(self.client)}
         if others := len(present - self._snapshot.providers.keys()):
             made = (origin and origin.service) or 'an unknown service'
             self.log.warning(

@@ -67,5 +67,5 @@ class ExportTree(base.Command):
         from placementclient.files import disk
         from placementclient.producers.declare import document
 
-        found = document(reading.part(self, parsed_args, option.WORKERS))
-        disk.write_document(parsed_args.output, found)
+        trees = document(reading.part(self, parsed_args, option.WORKERS))
+        disk.write_document(parsed_args.output, trees)

@@ -138,10 +138,10 @@ class GraphTree(base.Command):
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
-        found = _read(self, parsed_args)
+        trees = _read(self, parsed_args)
         render = {'dot': graphs.dot, 'svg': pictures.svg}
         text = render[kind](
-            list(found),
+            list(trees),
             traits=parsed_args.traits,
             allocations=parsed_args.allocations,
             assuming=parsed_args.assume,
@@ -171,12 +171,12 @@ def _read(
         return _of_file(command, parsed_args)
     from placementclient.reading import capture, tree_reader
 
-    client, wanted = command.client, _wanted(command, parsed_args)
-    if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
+    client, names = command.client, _wanted(command, parsed_args)
+    if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
     return tree_reader.read_trees(
         client,
-        wanted,
+        names,
         traits=traits or parsed_args.traits,
         allocations=parsed_args.allocations,
         workers=parsed_args.workers,

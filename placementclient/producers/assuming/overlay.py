@@ -183,17 +183,17 @@ class _Overlay:
 
     def _roots(self, names: Sequence[str], at: Cursor) -> list[str]:
         """Return the UUIDs of the roots of hosts, given names, UUIDs or patterns."""
-        found: dict[str, None] = {}
+        roots: dict[str, None] = {}
         for index, name in enumerate(names):
             inside = at.inside(index) if isinstance(at.value, list) else at
             if patterns.is_pattern(name) and self.snapshot.named(name) is None:
                 try:
-                    found |= dict.fromkeys(self.snapshot.root_uuids([name]))
+                    roots |= dict.fromkeys(self.snapshot.root_uuids([name]))
                 except errors.NoSuchProvider as reason:
                     raise inside.error(str(reason)) from None
             else:
-                found[self._root(name, inside)] = None
-        return list(found)
+                roots[self._root(name, inside)] = None
+        return list(roots)
 
     def _root(self, name: str, at: Cursor) -> str:
         state = self.snapshot.find(name)
@@ -221,7 +221,7 @@ class _Overlay:
         uuids |= {state.uuid for root in roots for state in snapshot.tree(root)}
         consumers = {uuid for side in sides for uuid in side.consumers}
         for gone in before.providers.keys() - after.providers.keys():
-            consumers |= {each.uuid for each in snapshot.consumers_on(gone)}
+            consumers |= {consumer.uuid for consumer in snapshot.consumers_on(gone)}
         return Snapshot(
             (self._states[uuid] for uuid in uuids if uuid in self._states),
             (self._consumers[uuid] for uuid in consumers if uuid in self._consumers),
@@ -249,8 +249,8 @@ def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderS
     copied: dict[str | None, str] = {}
     for state in snapshot.tree(root_uuid):
         is_named = state.name.startswith(old)
-        own = name + (state.name.removeprefix(old) if is_named else f'_{state.name}')
-        copied[state.uuid] = str(uuid5(_NAMESPACE, own))
+        copied_name = name + (state.name.removeprefix(old) if is_named else f'_{state.name}')
+        copied[state.uuid] = str(uuid5(_NAMESPACE, copied_name))
         parent = copied.get(state.provider.parent_provider_uuid)
-        provider = Provider(copied[state.uuid], own, 0, parent, new_root)
+        provider = Provider(copied[state.uuid], copied_name, 0, parent, new_root)
         yield replace(state, provider=provider, usages={})
