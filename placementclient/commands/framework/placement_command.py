@@ -7,8 +7,6 @@ import contextlib
 import functools
 import logging
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -20,12 +18,11 @@ from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.signals import interruptible
 from placementclient.loading import command_help
 from placementclient.render import failures
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Change, Client
 
@@ -131,7 +128,7 @@ class PlacementCommand(command.Command):
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
         self._check_values(parsed_args)
-        with _interruptible():
+        with interruptible():
             try:
                 return self._run(parsed_args)
             except KeyboardInterrupt:
@@ -376,34 +373,6 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
         errors.ExitStatus.USAGE,
         f'{parser.prog}: error: {printable(message)}\nusage: {usage} (see {parser.prog} --help)\n',
     )
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Have a SIGTERM end a command as Ctrl-C does, and a second signal end the process at once.
-
-    The first waits for answers to what was sent. Only the main thread gets signals; one that has a
-    handler of its own keeps it.
-    """
-    usual: dict[signal.Signals, Any] = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: signal.SIG_DFL,
-    }
-    is_main = threading.current_thread() is threading.main_thread()
-    ours = [each for each in usual if is_main and signal.getsignal(each) is usual[each]]
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        for each in ours:
-            signal.signal(each, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    for each in ours:
-        signal.signal(each, interrupt)
-    try:
-        yield
-    finally:
-        for each in ours:
-            signal.signal(each, usual[each])
 
 
 def _make_printable(record: logging.LogRecord) -> bool:

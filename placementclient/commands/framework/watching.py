@@ -8,16 +8,15 @@ import io
 import logging
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
 from typing import Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.printable import printable
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.signals import terminable
 
 WATCH = Option(
     '--watch <seconds>',
@@ -143,25 +142,3 @@ def _screen(stdout: Any) -> Iterator[Callable[[Sequence[str]], None]]:
     finally:
         stdout.write('\x1b[?7h\x1b[?25h\x1b[?1049l')
         stdout.flush()
-
-
-class Terminated(KeyboardInterrupt):
-    """A SIGTERM. Whatever lets go on Ctrl-C lets go now."""
-
-
-@contextlib.contextmanager
-def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Have a SIGTERM let go of everything, as Ctrl-C does.
-
-    :param stop: is called before
-    """
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        stop()
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
-from placementclient.commands.framework import watching
+from placementclient.commands.framework import signals
 from placementclient.render import metrics
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
     :raises errors.PlacementError: if the address cannot be used
     """
     with (
-        contextlib.suppress(watching.Terminated),
-        watching.terminable(collector.deadline.end),
+        contextlib.suppress(signals.Terminated),
+        signals.terminable(collector.deadline.end),
         served(*where, collector) as port,
     ):
         collector.read()
