@@ -181,6 +181,9 @@ def test_a_host_without_pcpu_is_found_by_the_second_request(
     assert result.stderr == 'On hosts without PCPU, as Nova asks again with VCPU in its place\n'
     (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
     result = placement(f'{command} --nova-conf {tmp_path}/nova.conf')
-    assert (result.status, result.stderr) == (4, 'No resource provider has inventory of PCPU\n')
+    assert (result.status, result.stderr) == (
+        4,
+        'No resource provider has inventory of PCPU\nthere are no candidates (exit 4)\n',
+    )
     data = json.loads(placement(f'{command} -f json').stdout)
     assert (data['unknown'], data['filters']) == ([], [])
