@@ -41,6 +41,7 @@ CHECK = 'resource api check -f value'
 PARTS = (
     'reshape 1.30 {0} {1}\ntypes of consumers 1.38 {0} {2}\nany of several traits 1.39 {0} {2}\n'
 )
+UNMET = 'a need is not met (exit 3)\n'
 CHECKS = {
     'a service of today has all': Case(
         CHECK,
@@ -53,12 +54,14 @@ CHECKS = {
         [version_document('1.39'), FORBIDDEN],
         f'Nova zed 1.36 1.39 True\n{PARTS.format("1.39", True, True)}'
         'reshape as this user role service no False\n',
+        UNMET,
         status=3,
     ),
     'an old service is asked for no reshape': Case(
         f'{CHECK} --for 18.3.0',
         [version_document('1.28')],
         f'Nova rocky 1.28 1.28 True\n{PARTS.format("1.28", False, False)}',
+        UNMET,
         status=3,
     ),
     'a microversion is a need too': Case(
@@ -66,6 +69,7 @@ CHECKS = {
         [version_document('1.36'), ALLOWED],
         f'microversion 1.31 1.36 True\n{PARTS.format("1.36", True, False)}'
         'reshape as this user role service role service True\n',
+        UNMET,
         status=3,
     ),
 }
