@@ -10,6 +10,7 @@ from tests.simulation.command import Command, Scene, makes, typed
 LINES = {
     'allocation candidate explain': '--resource VCPU=1 --resource VGPU={n}',
     'allocation candidate list': '--resource VCPU={n} --resource MEMORY_MB=512',
+    'resource api check': '',
     'resource api show': '',
     'resource capacity export': '-o {file}',
     'resource capacity show': '--fits VCPU=1,MEMORY_MB=1024',
