@@ -153,7 +153,7 @@ def _slots(
         serving = frozenset(number for number in groups if place in options[number])
         if serving:
             left = {
-                name: min(inventory.capacity, inventory.max_unit) - taken.get((place, name), 0)
+                name: min(state.free(name), inventory.max_unit) - taken.get((place, name), 0)
                 for name, inventory in state.inventories.items()
                 if name in names
             }
@@ -201,7 +201,7 @@ class _GroupCounts:
 
 
 class _Search(PartSearch):
-    """Looks for all ways that the service has; what others use counts for single parts alone."""
+    """Looks for all ways that the service has."""
 
     def __init__(
         self,
@@ -219,5 +219,5 @@ class _Search(PartSearch):
             yield dict(self.taken)
 
     def _grants(self, place: int, name: str, amount: int) -> bool:
-        inventory = self._states[place].inventories[name]
-        return amount <= min(inventory.capacity, inventory.max_unit)
+        state = self._states[place]
+        return amount <= min(state.free(name), state.inventories[name].max_unit)

@@ -44,10 +44,9 @@ def test_groups_may_share_a_device_that_has_enough() -> None:
     assert count(snapshot, groups(3, 'isolate')) == math.perm(3, 3)
 
 
-def test_what_others_use_counts_for_single_groups_alone() -> None:
-    """As in the service, which compares groups together with the whole capacity."""
+def test_what_others_use_is_not_there() -> None:
     snapshot = cloud(host('h', 2, total=2), [consumer('s', h_0={'VGPU': 1})])
-    assert count(snapshot, groups(2)) == 4
+    assert count(snapshot, groups(2)) == 3
     full = cloud(host('h', 2), [consumer('s', h_0={'VGPU': 1})])
     assert count(full, groups(1)) == 1
 
