@@ -34,6 +34,7 @@ class ListClass(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         if not (parsed_args.long or parsed_args.snapshot):
+            self.client.require('', endpoints.LIST_CLASSES.since)
             return columns.NAME.rows(api.resource_class.list(self.client))
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
