@@ -60,6 +60,7 @@ class ListTrait(base.Lister):
             if parsed_args.name or parsed_args.associated is not None:
                 raise errors.UsageError('--snapshot goes with no other selection of traits')
             return self._present(None, parsed_args)
+        self.client.require('', endpoints.LIST_TRAITS.since)
         traits = api.trait.list(
             self.client, name=parsed_args.name or None, associated=parsed_args.associated
         )
