@@ -69,6 +69,12 @@ class Connection:
             self._session.timeout = self._session.timeout or TIMEOUT
         return self._session
 
+    def close(self) -> None:
+        """Close an embedded Placement that was started: a process has one at a time."""
+        close = getattr(self._session and self._session.auth, 'close', None)
+        if close:
+            close()
+
     def get_configuration(self) -> dict[str, Any]:
         """The settings that the client of the service is made of, by OpenStackClient's names."""
         return {

@@ -88,6 +88,7 @@ class Shell(app.App):
         self._argv, self._session, self._existing = list(argv), session, existing
         #: Of the commands that were run, by what is typed for them.
         self.parsers: dict[str, argparse.ArgumentParser] = {}
+        self.client_manager: Any = None
         super().__init__(
             description='Resource providers, inventories, traits and allocations of OpenStack '
             'Placement. The commands are those of the OpenStackClient plugin.',
@@ -137,15 +138,19 @@ class Shell(app.App):
             return BROKEN_PIPE
         except KeyboardInterrupt:
             return errors.ExitStatus.INTERRUPTED
+        finally:
+            if self.client_manager and self._session is None and self._existing is None:
+                self.client_manager.close()
 
     def _connected(self, words: list[str]) -> list[str]:
         """Have a connection; what it does not need of the arguments is the command."""
         self.client_manager = self._existing or connection.Connection(
             self.options, self._argv, self._session
         )
-        if self._existing is None:
-            return self.client_manager.without_authentication(words)
-        self.client_manager.use(self.options.os_placement_api_version, timed=self.options.timing)
+        if self._existing:
+            self._existing.use(self.options.os_placement_api_version, timed=self.options.timing)
+        else:
+            words = self.client_manager.without_authentication(words)
         return words
 
     def _run(self, words: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -21,7 +22,7 @@ from keystoneauth1.session import Session
 from placementclient.cli import shell
 from placementclient.client import endpoints, http, microversion
 from placementclient.client.transport import bounded
-from placementclient.embedded import Direct
+from placementclient.embedded import Direct, service
 from placementclient.testing import EmbeddedPlacement
 from tests.functional import browser, databases
 
@@ -67,6 +68,14 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv('HOME', str(tmp_path))
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
     monkeypatch.setenv('COLUMNS', '200')
+
+
+@pytest.fixture(autouse=True)
+def _one_service(_environment: None) -> Iterator[None]:
+    """No test leaves a service behind, in a frame of its failure or a cycle: a process has one."""
+    yield
+    if service.is_taken():
+        gc.collect()
 
 
 @pytest.fixture

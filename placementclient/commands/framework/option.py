@@ -167,4 +167,12 @@ OUTPUT = Option(
 )
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
+#: Of a command that lists names, and may tell how many providers have each.
+PRESENCE = (
+    Flag('--long', help='Print also how many providers and hosts have it; if it is one, which'),
+    Option(
+        '--snapshot <file>',
+        help='As --long, for those in this snapshot file in place of the live cloud',
+    ),
+)
 LONG = Flag('--long', since='1.15', help='Print also last_modified')

@@ -17,7 +17,7 @@ from placementclient.commands.framework import (
     selectors,
 )
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan
@@ -39,14 +39,6 @@ ASSUME = Option(
 )
 
 
-#: Of a command that lists names, and may tell how many providers have each.
-PRESENCE = (
-    Flag('--long', help='Print also how many providers and hosts have it; if it is one, which'),
-    Option(
-        '--snapshot <file>',
-        help='As --long, for those in this snapshot file in place of the live cloud',
-    ),
-)
 #: Of a command that only looks.
 OPTIONS = (SNAPSHOT, ASSUME)
 #: Stands for what is now, where a file is expected.

@@ -8,7 +8,7 @@ from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, option, reading
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
@@ -30,12 +30,13 @@ class ListClass(base.Lister):
 
     endpoint = endpoints.LIST_CLASSES
     auth_required = False
-    options = reading.PRESENCE
+    options = option.PRESENCE
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         if not (parsed_args.long or parsed_args.snapshot):
             self.client.require('', endpoints.LIST_CLASSES.since)
             return columns.NAME.rows(api.resource_class.list(self.client))
+        from placementclient.commands.framework import reading
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
 

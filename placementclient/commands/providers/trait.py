@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, editing, option, reading
+from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
@@ -52,7 +52,7 @@ class ListTrait(base.Lister):
             dest='associated',
             help='Only traits that no resource provider has',
         ),
-        *reading.PRESENCE,
+        *option.PRESENCE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
@@ -73,6 +73,7 @@ class ListTrait(base.Lister):
 
         :param traits: default: those that a provider has
         """
+        from placementclient.commands.framework import reading
         from placementclient.insight import summary
 
         found = summary.of_traits(reading.read(self, parsed_args.snapshot or reading.LIVE))

@@ -27,10 +27,10 @@ NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
     'base', 'changing', 'editing', 'filters', 'option', 'placement_command', 'plan_files',
-    'selectors',
+    'selectors', 'signals',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
-LISTING = {'base', 'filters', 'option', 'placement_command', 'resource_provider'}
+LISTING = {'base', 'filters', 'option', 'placement_command', 'resource_provider', 'signals'}
 OURS_NEVER = {'planner', 'insight', 'reshape', 'producers', 'embedded', 'completion'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
