@@ -38,6 +38,7 @@ LINES: list[tuple[tuple[str, ...], str]] = [
         (BEGIN,),
         f'resource provider allocation claim {OTHER} --resource VCPU=1 --project-id p --user-id u',
     ),
+    ((), 'resource api check'),
     ((BEGIN,), 'resource provider allocation heal --servers servers.json --dry-run'),
     ((BEGIN,), f'resource provider allocation move {SERVER} --from gpu1 --to gpu2'),
     ((BEGIN,), f'resource provider allocation transfer {SERVER} --to-consumer {OTHER}'),

@@ -61,6 +61,7 @@ def test_each_row_works_in_the_cloud_that_the_demo_leaves(
         status = next((end for start, end in STATUSES.items() if command.startswith(start)), 0)
         result = run(*shlex.split(command))
         assert result.status == status, result
+        assert ' failed ' not in result.stdout, result
         assert result.stdout or Path('report.html').exists(), command
         name = re.match('batch|(\\S+ ){2}\\S+', command)
         assert name, command

@@ -356,7 +356,8 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
 
 #: What changes nothing at the service.
 READS = {
-    'allocation candidate explain', 'allocation candidate list', 'resource api check', 'resource api show',
+    'allocation candidate explain', 'allocation candidate list', 'resource api check',
+    'resource api show',
     'resource capacity export', 'resource capacity show', 'resource class list',
     'resource class show', 'resource provider aggregate list', 'resource provider allocation list',
     'resource provider allocation show', 'resource provider drain plan',

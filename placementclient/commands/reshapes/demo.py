@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -119,13 +121,15 @@ class _Demo:
         self._prepare(_KEPT)
         # The lists of Nova have to be younger than the snapshot that the audit compares with them.
         disk.write_snapshot(_KEPT, capture.capture(self._client))
+        younger = time.time() + 1
         for name in _LISTS:
-            Path(name).touch()
+            os.utime(name, (younger, younger))
         database = 'OS_PLACEMENT_DATABASE=sqlite:///$PWD/placement.sqlite'
         self._say(f'The cloud as it was at the beginning is in {folder}. Go on with it:')
         print(f'cd {shlex.quote(folder)}', file=self._stdout)
         print(f'export OS_AUTH_TYPE=placement_direct {database}', file=self._stdout)
         self._say('Remove it:')
+        print('unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE', file=self._stdout)
         print(f'cd .. && rm -r {shlex.quote(folder)}', file=self._stdout)
 
     def _prepare(self, name: str) -> None:
