@@ -136,7 +136,7 @@ def _server_detail(
 
 
 def scheduled(document: Any, path: str) -> ServerRequest:
-    """The server that a list has, as it is to be scheduled anew.
+    """The server that a list has, as Nova would schedule it again.
 
     :param document: what ``GET /servers/{id}`` answers at the newest microversion, in a list
     :param path: where it came from, for the error

@@ -787,7 +787,7 @@ class Scheduling:
                 continue
 
     def of_server(self, server: ServerRequest, *, is_owned: bool | None = None) -> NovaRequest:
-        """Return the request for a server; what is given here counts more than what it has."""
+        """Return the request for a server; the arguments count more than what it has."""
         given = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
         return requested(replace(server, **given), self.settings, sources)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
-from placementclient.placing.shapes import Option, Pools, Shape
+from placementclient.placing.shapes import HostOption, Pools, Shape
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
@@ -126,11 +126,11 @@ class OptionSearch(PartSearch):
         super().__init__(request, shape.bins, suitable)
         self._shape, self._room, self._pools = shape, room, pools
 
-    def first(self) -> Option | None:
+    def first(self) -> HostOption | None:
         """Return the option that leaves large pieces of room as they are."""
         return next(self.every(), None)
 
-    def every(self) -> Iterator[Option]:
+    def every(self) -> Iterator[HostOption]:
         """Return all options, of those that are alike one."""
         if self.request.is_lax:
             yield from self._lax()
@@ -138,7 +138,7 @@ class OptionSearch(PartSearch):
         for places in self.places():
             yield self._option(places)
 
-    def _lax(self) -> Iterator[Option]:
+    def _lax(self) -> Iterator[HostOption]:
         option = self._shape.sum_of(self.request)
         totals = self._shape.totals
         if all(self._room[totals[name]] >= n for name, n in self.request.totals.items()) and all(
@@ -182,7 +182,7 @@ class OptionSearch(PartSearch):
     def _grants(self, place: int, name: str, amount: int) -> bool:
         return self._shape.units[place][name].admit(amount) and amount <= self._free(place, name)
 
-    def _option(self, places: tuple[int, ...]) -> Option:
+    def _option(self, places: tuple[int, ...]) -> HostOption:
         shape = self._shape
         local, shared = [], []
         before = {(uuid, name): amount for uuid, name, amount in self.request.shared}
@@ -195,4 +195,4 @@ class OptionSearch(PartSearch):
             elif amount:
                 room = shape.rooms[place, name]
                 local += [(at, amount) for at in dict.fromkeys((room, shape.totals[name]))]
-        return Option(places, tuple(local), tuple(shared))
+        return HostOption(places, tuple(local), tuple(shared))

@@ -18,7 +18,7 @@ Pool = tuple[str, str]
 Pools = Mapping[Pool, int]
 
 
-class Option(NamedTuple):
+class HostOption(NamedTuple):
     """One way to serve a server on a host.
 
     :param places: for each part of the request the number of the provider; none for a lax request
@@ -74,7 +74,7 @@ class Shape:
                     sums[place] += max(0, local)
         return sums
 
-    def sum_of(self, request: Request) -> Option:
+    def sum_of(self, request: Request) -> HostOption:
         """Return what a server takes of the sums at least, in whatever way it is served.
 
         What it holds on a sharing provider it does not take again, if it can stay there.
@@ -90,7 +90,7 @@ class Shape:
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))
-        return Option((), tuple(local), tuple(shared))
+        return HostOption((), tuple(local), tuple(shared))
 
     @cached_property
     def pooled(self) -> set[int]:

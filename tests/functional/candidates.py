@@ -34,7 +34,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request, parsed
-from placementclient.placing.shapes import Option, Pools
+from placementclient.placing.shapes import HostOption, Pools
 from placementclient.placing.topology import Topology
 from placementclient.producers import restore
 from placementclient.reading import capture
@@ -190,7 +190,7 @@ def every_option(
     host: TargetHost,
     room: Sequence[int],
     pools: Pools,
-) -> list[Option]:
+) -> list[HostOption]:
     """Return all options to serve a request on a host, those that are alike too."""
     suitable = problem.suitable(request, host.shape)
     if suitable is None:

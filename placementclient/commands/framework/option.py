@@ -167,7 +167,7 @@ OUTPUT = Option(
 )
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
-#: Of a command that lists names, and may tell how many providers have each.
+#: Of a command that lists names, and may print how many providers have each.
 PRESENCE = (
     Flag('--long', help='Print also how many providers and hosts have it; if it is one, which'),
     Option(

@@ -60,7 +60,7 @@ class CandidateCount:
         """The number of trees, at least, that are in no candidate that Nova takes.
 
         Without breadth first, the service has all candidates of one tree before those of the next
-        one, and nobody knows the order of the trees.
+        one, in an order of the trees that is not known.
         """
         if self.limit is None or self.total <= self.limit:
             return 0
@@ -107,7 +107,7 @@ def _in_tree(
     if not all(options):
         return 0, True
     if request.subtrees:
-        search = _Search(request, bins, options, states)
+        search = _CandidateSearch(request, bins, options, states)
         count = sum(1 for _ in search.places())
         return count, search.left >= 0
     return _multiplied(request, bins, options, states)
@@ -132,7 +132,7 @@ def _multiplied(
     common = [number for number, part in enumerate(request.parts) if not part.group]
     groups = [number for number, part in enumerate(request.parts) if part.group]
     whole = request._replace(parts=tuple(request.parts[number] for number in common))
-    search = _Search(whole, bins, [options[number] for number in common], states)
+    search = _CandidateSearch(whole, bins, [options[number] for number in common], states)
     counts = _GroupCounts(request, groups)
     total = 0
     for taken in search.amounts():
@@ -200,7 +200,7 @@ class _GroupCounts:
         return frozenset((kind, many) for kind, many in kinds.items() if many)
 
 
-class _Search(PartSearch):
+class _CandidateSearch(PartSearch):
     """Looks for all ways that the service has."""
 
     def __init__(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Option, Shape
+from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
 MAX_OPTIONS = 60
@@ -36,7 +36,7 @@ class Group:
     shape: Shape
     room: tuple[int, ...]
     hosts: list[int] = field(default_factory=list)
-    options: dict[Item, Option] = field(default_factory=dict)
+    options: dict[Item, HostOption] = field(default_factory=dict)
     needs: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
@@ -147,9 +147,9 @@ class _Trimmer:
 
     def _options_of(
         self, request: Request, shape: Shape, room: Sequence[int]
-    ) -> tuple[list[Option], bool]:
+    ) -> tuple[list[HostOption], bool]:
         looking = self._problem.option_search(request, shape, room)
-        seen: dict[tuple[object, ...], Option] = {}
+        seen: dict[tuple[object, ...], HostOption] = {}
         for option in looking.every():
             seen.setdefault((option.local, option.shared), option)
             if len(seen) > MAX_OPTIONS:

@@ -14,7 +14,7 @@ from placementclient.insight.drain.packing import TargetHost
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Option
+from placementclient.placing.shapes import HostOption
 
 
 class ServerMove(NamedTuple):
@@ -35,7 +35,7 @@ class ServerMove(NamedTuple):
     wave: int = 0
 
 
-def held(request: Request, host: TargetHost, option: Option) -> dict[str, dict[str, int]]:
+def held(request: Request, host: TargetHost, option: HostOption) -> dict[str, dict[str, int]]:
     """Return what a server holds that is served by an option."""
     found: dict[str, dict[str, int]] = {}
     for part, place in zip(request.parts, option.places, strict=True):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from placementclient.placing.options import OptionSearch
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Option, Pools, Shape
+from placementclient.placing.shapes import HostOption, Pools, Shape
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Placed(NamedTuple):
     """
 
     host: int
-    option: Option
+    option: HostOption
 
 
 class PackingProblem:
@@ -67,7 +67,7 @@ class PackingProblem:
             self.by_shape.setdefault(host.shape, []).append(number)
         # By identity: a strict request takes long to hash.
         self._suitable: dict[tuple[int, int], list[list[int]] | None] = {}
-        self._only: dict[tuple[int, int], Option | None] = {}
+        self._only: dict[tuple[int, int], HostOption | None] = {}
         self._retained: list[Request] = []
         self._by_aggregate: dict[str, list[Shape]] = {}
         for shape in self.by_shape:
@@ -105,7 +105,7 @@ class PackingProblem:
         assert suitable is not None
         return OptionSearch(request, shape, suitable, room, self.pools)
 
-    def option(self, request: Request, host: TargetHost) -> Option | None:
+    def option(self, request: Request, host: TargetHost) -> HostOption | None:
         """Return an option to serve a request on a host, whose shape it admits, as it is now."""
         for name in request.limits:
             if host.members[name] >= self.limits[name]:
@@ -142,7 +142,9 @@ class PackingProblem:
                         fixed[at] = fixed.get(at, 0) + amount
         return fixed
 
-    def place(self, request: Request, host: TargetHost, option: Option, number: int = 1) -> None:
+    def place(
+        self, request: Request, host: TargetHost, option: HostOption, number: int = 1
+    ) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
         for place, amount in option.local:
             host.room[place] -= number * amount
@@ -290,7 +292,7 @@ class _Scan:
     local: list[tuple[int, int]]
     strangeness: int
     host: int = -1
-    option: Option | None = None
+    option: HostOption | None = None
     rank: tuple[int, _Entry] = (0, (0, 0.0, 0))
 
 

@@ -12,7 +12,7 @@ from placementclient.insight.drain.moves import Ledger, ServerMove, held, waves
 from placementclient.insight.drain.packing import Placed, TargetHost
 from placementclient.model.findings import Finding
 from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Option
+from placementclient.placing.shapes import HostOption
 
 
 class DrainVerdict(enum.StrEnum):
@@ -41,7 +41,9 @@ class Pace:
 PACE = Pace()
 
 
-def moved(server: MovingServer, request: Request, host: TargetHost, option: Option) -> ServerMove:
+def moved(
+    server: MovingServer, request: Request, host: TargetHost, option: HostOption
+) -> ServerMove:
     after = held(request, host, option)
     return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
 
