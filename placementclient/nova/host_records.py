@@ -13,7 +13,7 @@ import msgspec
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.nova import schema
 from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
-from placementclient.nova.server_request import PortGroup, RequestedPort
+from placementclient.nova.server_parts import PortGroup, RequestedPort
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')

@@ -18,7 +18,7 @@ from placementclient.model.servers import Server, ServerDetail, ServerGroup, Ser
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import schema
 from placementclient.nova.schema import RecordPlace
-from placementclient.nova.server_request import ServerRequest
+from placementclient.nova.server_parts import ServerRequest
 
 #: Stands for a field that a list does not have, where it may have none.
 _UNSAID = object()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import HostProvider, lineage
@@ -12,7 +13,7 @@ from placementclient.placing.shapes import HostOption, Pools, Shape
 MAX_STEPS = 20_000
 
 
-class PartSearch:
+class PartSearch(ABC):
     """Looks for the providers of a host that serve all parts of a request together.
 
     :ivar taken: the amounts that are taken of each provider and class
@@ -59,9 +60,9 @@ class PartSearch:
         """Return the providers to try for a part, in order."""
         return suitable
 
+    @abstractmethod
     def _grants(self, place: int, name: str, amount: int) -> bool:
         """Return whether a provider has room for an amount of a class for one server."""
-        raise NotImplementedError
 
     def _has_room(self, place: int, part: RequestPart) -> bool:
         return all(

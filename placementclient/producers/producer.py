@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
@@ -10,7 +11,7 @@ from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 
 
-class Producer:
+class Producer(ABC):
     """Reads a part of the cloud, and derives the state that it should have.
 
     After a conflict with another client it reads again and derives again.
@@ -27,16 +28,16 @@ class Producer:
         self.client = client
         self.notes: list[Note] = []
 
+    @abstractmethod
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read the providers and consumers that may change, and what decides on that.
 
         :param roots: the UUIDs of the roots of the trees to read again; none: everything
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def desired(self, live: Snapshot) -> Snapshot:
         """Return a snapshot in the state that it should have."""
-        raise NotImplementedError
 
     def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
         """Plan the changes.

@@ -40,7 +40,8 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova.server_request import ServerRequest, requested
+from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.server_request import requested
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed

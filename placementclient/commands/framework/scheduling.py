@@ -13,7 +13,8 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.model.images import Image
-    from placementclient.nova.server_request import RequestedPort, Scheduling
+    from placementclient.nova.server_parts import RequestedPort
+    from placementclient.nova.server_request import Scheduling
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
@@ -79,7 +80,8 @@ def scheduling(command: base.PlacementCommand, parsed_args: argparse.Namespace) 
     :raises errors.PlacementError: if a list cannot be had
     """
     from placementclient.files import disk
-    from placementclient.nova.server_request import Scheduling, Sources
+    from placementclient.nova.server_parts import Sources
+    from placementclient.nova.server_request import Scheduling
     from placementclient.nova.settings import settings
 
     # An option of this name may be another one in a command that has not all of a group.

@@ -12,7 +12,7 @@ from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
-from placementclient.commands.inspection import audit, lists
+from placementclient.commands.inspection import audit, examination, lists
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
@@ -72,7 +72,7 @@ class ReportProvider(base.Command):
         template = page.template()
         given = storage.read_plan(parsed_args.plan) if parsed_args.plan else None
         plan = as_reshape(given) if isinstance(given, ChangePlan) else given
-        cloud, found, known = audit.examine(self, parsed_args, checks.audit)
+        cloud, found, known = examination.examine(self, parsed_args, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = parsed_args.drain and panel(

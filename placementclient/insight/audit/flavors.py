@@ -17,7 +17,8 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_request import Scheduling, ServerRequest
+from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 
 #: Which older releases of Nova do not ask for.

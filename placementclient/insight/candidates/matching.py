@@ -82,10 +82,11 @@ class Matcher:
         return any(self.allows(root, retained) for root in self._plausible(retained))
 
     def allows(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return True if a tree satisfies these, alone or beside more resources of the request.
+        """Return True if a tree satisfies these, alone or beside some of the resources left out.
 
-        A trait of the common group may be on a provider that only those resources use. So fewer
-        requirements never are harder to meet here, as they may be for the service.
+        A trait of the common group may be on a provider that only those resources use, all or less
+        of them. So fewer requirements never are harder to meet here, as they may be for the
+        service.
         """
         is_covered = any(r.kind is Kind.TRAIT and not r.group for r in retained)
         left_out = [r for r in self._common if r not in retained] if is_covered else []
@@ -249,13 +250,16 @@ class _MarkedSearch(PartSearch):
         super().__init__(request, bins, suitable)
         self._matcher, self._pool = matcher, pool
 
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        return self._pool[place] in self._matcher.able(name, amount)
+
     def _has_room(self, place: int, part: RequestPart) -> bool:
-        together = [
-            (name, amount + self.taken[place, name])
+        # Each suitable provider grants the amounts of a part alone.
+        return all(
+            self._grants(place, name, amount + taken)
             for name, amount in part.resources
-            if self.taken.get((place, name))
-        ]
-        return all(self._pool[place] in self._matcher.able(*resource) for resource in together)
+            if (taken := self.taken.get((place, name)))
+        )
 
     def _needs_own(self, part: RequestPart) -> bool:
         # A group that has lost its resources is none to the service.

@@ -18,7 +18,8 @@ from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_request import Scheduling, ServerRequest
+from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.server_request import Scheduling
 from placementclient.placing.requests import Request
 
 #: The policies of server groups that Nova's scheduler enforces.

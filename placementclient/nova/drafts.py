@@ -1,0 +1,159 @@
+"""A request of Nova while the rules put it together. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import os_resource_classes
+
+from placementclient.model.consumers import Resources
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.nova import cpus
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import ServerRequest, Sources
+from placementclient.nova.settings import Settings
+from placementclient.nova.wishes import Wishes
+
+#: An extra spec that asks Placement for something: its kind, the suffix of its group, the name.
+EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
+
+
+class OpenGroup:
+    """A group of a request while it is put together."""
+
+    def __init__(self, resources: Resources | None = None, required: Iterable[str] = ()) -> None:
+        self.resources = dict(resources or {})
+        self.required = set(required)
+        self.forbidden: set[str] = set()
+
+    def add(self, kind: str, name: str, value: str) -> bool:
+        """Add an extra spec; ``False`` if the scheduler passes it over."""
+        if kind == 'trait':
+            traits = {'required': self.required, 'forbidden': self.forbidden}.get(value)
+            if traits is not None:
+                traits.add(name)
+            return traits is not None
+        try:
+            amount = int(value)
+        except ValueError:
+            return False
+        if amount < 0 or not is_class(name):
+            return False
+        self.resources[name] = amount
+        return True
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.resources or self.required or self.forbidden)
+
+    def filter(self) -> Filter:
+        """The group without what it asks nothing of."""
+        resources = {name: amount for name, amount in self.resources.items() if amount}
+        return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
+
+
+class Draft:
+    """A request while the rules put it together.
+
+    :ivar own_groups: the number of groups with a suffix that the flavor has
+    :ivar pci_groups: the suffixes of the groups of PCI aliases
+    """
+
+    def __init__(self, server: ServerRequest, settings: Settings, sources: Sources) -> None:
+        self.server, self.settings, self.sources = server, settings, sources
+        self.flavor, self.specs = server.flavor, server.flavor.extra_specs
+        self.wishes = Wishes(server.flavor, server.image)
+        self.cpus = cpus.asked(self.wishes)
+        self.groups = {'': OpenGroup()}
+        self.common = self.groups['']
+        self.own_groups = 0
+        self.pci_groups: list[str] = []
+        self.policy: str | None = None
+        self.root_required: set[str] = set()
+        self.root_forbidden: set[str] = set()
+        self.member_of: list[str] = []
+        self.forbidden_member_of: list[str] = []
+        self.same_subtree: list[tuple[str, ...]] = []
+        self.in_tree: str | None = None
+        self.limit: int | None = None
+        self.unknown: list[str] = []
+
+    def lack(self, part: str, source: str) -> None:
+        """Note a part that is left out."""
+        self.unknown.append(f'{part} ({source} not given)')
+
+    def add_group(self, suffix: str, group: OpenGroup) -> None:
+        """Add a group that is not the flavor's."""
+        if suffix in self.groups:
+            raise Refusal(f'two groups of the request have the suffix {suffix}')
+        if group.is_empty:
+            raise Refusal(f'the group {suffix} asks for nothing')
+        self.groups[suffix] = group
+
+    def profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
+        """Return the groups of a device profile; ``None`` where they are not known."""
+        if self.sources.profiles is None:
+            self.lack(f'device profile {name}', 'device profiles')
+            return None
+        if name not in self.sources.profiles:
+            raise Refusal(f'there is no device profile {name}')
+        return self.sources.profiles[name]
+
+    def add_profile(self, groups: Iterable[Mapping[str, str]], owner: str = '') -> None:
+        """Add the groups of a device profile.
+
+        :param owner: the ID of the port that has it
+        """
+        for number, specs in enumerate(groups):
+            group = OpenGroup()
+            for key, value in specs.items():
+                if match := EXTRA_SPEC.fullmatch(key):
+                    group.add(match[1], match[3], value)
+            self.add_group(f'device_profile_{number}{owner}', group)
+
+    def request(self) -> CandidateRequest:
+        """Return the request."""
+        filters = {suffix: group.filter() for suffix, group in self.groups.items()}
+        common = filters.pop('')._replace(
+            member_of=tuple(sorted(self.member_of)),
+            forbidden_member_of=tuple(self.forbidden_member_of),
+            in_tree=self.in_tree,
+        )
+        groups = {suffix: group for suffix, group in filters.items() if group != Filter()}
+        is_mixed = len(groups) > 1 and self.own_groups < 2
+        return CandidateRequest(
+            common,
+            groups,
+            self.policy or ('none' if is_mixed else None),
+            tuple(self.same_subtree),
+            tuple(sorted(self.root_required)),
+            tuple(sorted(self.root_forbidden)),
+            self.limit,
+        )
+
+
+Rule = Callable[[Draft], None]
+
+
+def is_class(name: str) -> bool:
+    return name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A rule: a value of the flavor or the image stands for a trait.
+
+    :param traits: by value
+    """
+
+    key: str
+    traits: Mapping[str, str]
+    prefix: str = 'hw'
+    is_of_root: bool = False
+
+    def __call__(self, draft: Draft) -> None:
+        value = draft.wishes.choice(self.key, self.prefix)
+        if trait := self.traits.get(value or ''):
+            (draft.root_required if self.is_of_root else draft.common.required).add(trait)

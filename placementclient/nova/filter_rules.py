@@ -1,0 +1,224 @@
+"""The request filters of Nova's scheduler: what they add to the request of every server. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import os_traits
+
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.nova import DISABLED, OWNER_NOVA
+from placementclient.nova.drafts import Draft, Feature, Rule
+from placementclient.nova.refusals import Refusal
+
+#: Hints with which Nova takes all candidates.
+_UNLIMITED_HINTS = frozenset({'group', 'same_host', 'different_host'})
+#: The traits of the root that properties of an image stand for.
+_IMAGE_TRAITS = {
+    'hw_cdrom_bus': 'COMPUTE_STORAGE_BUS',
+    'hw_disk_bus': 'COMPUTE_STORAGE_BUS',
+    'hw_video_model': 'COMPUTE_GRAPHICS_MODEL',
+    'hw_vif_model': 'COMPUTE_NET_VIF_MODEL',
+    'hw_architecture': 'HW_ARCH',
+    'hw_emulation_architecture': 'COMPUTE_ARCH',
+    'hw_viommu_model': 'COMPUTE_VIOMMU',
+}
+
+
+def _aggregates(aggregates: Sequence[HostAggregate], is_meant: Callable[[str, str], bool]) -> str:
+    """Return the aggregates with a property that is meant, as a query has them; empty: none.
+
+    :param is_meant: of the key and the value of a property
+    """
+    return ','.join(
+        sorted(
+            aggregate.uuid
+            for aggregate in aggregates
+            if any(is_meant(key, value) for key, value in aggregate.metadata.items())
+        )
+    )
+
+
+def _project(draft: Draft) -> None:
+    settings, project = draft.settings, draft.server.project
+    if not settings.limit_tenants_to_placement_aggregate:
+        return
+    if project is None or draft.sources.aggregates is None:
+        draft.lack('aggregates of the project', 'project' if project is None else 'aggregates')
+        return
+    names = _aggregates(
+        draft.sources.aggregates,
+        lambda key, value: key.startswith('filter_tenant_id') and value == project,
+    )
+    if names:
+        draft.member_of.append(names)
+    elif settings.placement_aggregate_required_for_tenants:
+        raise Refusal(f'No valid host: no aggregate is of project {project}')
+
+
+def _zone(draft: Draft) -> None:
+    zone = _split_zone(draft)[0]
+    if not zone:
+        return
+    if draft.sources.aggregates is None:
+        draft.lack(f'availability zone {zone}', 'aggregates')
+        return
+    names = _aggregates(
+        draft.sources.aggregates,
+        lambda key, value: key == 'availability_zone' and value == zone,
+    )
+    if names:
+        draft.member_of.append(names)
+
+
+def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
+    """Return the zone, the host and the node of ``ZONE:HOST:NODE``."""
+    zone, *others = (draft.server.zone or '').split(':')
+    if len(others) > 2:
+        raise Refusal(f'{draft.server.zone!r} is no availability zone')
+    host, node = (*others, '', '')[:2]
+    return zone or draft.settings.default_schedule_zone, host, node
+
+
+def _image_type(draft: Draft) -> None:
+    image = draft.server.image
+    if not draft.settings.query_placement_for_image_type_support or draft.server.from_volume:
+        return
+    if image is None or image.disk_format is None:
+        draft.lack('format of the image', 'image')
+        return
+    trait = f'COMPUTE_IMAGE_TYPE_{image.disk_format.upper()}'
+    if hasattr(os_traits, trait):
+        draft.root_required.add(trait)
+
+
+def _disabled_hosts(draft: Draft) -> None:
+    draft.root_forbidden.add(DISABLED)
+
+
+def _isolated_aggregates(draft: Draft) -> None:
+    if not draft.settings.enable_isolated_aggregate_filtering:
+        return
+    if draft.sources.aggregates is None:
+        draft.lack('isolated aggregates', 'aggregates')
+        return
+    required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
+    names = _aggregates(
+        draft.sources.aggregates,
+        lambda key, value: key.startswith('trait:') and value == 'required' and key not in required,
+    )
+    draft.forbidden_member_of = [names] if names else []
+
+
+def _image_metadata(draft: Draft) -> None:
+    if not draft.settings.image_metadata_prefilter:
+        return
+    if draft.server.image is None and not draft.server.from_volume:
+        draft.lack('properties of the image', 'image')
+        return
+    values = draft.wishes.properties
+    traits = {
+        f'{prefix}_{values[name].replace("-", "_").upper()}'
+        for name, prefix in _IMAGE_TRAITS.items()
+        if name in values
+    }
+    # All or none.
+    if all(hasattr(os_traits, trait) for trait in traits):
+        draft.root_required |= traits
+
+
+def _packed_virtqueues(draft: Draft) -> None:
+    if draft.wishes.flag('virtio_packed_ring'):
+        draft.root_required.add('COMPUTE_NET_VIRTIO_PACKED')
+
+
+def _routed_networks(draft: Draft) -> None:
+    if not draft.settings.query_placement_for_routed_network_aggregates:
+        return
+    for port in draft.server.ports:
+        segment = port.subnet_id or port.network_id
+        if segment is None:
+            continue
+        if draft.sources.segments is None or segment not in draft.sources.segments:
+            draft.lack(f'segments of {segment}', 'segments')
+        elif segments := draft.sources.segments[segment]:
+            if not all(segments):
+                raise Refusal(f'No valid host: a segment of {segment} has no aggregate')
+            draft.member_of.append(','.join(sorted(itertools.chain(*segments))))
+
+
+def _remote_managed_ports(draft: Draft) -> None:
+    if any(port.vnic_type == 'remote-managed' for port in draft.server.ports):
+        draft.root_required.add('COMPUTE_REMOTE_MANAGED_PORTS')
+
+
+def _ephemeral_encryption(draft: Draft) -> None:
+    if not draft.wishes.flag('ephemeral_encryption'):
+        return
+    draft.root_required.add('COMPUTE_EPHEMERAL_ENCRYPTION')
+    if form := draft.wishes.choice('ephemeral_encryption_format'):
+        draft.root_required.add(f'COMPUTE_EPHEMERAL_ENCRYPTION_{form.upper()}')
+
+
+def _owner(draft: Draft) -> None:
+    if draft.sources.is_owned is None:
+        draft.lack(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
+    if draft.sources.is_owned is not False:
+        draft.root_required.add(OWNER_NOVA)
+        for suffix in draft.pci_groups:
+            draft.groups[suffix].required.add(OWNER_NOVA)
+
+
+def _limit(draft: Draft) -> None:
+    if not draft.server.hints & _UNLIMITED_HINTS:
+        draft.limit = draft.settings.max_placement_results
+
+
+def _chosen_host(draft: Draft) -> None:
+    _, host, node = _split_zone(draft)
+    host = draft.server.host or host
+    if not host and not node:
+        return
+    if draft.sources.hypervisors is None:
+        draft.lack(f'chosen host {host or node}', 'hypervisors')
+        return
+    uuids = [
+        hypervisor.uuid
+        for hypervisor in draft.sources.hypervisors
+        if host in ('', hypervisor.host) and node in ('', hypervisor.node)
+    ]
+    if not uuids:
+        raise Refusal(f'No valid host: there is no host {host or node}')
+    if len(uuids) == 1:
+        draft.in_tree = uuids[0]
+    else:
+        draft.limit = None
+
+
+def _tpm_secret(draft: Draft) -> None:
+    if draft.wishes.choice('tpm_version') is None:
+        return
+    security = draft.specs.get('hw:tpm_secret_security') or 'user'
+    if security not in ('deployment', 'host', 'user'):
+        raise Refusal(f'hw:tpm_secret_security is {security!r}, which Nova does not know')
+    draft.root_required.add(f'COMPUTE_SECURITY_TPM_SECRET_SECURITY_{security.upper()}')
+
+
+RULES: tuple[Rule, ...] = (
+    _project,
+    _zone,
+    _image_type,
+    _disabled_hosts,
+    _isolated_aggregates,
+    _image_metadata,
+    _packed_virtqueues,
+    _routed_networks,
+    _remote_managed_ports,
+    _ephemeral_encryption,
+    Feature('sound_model', {'virtio': 'COMPUTE_SOUND_MODEL_VIRTIO'}, is_of_root=True),
+    _tpm_secret,
+    _owner,
+    _limit,
+    _chosen_host,
+)

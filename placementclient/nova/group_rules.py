@@ -1,0 +1,208 @@
+"""The groups of a request: what the flavor, the image and the ports of a server ask for. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import os_resource_classes
+
+from placementclient.client.wording import meant
+from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
+from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import RequestedPort
+
+ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
+_FIRMWARE = 'COMPUTE_SECURITY_STATELESS_FIRMWARE'
+
+
+def _image_fits(draft: Draft) -> None:
+    image, flavor = draft.server.image, draft.flavor
+    if image is None:
+        return
+    if flavor.ram < image.min_ram:
+        raise Refusal(f'the image needs {image.min_ram} MiB of memory')
+    if flavor.disk and not draft.server.from_volume:
+        disk = flavor.disk * 2**30
+        if max(image.size, image.min_disk * 2**30) > disk:
+            raise Refusal(f'the image does not fit on a disk of {flavor.disk} GiB')
+
+
+def _extra_specs(draft: Draft) -> None:
+    for key, value in draft.specs.items():
+        if match := EXTRA_SPEC.fullmatch(key):
+            kind, suffix, name = match.groups()
+            draft.groups.setdefault(suffix or '', OpenGroup()).add(kind, name, value)
+    draft.own_groups = len(draft.groups) - 1
+
+
+def _group_policy(draft: Draft) -> None:
+    policy = draft.specs.get('group_policy')
+    draft.policy = policy if policy in ('none', 'isolate') else None
+
+
+def _image_traits(draft: Draft) -> None:
+    for name, value in draft.wishes.properties.items():
+        if name.startswith('trait:') and value == 'required':
+            draft.common.required.add(name.removeprefix('trait:'))
+
+
+def pinned_cpus(draft: Draft) -> None:
+    asked = draft.cpus
+    if asked.policy is None and asked.thread_policy and not draft.wishes.is_image_known:
+        draft.lack('CPU policy', 'image')
+    if asked.policy == 'mixed':
+        draft.common.resources['VCPU'] = asked.shared
+    if asked.policy in ('dedicated', 'mixed'):
+        draft.common.resources['PCPU'] = asked.dedicated
+    if asked.thread_policy == 'require':
+        draft.common.required.add('HW_CPU_HYPERTHREADING')
+    elif asked.thread_policy == 'isolate':
+        draft.common.forbidden.add('HW_CPU_HYPERTHREADING')
+
+
+def _ports(draft: Draft) -> None:
+    for port in draft.server.ports:
+        if port.vnic_type in ('accelerator-direct', 'accelerator-direct-physical'):
+            _accelerated(draft, port)
+        for group in port.groups:
+            draft.add_group(group.suffix, OpenGroup(group.resources, group.required))
+        if port.same_subtree:
+            draft.same_subtree.append(tuple(sorted(port.same_subtree)))
+
+
+def _accelerated(draft: Draft, port: RequestedPort) -> None:
+    if not port.device_profile:
+        raise Refusal(f'port {port.uuid} has no device profile')
+    if (groups := draft.profile(port.device_profile)) is None:
+        return
+    amounts = [
+        int(value)
+        for specs in groups
+        for key, value in specs.items()
+        if (match := EXTRA_SPEC.fullmatch(key)) and match[1] == 'resources'
+    ]
+    if sum(amounts) > 1:
+        raise Refusal(f'port {port.uuid} asks for several devices')
+    draft.add_profile(groups, port.uuid)
+
+
+def _pci_aliases(draft: Draft) -> None:
+    text = draft.specs.get(ALIAS)
+    if text is None:
+        return
+    if not draft.settings.is_known:
+        draft.lack(f'{ALIAS}={text}', 'nova.conf')
+        return
+    aliases = draft.settings.pci_aliases()
+    for number, item in enumerate(text.split(',')):
+        name, _, count = item.partition(':')
+        name = name.strip()
+        if name not in aliases:
+            raise Refusal(f'no PCI alias is called {name}{meant(name, aliases)}')
+        try:
+            amount = int(count)
+        except ValueError:
+            raise Refusal(f'{ALIAS}={text}: {item} is not NAME:COUNT') from None
+        if draft.settings.pci_in_placement:
+            alias = aliases[name]
+            for device in range(amount):
+                group = OpenGroup({alias.resource_class: 1}, alias.required)
+                draft.pci_groups.append(f'pci_request_{number}-{device}')
+                draft.add_group(draft.pci_groups[-1], group)
+
+
+def _device_profile(draft: Draft) -> None:
+    if name := draft.specs.get(PROFILE):
+        draft.root_required.add('COMPUTE_ACCELERATORS')
+        draft.add_profile(draft.profile(name) or ())
+
+
+def _own_amounts(draft: Draft) -> None:
+    """The flavor's own figures, where no extra spec names the class, in whatever group."""
+    flavor = draft.flavor
+    asked = {name for group in draft.groups.values() for name in group.resources}
+    root = 0 if draft.server.from_volume else flavor.disk
+    amounts = {
+        'MEMORY_MB': flavor.ram,
+        'DISK_GB': root + flavor.ephemeral - (-flavor.swap // 1024),
+    }
+    if not asked & {'VCPU', 'PCPU'}:
+        amounts = {'VCPU': flavor.vcpus} | amounts
+    draft.common.resources |= {name: n for name, n in amounts.items() if name not in asked}
+
+
+def _memory_encryption(draft: Draft) -> None:
+    wishes, image = draft.wishes, draft.wishes.properties
+    if not wishes.flag('mem_encryption'):
+        return
+    models = wishes.both('mem_encryption_model')
+    if None not in models and models[0] != models[1]:
+        raise wishes.conflict('mem_encryption_model')
+    model = wishes.choice('mem_encryption_model') or 'amd-sev'
+    if not wishes.is_image_known:
+        draft.lack('firmware of the image, taken as what hw:mem_encryption needs', 'image')
+    elif image.get('hw_firmware_type') != 'uefi':
+        raise Refusal('memory encryption needs an image with hw_firmware_type=uefi')
+    elif 'q35' not in image.get('hw_machine_type', 'q35'):
+        raise Refusal('memory encryption needs an image with hw_machine_type=q35')
+    elif model in ('amd-sev-snp', 'intel-tdx') and not _is_stateless(draft):
+        raise Refusal(f'{model} needs an image with hw_firmware_stateless=true')
+    elif model == 'intel-tdx' and image.get('hw_video_model') != 'none':
+        raise Refusal(f'{model} needs an image with hw_video_model=none')
+    draft.common.resources['MEM_ENCRYPTION_CONTEXT'] = 1
+    draft.common.required.add(f'HW_CPU_X86_{model.upper().replace("-", "_")}')
+
+
+def _is_stateless(draft: Draft) -> bool:
+    is_uefi = draft.wishes.properties.get('hw_firmware_type') == 'uefi'
+    return is_uefi and draft.wishes.flag('firmware_stateless')
+
+
+def _persistent_memory(draft: Draft) -> None:
+    labels = filter(None, map(str.strip, draft.specs.get('hw:pmem', '').split(',')))
+    names = (os_resource_classes.normalize_name(f'PMEM_NAMESPACE_{label}') for label in labels)
+    draft.common.resources |= Counter(names)
+
+
+def _tpm(draft: Draft) -> None:
+    version = draft.wishes.choice('tpm_version')
+    if version is None:
+        return
+    model = draft.wishes.choice('tpm_model') or 'tpm-tis'
+    if model == 'tpm-crb' and version != '2.0':
+        raise Refusal('the TPM model tpm-crb needs the version 2.0')
+    draft.common.required |= {
+        f'COMPUTE_SECURITY_TPM_{version.replace(".", "_")}',
+        f'COMPUTE_SECURITY_TPM_{model.removeprefix("tpm-").upper()}',
+    }
+
+
+def _stateless_firmware(draft: Draft) -> None:
+    if _is_stateless(draft):
+        draft.common.required.add(_FIRMWARE)
+
+
+RULES: tuple[Rule, ...] = (
+    _image_fits,
+    _extra_specs,
+    _group_policy,
+    _image_traits,
+    pinned_cpus,
+    _ports,
+    _pci_aliases,
+    _device_profile,
+    _own_amounts,
+    _memory_encryption,
+    _persistent_memory,
+    _tpm,
+    Feature('pci_numa_affinity_policy', {'socket': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY'}),
+    Feature('secure_boot', {'required': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}, 'os'),
+    Feature(
+        'maxphysaddr_mode',
+        {
+            'passthrough': 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH',
+            'emulate': 'COMPUTE_ADDRESS_SPACE_EMULATED',
+        },
+    ),
+    _stateless_firmware,
+)

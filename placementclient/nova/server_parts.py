@@ -1,0 +1,80 @@
+"""A server that is to be scheduled, and the lists that its request depends on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placementclient.model.consumers import Resources
+from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.images import Image
+from placementclient.model.services import Hypervisor
+
+
+class PortGroup(NamedTuple):
+    """A group of a port's ``resource_request``.
+
+    :param suffix: its ID; that of the port where Neutron has no groups
+    """
+
+    suffix: str
+    resources: Resources
+    required: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedPort:
+    """A port of a server, as Neutron has it.
+
+    :param same_subtree: the IDs of groups that are served below one provider
+    :param vnic_type: such as ``'normal'``
+    :param subnet_id: of its first address
+    """
+
+    uuid: str
+    groups: tuple[PortGroup, ...] = ()
+    same_subtree: tuple[str, ...] = ()
+    vnic_type: str = 'normal'
+    device_profile: str | None = None
+    network_id: str | None = None
+    subnet_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """A server that is to be scheduled.
+
+    :param image: ``None`` where nothing is known of it: no property of it asks for anything then
+    :param zone: the availability zone; with ``:HOST`` or ``:HOST:NODE`` behind it a host, too
+    :param from_volume: whether its root disk is a volume
+    :param hints: the names of the scheduler's hints
+    :param host: the name of the chosen host
+    """
+
+    flavor: Flavor
+    image: Image | None = None
+    zone: str | None = None
+    project: str | None = None
+    ports: tuple[RequestedPort, ...] = ()
+    from_volume: bool = False
+    hints: frozenset[str] = frozenset()
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The lists that requests depend on; ``None`` where a list is not known.
+
+    :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
+        requires OWNER_NOVA on the root of a host (``owner_nova_filter``); ``None``: not known
+    :param profiles: the groups of each device profile of Cyborg, by its name
+    :param segments: the aggregates of each segment of a network or a subnet, by its ID
+    """
+
+    is_owned: bool | None = False
+    aggregates: Sequence[HostAggregate] | None = None
+    profiles: Mapping[str, Sequence[Mapping[str, str]]] | None = None
+    segments: Mapping[str, Sequence[Sequence[str]]] | None = None
+    hypervisors: Sequence[Hypervisor] | None = None
