@@ -55,7 +55,10 @@ def ending(results: Iterable[Carried], notes: Iterable[Note], refused: Iterable[
     """
     return tally(
         [
-            *((result.tree.root_provider_name, result.state) for result in results),
+            *(
+                (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
+                for result in results
+            ),
             *((note.object, note.state) for note in notes if note.is_undone),
             *((name, State.FAILED) for name in refused),
         ]

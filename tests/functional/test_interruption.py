@@ -65,7 +65,10 @@ def test_tree_apply_tells_each_change(
     assert states == [
         (name, 'create', state) for name, state in zip(hosts, ('done', 'not known'), strict=True)
     ]
-    assert said == ('Interrupted: whether POST /resource_providers was done is not known\n')
+    assert said == (
+        'Interrupted: whether POST /resource_providers was done is not known\n'
+        f'1 applied, 1 not known: {program}-{number.name}-2 (exit 130)\n'
+    )
     assert hosts.keys() <= providers(service)
 
 

@@ -40,7 +40,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options() -> Non
         cloud.hosts = list(topology.trees)
         for _ in range(8):
             request = candidates.random_request(chance, list(snapshot.providers), '1.39')
-            counts = {each.name: each.count for each in fits.by_tree(topology, request)}
+            counts = {each.name: each.count for each in fits.by_tree(topology, [request])}
             parts = parsed(request)
             problem = cloud.problem([parts], ())
             for host in problem.hosts:
