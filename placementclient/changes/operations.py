@@ -161,6 +161,10 @@ class ConsumerChange:
     before: Allocations
     after: Allocations
 
+    @property
+    def is_changed(self) -> bool:
+        return self.before != self.after
+
     def holding(self, allocations: Allocations) -> Consumer:
         """Return the consumer as one that holds something."""
         owner = self.project_id, self.user_id

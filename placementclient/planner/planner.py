@@ -175,7 +175,7 @@ class _Maker:
                     self._leave_out([root], alone)
             self._plan(fitting)
             return
-        if tree.operations:
+        if not tree.is_empty:
             self.trees.append(tree)
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):

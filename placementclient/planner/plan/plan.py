@@ -7,6 +7,7 @@ so that a tree that has changed since can be planned again.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -80,7 +81,7 @@ class Notice:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TreePlan:
     """The plan of one tree, or of several that share a target or a consumer.
 
@@ -116,6 +117,12 @@ class TreePlan:
         return (change for change in self.providers if change.is_created)
 
     @property
+    def is_empty(self) -> bool:
+        """Return True if nothing would be sent."""
+        is_changed = any(change.is_changed for change in self.providers)
+        return not is_changed and not any(change.is_changed for change in self.consumers)
+
+    @property
     def resource_classes(self) -> tuple[str, ...]:
         """The classes that providers gain; custom ones may have to be made."""
         gained = (
@@ -130,7 +137,7 @@ class TreePlan:
         gained = (each.after.traits - each.content_before.traits for each in self.providers)
         return tuple(sorted(set().union(*gained)))
 
-    @property
+    @functools.cached_property
     def before(self) -> Snapshot:
         """All that the plan begins with."""
         return Snapshot(
@@ -138,12 +145,12 @@ class TreePlan:
             (each.holding(each.before) for each in self.consumers if each.before),
         )
 
-    @property
+    @functools.cached_property
     def after(self) -> Snapshot:
         """The same after the reshape."""
         return simulate(self.before, self.operations)
 
-    @property
+    @functools.cached_property
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations from before to after, in the order of execution."""
         return diff(self.before, self._desired, is_atomic=True)
@@ -169,7 +176,7 @@ class TreePlan:
         )
         return replace(self, providers=tuple(providers), consumers=())
 
-    @property
+    @functools.cached_property
     def _desired(self) -> Snapshot:
         """The state after the reshape, without the usages that follow."""
         return Snapshot(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placementclient.client.strict_json import Integer
 from placementclient.model.inventories import Inventory
@@ -51,6 +51,12 @@ class ProviderChange:
     def content_before(self) -> ProviderContent:
         """The content before: nothing, if the provider is to be created."""
         return self.before if self.before is not None else _NOTHING
+
+    @property
+    def is_changed(self) -> bool:
+        return self.is_created or self.before != replace(
+            self.after, generation=self.content_before.generation
+        )
 
     @property
     def changed_classes(self) -> set[str]:
