@@ -212,9 +212,6 @@ NO_SOURCE = CauseKind(
 NO_PARENT = CauseKind(
     'no-parent', 'provider parent', '{parent}, the parent of {provider}, is not in the tree'
 )
-NO_TARGET = CauseKind(
-    'no-target', 'provider', 'there is no provider {provider}; a new one needs a name'
-)
 FOREIGN_TARGET = CauseKind(
     'foreign-target',
     'provider root',
@@ -249,6 +246,12 @@ RESERVED_UNPLACED = CauseKind(
 BAD_ROW = CauseKind('bad-row', 'reason', '{reason}')
 SAME_PLACE = SpecFault(
     'same-place', 'provider resource_class', 'moving {resource_class} from {provider} to itself'
+)
+NO_TARGET = SpecFault(
+    'no-target', 'provider', 'there is no provider {provider}; a new one needs a name'
+)
+OTHER_UUID = SpecFault(
+    'other-uuid', 'provider uuid', '{provider} exists already, and its UUID is {uuid}'
 )
 #: ``moved``: by all moves up to this one
 TOO_MUCH = SpecFault(

@@ -86,9 +86,7 @@ class _Builder:
         for name in self._providers.entries:
             if not has_placeholder(name):
                 self._providers.provide(name)
-                if name in self._providers.indexes:
-                    index = self._providers.indexes[name]
-                    self._providers.check_length(name, 'providers', index, 'name')
+                self._providers.check_length(name, *self._providers.places[name])
 
     def _lead_flows(self) -> None:
         moves = [
@@ -114,12 +112,13 @@ class _Builder:
         """Lead what one move takes off one source to its target."""
         move = self._spec.moves[index]
         target_name = self._providers.named(move.target, source)
-        target = self._providers.provide(target_name, source)
+        keys = _keys(index, 'to_resource_provider')
+        target = self._providers.provide(target_name, source, *keys)
         origin = self._providers.provide(source.uuid)
         if target is None or origin is None:
             return
         if target.before is None and target_name not in self._providers.entries:
-            self._providers.check_length(target_name, *_keys(index, 'to_resource_provider'))
+            self._providers.check_length(target_name, *keys)
         if target is not origin:
             gone = [trait for trait in move.traits if trait in source.traits]
             origin.traits.difference_update(gone)
@@ -169,7 +168,6 @@ class _Builder:
         target = self._providers.provide(self._providers.named(addition.name))
         if target is None:
             return
-        self._providers.check_length(target.name, 'additions', index, 'resource_provider')
         gained = {flow.destination for flow in self.target_state.flows}
         for name in addition.inventories:
             if name in target.inventories or Where(target.uuid, name) in gained:

@@ -50,7 +50,6 @@ class TargetProviders:
     ) -> None:
         self._snapshot, self._root = snapshot, root
         self._target_state, self._causes, self._created = target_state, causes, created
-        self._namespace = uuid.UUID(self._root.uuid)
         self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
         self._made: dict[str, TargetProvider] = {}
         #: the entry that was applied to each provider, by its key
@@ -60,9 +59,9 @@ class TargetProviders:
         scope = spec.index.scope(self._root.name, names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
-        #: the indexes of what the specification says of providers, by their keys in this tree:
-        #: the UUID of a provider that is there, else the name
-        self.indexes: dict[str, int] = {}
+        #: what leads to the name of each entry in the specification, by its key in this tree: the
+        #: UUID of a provider that is there, else the name
+        self.places: dict[str, tuple[str | int, ...]] = {}
         #: the entries themselves, those of additions among them
         self.entries: dict[str, ProviderSpec] = {}
         self._find_entries(spec, scope, planned)
@@ -83,9 +82,7 @@ class TargetProviders:
             name = self.named(entry.name)
             if not self._is_of_tree(name, planned) or self._is_below_other(name, parents):
                 continue
-            key = self._key(name)
-            if self._is_first(key, entry, 'providers', index, 'name'):
-                self.indexes[key], self.entries[key] = index, entry
+            self._keep(name, entry, 'providers', index, 'name')
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
         """Return whether a provider may be in this tree, or is one that shares with it.
@@ -120,28 +117,22 @@ class TargetProviders:
             there = self._snapshot.find(name) or self._snapshot.find(parent)
             is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
             if there.uuid in self._members if there else is_of_each or parent in self.entries:
-                key = self._key(name)
-                if self._is_first(key, addition, 'additions', index, 'resource_provider'):
-                    self.entries[key] = addition
+                self._keep(name, addition, 'additions', index, 'resource_provider')
                 yield index, addition
 
-    def _key(self, name: str) -> str:
-        there = self._snapshot.find(name)
-        return there.uuid if there else name
+    def _keep(self, name: str, entry: ProviderSpec, *keys: str | int) -> None:
+        """Keep an entry; refuse it if one before is about the same provider in another spelling.
 
-    def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
-        """Return whether no entry before is about the same provider, in another spelling; refuse
-        it else.
-
-        :param key: the provider's
+        :param name: name or UUID of the provider
         :param keys: what leads to the entry's name in the specification
         """
+        there = self._snapshot.find(name)
+        key = there.uuid if there else name
         other = self.entries.get(key)
         if other is None:
-            return True
-        if other.name != entry.name:  # else it is a fault of the file alone
+            self.places[key], self.entries[key] = keys, entry
+        elif other.name != entry.name:  # else it is a fault of the file alone
             self._refuse_twice(key, other, *keys)
-        return False
 
     def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
         there = self._snapshot.find(key)
@@ -180,10 +171,13 @@ class TargetProviders:
         elif exact is None or move.source != name:
             self._causes.append(infeasibility.NO_SOURCE(self._root.name, name))
 
-    def provide(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
+    def provide(
+        self, name: str, source: ProviderState | None = None, *keys: str | int
+    ) -> TargetProvider | None:
         """The provider of a name or UUID, to be made if there is none.
 
         :param source: of the move that leads to it
+        :param keys: what leads to its name in the specification; by default to that of its entry
         :returns: ``None`` if that is impossible
         """
         there = self._snapshot.find(name)
@@ -192,8 +186,14 @@ class TargetProviders:
         for template, other in entries.items():
             first = self._applied.setdefault(key, other)
             if other is not first:
-                self._refuse_twice(key, first, 'providers', self.indexes[template], 'name')
-        entry = next(iter(entries.values()), None)
+                self._refuse_twice(key, first, *self.places[template])
+        template, entry = next(iter(entries.items()), ('', None))
+        if entry is not None and self._has_other_uuid(entry, there, *self.places[template]):
+            return None
+        if there is None and is_uuid(name):
+            keys = keys or self.places[template]
+            self._causes.append(infeasibility.NO_TARGET(self._root.name, keys, name))
+            return None
         provider = self._made.get(key)
         if provider is None:
             provider = self._existing(there, entry) if there else self._new(name, entry, source)
@@ -205,6 +205,21 @@ class TargetProviders:
                 provider.aggregates.update(entry.aggregates)
                 provider.stated.update(entry.inventories)
         return provider
+
+    def _has_other_uuid(
+        self, entry: ProviderSpec, there: ProviderState | None, *keys: str | int
+    ) -> bool:
+        """Refuse a UUID that another provider has, or that the provider itself does not have."""
+        there = there or self._snapshot.providers.get(entry.uuid or '')
+        if (
+            there is None
+            or entry.uuid is None
+            or (there.uuid, there.name) == (entry.uuid, entry.name)
+        ):
+            return False
+        keys = *keys[:-1], 'uuid'
+        self._causes.append(infeasibility.OTHER_UUID(self._root.name, keys, there.name, there.uuid))
+        return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
         """Refuse a name that the service would not take.
@@ -261,9 +276,6 @@ class TargetProviders:
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
     ) -> TargetProvider | None:
-        if is_uuid(name):
-            self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
-            return None
         owner = self._created.get(name, self._root.name)
         if owner != self._root.name:
             self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
@@ -277,8 +289,9 @@ class TargetProviders:
         if parent is None:
             self._causes.append(infeasibility.NO_PARENT(self._root.name, name, parent_name))
             return None
-        own = uuid.uuid5(self._namespace, name)
-        return TargetProvider(str(own), name, parent, self._root.uuid, None)
+        chosen = str(uuid.uuid5(uuid.UUID(self._root.uuid), name))
+        stated = entry.uuid if entry is not None else None
+        return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
         there = self._snapshot.find(name)
@@ -286,7 +299,7 @@ class TargetProviders:
             return there.uuid if there.uuid in self._members else None
         if name in self._made:
             return self._made[name].uuid
-        if name in self._pending or not self._entries_of(name, None, source):
+        if name in self._pending or is_uuid(name) or not self._entries_of(name, None, source):
             return None
         parent = self.provide(name, source)
         return parent.uuid if parent else None

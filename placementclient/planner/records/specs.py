@@ -47,6 +47,7 @@ class ProviderSpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     inventories: Mapping[Symbol, InventoryRecord] = {}
     traits: tuple[Symbol, ...] = ()
     aggregates: tuple[Name, ...] = ()
+    uuid: Name | UnsetType = UNSET
 
 
 MovedResources = Mapping[Symbol, Amount | Literal['all']]
@@ -109,6 +110,7 @@ def _provider(provider: ProviderSpec) -> ProviderSpecRecord:
         _inventories(provider),
         provider.traits,
         provider.aggregates,
+        provider.uuid or UNSET,
     )
 
 

@@ -55,7 +55,11 @@ def _spec(document: Cursor) -> Spec:
                 'additions': _additions,
             }
         )
-    moves = given.pop('moves', ())
+    named = {entry.uuid: entry.name for entry in given.get('providers', ()) if entry.uuid}
+    moves = tuple(
+        replace(move, target=named.get(normalized(move.target), move.target))
+        for move in given.pop('moves', ())
+    )
     selection = given.pop('trees', None)
     if selection is None and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
@@ -82,8 +86,11 @@ def _selection(cursor: Cursor) -> TreeSelection:
 
 def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
     names: set[str] = set()
+    uuids: set[str | None] = set()
 
     def provider(item: Cursor) -> ProviderSpec:
+        if 'uuid' in item.mapping() and 'name' not in item.mapping():
+            raise item.error('a new provider needs a name; one that exists has its UUID under name')
         entry = ProviderSpec(
             **item.fields(
                 {
@@ -92,6 +99,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
                     'inventories': lambda at: at.entries(inventory_fields),
                     'traits': Cursor.symbols,
                     'aggregates': lambda at: at.each(Cursor.uuid),
+                    'uuid': Cursor.uuid,
                 },
                 ['name'],
             )
@@ -101,6 +109,11 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         names.add(entry.name)
         if '{source}' in (entry.parent or '') and '{source}' not in entry.name:
             raise item.inside('parent').error('{source} has no meaning if name lacks it')
+        if entry.uuid is not None and has_placeholder(entry.name):
+            raise item.inside('uuid').error('is of one provider, and the name has a placeholder')
+        if entry.uuid in uuids - {None}:
+            raise item.inside('uuid').error(f'{entry.uuid} is there twice')
+        uuids.add(entry.uuid)
         return entry
 
     return cursor.each(provider)

@@ -43,6 +43,7 @@ class ProviderSpec:
     :param name: may have ``{root}`` and ``{source}`` in it
     :param parent: the same; ``None`` where the file does not say
     :param inventories: the fields that are given, of each class
+    :param uuid: of a provider to make; ``None``: the plan chooses it
     """
 
     name: str
@@ -50,6 +51,7 @@ class ProviderSpec:
     inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
     traits: tuple[str, ...] = ()
     aggregates: tuple[str, ...] = ()
+    uuid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from placementclient.model.providers import is_uuid
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.planner.specification.values import ProviderSpec
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -33,7 +34,7 @@ def _order(subject: Subject) -> Iterator[str]:
     roots = subject.tree.roots
     for change in subject.tree.providers:
         if change.is_created:
-            yield from _creation(change, roots)
+            yield from _creation(change, roots, subject.entries_of(change))
         elif change.content_before.generation is None:
             yield f'{change.name} has no generation'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
@@ -46,12 +47,15 @@ def _order(subject: Subject) -> Iterator[str]:
         seen.add(change.uuid)
 
 
-def _creation(change: ProviderChange, roots: Collection[str]) -> Iterator[str]:
+def _creation(
+    change: ProviderChange, roots: Collection[str], entries: Iterable[ProviderSpec]
+) -> Iterator[str]:
     if change.root_provider_uuid not in roots:
         yield f'{change.name} is to be made in another tree'
         return
-    expected = uuid.uuid5(uuid.UUID(change.root_provider_uuid), change.name)
-    if change.uuid != str(expected):
+    chosen = str(uuid.uuid5(uuid.UUID(change.root_provider_uuid), change.name))
+    expected = next((entry.uuid for entry in entries if entry.uuid), chosen)
+    if change.uuid != expected:
         yield f'{change.name} has not the UUID {expected}'
     if change.parent_provider_uuid is None:
         yield f'{change.name} has no parent'

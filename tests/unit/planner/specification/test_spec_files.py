@@ -50,6 +50,18 @@ BAD_SPECS = {
         'spec:4: providers[0].inventories.A.allocation_ratio: has to be from 0.0 to 3.40282e+38'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b is there twice',
+    f'moves: [{MOVE}]\nproviders:\n- uuid: {A}': (
+        'spec:3: providers[0]: a new provider needs a name; one that exists has its UUID under name'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  uuid: 8-9': (
+        "spec:4: providers[0].uuid: '8-9' has to be a UUID"
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  uuid: {A}\n- name: c\n  uuid: {A}': (
+        f'spec:6: providers[1].uuid: {A} is there twice'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: "{{root}}_b"\n  uuid: {A}': (
+        'spec:4: providers[0].uuid: is of one provider, and the name has a placeholder'
+    ),
     f'moves: [{MOVE}]\nproviders:\n- name: 8000': (
         'spec:3: providers[0].name: 8000 has to be a text: quote it'
     ),
