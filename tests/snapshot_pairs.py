@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory

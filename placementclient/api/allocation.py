@@ -82,9 +82,9 @@ def show(
         body.user_id,
         body.consumer_generation,
         None if body.consumer_type == UNKNOWN_TYPE else body.consumer_type,
-        {uuid: record.generation for uuid, record in body.allocations.items()},
     )
-    return Read(consumer, last_modified=answer.last_modified)
+    generations = {uuid: record.generation for uuid, record in body.allocations.items()}
+    return Read(consumer, last_modified=answer.last_modified, generations=generations)
 
 
 def set(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -24,9 +23,8 @@ class _Inventories(msgspec.Struct):
     resource_provider_generation: Integer
 
 
-@dataclass(frozen=True, slots=True)
-class _InventoryAnswer(Inventory):
-    resource_provider_generation: Integer = field(kw_only=True)
+class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
+    resource_provider_generation: Integer
 
 
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from placementclient.api import (
     aggregate,

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Operation, onto
@@ -268,7 +270,7 @@ class _Rebase:
             if was == wanted and (before.uuid in self._before.providers or found == wanted):
                 continue
             if found in (was, wanted) or _position(there) in own:
-                provider = provider._replace(**{key: wanted})
+                provider = replace(provider, **{key: wanted})
             else:
                 self._object(after, label, was, wanted, found)
         return provider

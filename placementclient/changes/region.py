@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client import errors

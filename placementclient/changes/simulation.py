@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.changes.operations import (
     CreateProvider,
@@ -82,7 +83,7 @@ class Simulation:
         usages |= {name: 0 for name in state.inventories if not used[name] and name in state.usages}
         root_uuid = self._root_of(state)
         return replace(
-            state, provider=state.provider._replace(root_provider_uuid=root_uuid), usages=usages
+            state, provider=replace(state.provider, root_provider_uuid=root_uuid), usages=usages
         )
 
     def _root_of(self, state: ProviderState) -> str:
@@ -98,7 +99,7 @@ class Simulation:
                 self.states[uuid] = ProviderState(Provider(uuid, name, 0, parent, uuid))
             case UpdateProvider(uuid, _, (name, parent)):
                 provider = self.states[uuid].provider
-                self._set(uuid, provider=provider._replace(name=name, parent_provider_uuid=parent))
+                self._set(uuid, provider=replace(provider, name=name, parent_provider_uuid=parent))
             case DeleteProvider(uuid):
                 self.states.pop(uuid, None)
             case SetTraits(uuid, _, after) | SetAggregates(uuid, _, after):
@@ -112,7 +113,7 @@ class Simulation:
                 self._allocate(each.holding(each.after) for each in moved)
 
     def _set(self, provider_uuid: str, **fields: object) -> None:
-        self.states[provider_uuid] = replace(self.states[provider_uuid], **fields)  # type: ignore[arg-type]
+        self.states[provider_uuid] = replace(self.states[provider_uuid], **fields)
 
     def _allocate(self, consumers: Iterable[Consumer]) -> None:
         for consumer in consumers:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from placementclient.changes.operations import (
     ConsumerChange,

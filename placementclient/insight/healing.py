@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from msgspec import structs
+
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import ServerDetail
@@ -114,7 +116,7 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     for uuid, amounts in requested.items():
         allocated[uuid] = allocated.get(uuid, Counter()) | amounts
     allocations = {uuid: dict(amounts) for uuid, amounts in allocated.items()}
-    return replace(heal, consumer=replace(consumer, allocations=allocations))
+    return replace(heal, consumer=structs.replace(consumer, allocations=allocations))
 
 
 def _able(tree: Iterable[ProviderState], port: Port, group: str) -> list[ProviderState]:
@@ -152,7 +154,7 @@ def disowned(
 
 
 def _owned(consumer: Consumer, server: ServerDetail) -> Consumer:
-    return replace(consumer, project_id=server.project_id, user_id=server.user_id)
+    return structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
 
 
 def _left_alone(server: ServerDetail, migrating: Collection[str]) -> Heal | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from placementclient.model.providers import SHARING_TRAIT
 
@@ -39,8 +41,7 @@ def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Coun
     return sums
 
 
-@dataclass(frozen=True, slots=True)
-class Consumer:
+class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A consumer with all that it holds, everywhere.
 
     :param allocations: ``{provider UUID: {resource class: amount}}``
@@ -48,24 +49,21 @@ class Consumer:
     :param user_id: from microversion 1.12
     :param generation: from microversion 1.28; ``None`` for a consumer that does not exist yet
     :param type: from microversion 1.38; ``None`` where it was never set
-    :param provider_generations: of the providers, when this was read
     """
 
     uuid: str
-    allocations: Allocations = field(default_factory=dict)
+    allocations: Allocations = msgspec.field(default_factory=dict)
     project_id: str | None = None
     user_id: str | None = None
     generation: int | None = None
     type: str | None = None
-    provider_generations: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def amount(self, provider_uuid: str, resource_class: str) -> int:
         """Return how much of a class it holds on a provider; 0 where it holds nothing."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(msgspec.Struct, frozen=True, gc=False):
     """The resources that one consumer holds on one provider."""
 
     consumer_uuid: str
@@ -73,8 +71,7 @@ class Holding:
     consumer_generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """One way to satisfy a request for resources.
 
     :param allocations: what to allocate, ``{provider UUID: {resource class: amount}}``
@@ -82,7 +79,7 @@ class Candidate:
     """
 
     allocations: Allocations
-    mappings: Mapping[str, list[str]] = field(default_factory=dict)
+    mappings: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
 
     def roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
         """The roots of its providers, without those that only share what they have."""
@@ -91,8 +88,7 @@ class Candidate:
         return {summaries[uuid].root_provider_uuid for uuid in own or used}
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSummary:
+class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
     """The capacity and usage of a candidate's provider.
 
     :param resources: ``{resource class: (used, capacity)}``
@@ -117,8 +113,7 @@ class ProviderSummary:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """The usage of a project by consumers of one type.
 
     :param consumer_type: from microversion 1.38; ``None`` below

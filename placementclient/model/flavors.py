@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Flavor:
+class Flavor(msgspec.Struct, frozen=True, gc=False):
     """A flavor, in Nova's own units.
 
     Whether a server boots from a volume, and so takes no root disk, is not said by its flavor.
@@ -26,4 +26,4 @@ class Flavor:
     ephemeral: int = 0
     swap: int = 0
     is_public: bool = True
-    extra_specs: Mapping[str, str] = field(default_factory=dict)
+    extra_specs: Mapping[str, str] = msgspec.field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar('T')
@@ -13,8 +15,10 @@ class Read(NamedTuple, Generic[T]):
     :param generation: of the provider at that moment: a write that was decided on this value
         carries it, so that it fails after a conflict
     :param last_modified: an HTTP date, from microversion 1.15
+    :param generations: of the providers of an answer about several, by UUID
     """
 
     value: T
     generation: int | None = None
     last_modified: str | None = None
+    generations: Mapping[str, int] = MappingProxyType({})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 #: The largest integer that the service stores; what it takes for a max_unit that is left out.
 UNLIMITED = 2147483647
@@ -22,8 +22,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]
 Amount = Annotated[int, msgspec.Meta(ge=1, le=UNLIMITED)]
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(msgspec.Struct, frozen=True, gc=False):
     """The inventory of one resource class on one provider; the defaults are the service's own.
 
     :param total: what the provider has, in units of the class
@@ -77,4 +76,4 @@ class Inventory:
 
 #: The fields of an inventory, in the order in which they are shown.
 FIELDS = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
-assert set(FIELDS) == {field.name for field in fields(Inventory)}
+assert set(FIELDS) == set(Inventory.__struct_fields__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from placementclient.client import errors
 
@@ -48,7 +50,7 @@ def normalized_body(document: Any) -> Any:
     return normal
 
 
-class Provider(NamedTuple):
+class Provider(msgspec.Struct, frozen=True, gc=False):
     """A resource provider.
 
     :param generation: moves with every change of inventory, traits, aggregates and allocations

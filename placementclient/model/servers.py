@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from placementclient.model.flavors import Flavor
 
@@ -16,8 +17,7 @@ _OFFLOADED = 'shelved_offloaded'
 _RESIZED = ('resized', 'verify_resize')
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(msgspec.Struct, frozen=True, gc=False):
     """A server.
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
@@ -48,8 +48,7 @@ class Server:
         return self.status in _RESIZED
 
 
-@dataclass(frozen=True, slots=True)
-class ServerDetail:
+class ServerDetail(msgspec.Struct, frozen=True, gc=False):
     """A server with what decides what it holds.
 
     :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
@@ -76,8 +75,7 @@ class ServerDetail:
     image_properties: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerGroup:
+class ServerGroup(msgspec.Struct, frozen=True, gc=False):
     """A server group.
 
     :param policy: such as ``anti-affinity``
@@ -90,8 +88,7 @@ class ServerGroup:
     most: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ServerMigration:
+class ServerMigration(msgspec.Struct, frozen=True, gc=False):
     """A migration, resize or evacuation of a server.
 
     :param uuid: of the consumer that holds what the server had on the source meanwhile;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import Protocol
+
+import msgspec
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
@@ -17,8 +18,7 @@ from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider, is_uuid, normalized
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderState:
+class ProviderState(msgspec.Struct, frozen=True, gc=False):
     """A provider and all that it has, but for who uses it.
 
     :param usages: used of each class, as the service sums it up: more than its consumers hold
@@ -26,10 +26,10 @@ class ProviderState:
     """
 
     provider: Provider
-    inventories: Mapping[str, Inventory] = field(default_factory=dict)
+    inventories: Mapping[str, Inventory] = msgspec.field(default_factory=dict)
     traits: frozenset[str] = frozenset()
     aggregates: frozenset[str] = frozenset()
-    usages: Resources = field(default_factory=dict)
+    usages: Resources = msgspec.field(default_factory=dict)
 
     @property
     def uuid(self) -> str:

@@ -8,8 +8,9 @@ in each of them: one of the two is not true.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate

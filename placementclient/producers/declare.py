@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from placementclient.api import resource_provider
 from placementclient.client import errors
@@ -268,7 +270,7 @@ class _DeclaredState:
             parent = live.provider.parent_provider_uuid
         name = declared.name if live is None or not declared.adds else live.name
         state = live or ProviderState(Provider(uuid, name, 0))
-        provider = state.provider._replace(name=name, parent_provider_uuid=parent)
+        provider = replace(state.provider, name=name, parent_provider_uuid=parent)
         self.states[uuid] = replace(
             state,
             provider=provider,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import listed, meant
@@ -120,7 +122,7 @@ class NamesEdit:
 
     def made(self, state: ProviderState) -> ProviderState:
         desired = (self._names(state) - self.removed) | self.added
-        return replace(state, **{self.facet: desired})  # type: ignore[arg-type]
+        return replace(state, **{self.facet: desired})
 
     def check(self, states: Collection[ProviderState]) -> None:
         pass

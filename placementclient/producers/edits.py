@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.client import errors
@@ -145,7 +146,7 @@ class Edits(Producer):
         generation = generations[self._edit.facet]
         if generation is None:
             return state
-        return replace(state, provider=provider._replace(generation=generation))
+        return replace(state, provider=replace(provider, generation=generation))
 
     def _check_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
         """Refuse classes and traits that do not exist: a plan would make them.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from msgspec import structs
+
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Note
@@ -136,7 +138,7 @@ def healed(
         elif uuid not in consumers and (lacking := room.lacking(healthy)):
             notes.append(Note(f'consumer {uuid}', 'failed', lacking))
         else:
-            consumers[uuid] = healthy if types else replace(healthy, type=None)
+            consumers[uuid] = healthy if types else structs.replace(healthy, type=None)
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangeSet

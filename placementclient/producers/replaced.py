@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, first
@@ -214,7 +215,7 @@ def _merged(
 def _moved(state: ProviderState, name: str, heirs: Mapping[str, str]) -> ProviderState:
     above = state.provider.parent_provider_uuid
     parent = heirs.get(above, above) if above else None
-    return replace(state, provider=state.provider._replace(name=name, parent_provider_uuid=parent))
+    return replace(state, provider=replace(state.provider, name=name, parent_provider_uuid=parent))
 
 
 def _consumers(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.api import aggregate as aggregate_api
 from placementclient.api import resource_provider
@@ -73,7 +74,7 @@ class Sync(Producer):
                 continue
             provider = states[uuid].provider
             if read.generation is not None:
-                provider = provider._replace(generation=read.generation)
+                provider = replace(provider, generation=read.generation)
             aggregates = frozenset(read.value)
             states[uuid] = replace(states[uuid], provider=provider, aggregates=aggregates)
         return Snapshot(states.values(), (), self._members.origin)

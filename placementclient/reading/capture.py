@@ -9,8 +9,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from placementclient import program
 from placementclient.api import allocation, resource_provider
@@ -282,7 +284,6 @@ def _lean(consumer: Consumer) -> Consumer:
             sys.intern(uuid): {sys.intern(name): amount for name, amount in resources.items()}
             for uuid, resources in consumer.allocations.items()
         },
-        provider_generations={},
     )
 
 

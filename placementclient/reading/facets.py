@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from placementclient.api import aggregate, allocation, inventory, trait, usage
 from placementclient.client import errors
@@ -51,7 +52,7 @@ class Facets(NamedTuple):
             raise errors.ConcurrentUpdate(409, f'{self.state.name} changed while it was read')
         provider = self.state.provider
         for generation in generations:
-            provider = provider._replace(generation=generation)
+            provider = replace(provider, generation=generation)
         return self._replace(state=replace(self.state, provider=provider))
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Resources,
         Usage,
     )
+    from placementclient.model.freshness import Read
 
 #: What cliff takes from a command.
 Output = tuple[tuple[str, ...], Any]
@@ -123,14 +124,14 @@ def claimed(
     return CLAIMED.rows(items, version)
 
 
-def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversion) -> Output:
+def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microversion) -> Output:
     """Return the holdings of a consumer, with the names of the providers.
 
     :param names: by UUID
     """
     items = [
-        (uuid, AmountFacts(dict(held)), consumer, names.get(uuid, ''))
-        for uuid, held in consumer.allocations.items()
+        (uuid, AmountFacts(dict(held)), shown, names.get(uuid, ''))
+        for uuid, held in shown.value.allocations.items()
     ]
     return RELOCATED.rows(items, version)
 
@@ -192,12 +193,13 @@ USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_field('used'))
 #: Items are (resource class, amount).
 USAGE = Columns(_key('resource_class', 0), _key('usage', 1))
 _OWNER = Columns(
-    Column('project_id', lambda item: item[2].project_id, Microversion(1, 12)),
-    Column('user_id', lambda item: item[2].user_id, Microversion(1, 12)),
-    Column('consumer_type', lambda item: item[2].type or 'unknown', Microversion(1, 38)),
+    Column('project_id', lambda item: item[2].value.project_id, Microversion(1, 12)),
+    Column('user_id', lambda item: item[2].value.user_id, Microversion(1, 12)),
+    Column('consumer_type', lambda item: item[2].value.type or 'unknown', Microversion(1, 38)),
 )
-_GENERATION = Column('generation', lambda item: item[2].provider_generations[item[0]])
-#: Items are (provider UUID, resources, consumer). osc-placement prints resources as Python does.
+_GENERATION = Column('generation', lambda item: item[2].generations[item[0]])
+#: Items are (provider UUID, resources, read consumer). osc-placement prints resources as Python
+#: does.
 ALLOCATION = (
     Columns(
         _key('resource_provider', 0),
@@ -206,7 +208,7 @@ ALLOCATION = (
     )
     + _OWNER
 )
-#: Items are (provider UUID, resources, consumer, name of the provider).
+#: Items are (provider UUID, resources, read consumer, name of the provider).
 RELOCATED = (
     Columns(_key('resource_provider', 0), _key('name', 3), _GENERATION, _key('resources', 1))
     + _OWNER

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
 from placementclient.client import errors
@@ -147,7 +148,7 @@ class StateSource:
                     if held is not None and holdings is not None:
                         held[uuid] = holdings.value
                     return ProviderState(
-                        provider._replace(generation=there.generation), there.value
+                        replace(provider, generation=there.generation), there.value
                     )
         except errors.NotFound:
             return None

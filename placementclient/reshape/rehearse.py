@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from keystoneauth1.session import Session
+from msgspec import structs
 
 from placementclient.changes.tree_queue import Report
 from placementclient.client import errors
@@ -140,7 +141,7 @@ def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[Provider
 def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> ProviderState:
     state = known or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
-    return replace(state, inventories={**state.inventories, **roomy})
+    return structs.replace(state, inventories={**state.inventories, **roomy})
 
 
 def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:

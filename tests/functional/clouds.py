@@ -6,8 +6,9 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client

@@ -12,9 +12,11 @@ import sys
 import textwrap
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from placementclient.files import disk
 from placementclient.hosts import archive, assignments

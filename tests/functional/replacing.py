@@ -11,12 +11,13 @@ import io
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.cli import shell
 from placementclient.client import http, microversion

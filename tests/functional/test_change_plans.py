@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, trait
 from placementclient.changes.plan import ChangePlan

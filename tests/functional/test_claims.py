@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.api import allocation, usage
 from placementclient.client import errors

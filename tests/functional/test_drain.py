@@ -6,11 +6,11 @@ import json
 import random
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, allocation_candidate, inventory, resource_provider
 from placementclient.client import http, microversion
@@ -47,7 +47,8 @@ def real(snapshot: Snapshot, name: str) -> Snapshot:
     states = [
         replace(
             state,
-            provider=state.provider._replace(
+            provider=replace(
+                state.provider,
                 uuid=renamed(state.uuid),
                 name=f'{name}-{state.name}',
                 parent_provider_uuid=renamed(state.provider.parent_provider_uuid),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client

@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.api import allocation
 from placementclient.hosts import archive

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangePlan

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from keystoneauth1 import noauth
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
@@ -372,8 +372,10 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
     if is_applied:
         # The rollback takes back all but the child, which is where the others have put it.
         state = before.providers[gpu]
-        moved = state.provider._replace(
-            parent_provider_uuid=uuid_of('compute1'), root_provider_uuid=uuid_of('compute1')
+        moved = replace(
+            state.provider,
+            parent_provider_uuid=uuid_of('compute1'),
+            root_provider_uuid=uuid_of('compute1'),
         )
         others = {**before.providers, gpu: replace(state, provider=moved)}
         there = content(Snapshot(others.values(), before.consumers.values()))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client.http import Client

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
+from msgspec import structs
 
 from placementclient.api import allocation, inventory, trait
 from placementclient.client import errors
@@ -88,7 +89,7 @@ def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
     newcomer = clouds.server('new', 'compute0', 0, kind=None)
     gpu = plan.trees[0].providers[1].uuid
     held = {**newcomer.allocations, gpu: {'VGPU': 2}}
-    allocation.set(client, replace(newcomer, allocations=held))
+    allocation.set(client, structs.replace(newcomer, allocations=held))
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = capture.capture(client)
     assert list(after.providers) == [ROOT]
@@ -105,7 +106,9 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
     gpu = plan.trees[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')
     assert read.generation is not None
-    inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).as_fields(), read.generation)
+    inventory.set(
+        client, gpu, 'VGPU', structs.replace(read.value, total=16).as_fields(), read.generation
+    )
     now = capture.capture(client)
     outcome = engines.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
@@ -137,7 +140,7 @@ def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
     swapped = {one: other, other: one}
     allocation.set(
         client,
-        replace(
+        structs.replace(
             consumer,
             allocations={swapped.get(uuid, uuid): h for uuid, h in consumer.allocations.items()},
         ),
@@ -149,7 +152,7 @@ def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
 
 def test_rehearsal(client: Client) -> None:
     snapshot = clouds.loaded(client, clouds.cloud(hosts=2))
-    elsewhere = replace(
+    elsewhere = structs.replace(
         snapshot.consumers[uuid_of('server0.1')],
         allocations={
             **snapshot.consumers[uuid_of('server0.1')].allocations,
@@ -184,7 +187,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     snapshot = clouds.loaded(client, clouds.cloud(servers=1))
     plan = clouds.plan_of(snapshot, children=1)
     change = plan.trees[0].providers[1]
-    small = {'VGPU': replace(change.after.inventories['VGPU'], min_unit=4)}
+    small = {'VGPU': structs.replace(change.after.inventories['VGPU'], min_unit=4)}
     bad = replace(change, after=replace(change.after, inventories=small))
     tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
     client.session.auth.close()

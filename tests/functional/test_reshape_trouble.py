@@ -7,12 +7,12 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from keystoneauth1.exceptions.connection import ConnectFailure
+from msgspec.structs import replace
 
 from placementclient.api import conflict, resource_provider, trait
 from placementclient.changes.tree_queue import OutcomeUnknown

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors, http

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
+from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client import http, microversion

@@ -8,11 +8,11 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.api import (
     aggregate,
@@ -156,7 +156,7 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
     more = there.providers[uuids['there']]
     added = replace(
         more,
-        provider=more.provider._replace(uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
+        provider=replace(more.provider, uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
     )
     disk.write_snapshot(str(folder / 'cloud.json'), Snapshot([added], []))
     move = {

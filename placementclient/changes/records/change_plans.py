@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.files import sealing
@@ -198,4 +199,4 @@ def _snapshot(record: SideRecord) -> Snapshot:
 
 def _own(state: ProviderState | None) -> ProviderState | None:
     """Return a provider without its usages: these follow from consumers, of any change set."""
-    return replace(state, usages={}) if state else None
+    return structs.replace(state, usages={}) if state else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.client import endpoints, errors
@@ -74,7 +75,7 @@ class ConsumerLister(base.Lister):
     def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
         consumer = shown.value
         output = columns.ALLOCATION.rows(
-            ((uuid, resources, consumer) for uuid, resources in consumer.allocations.items()),
+            ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
             self.version,
         )
         if getattr(parsed_args, 'long', False):

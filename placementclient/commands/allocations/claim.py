@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.client import errors

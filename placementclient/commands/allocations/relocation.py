@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.client import errors
@@ -30,9 +31,8 @@ class _Relocation(ConsumerLister):
     is_sent = False
 
     def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
-        consumer = shown.value
-        names = api.resource_provider.names(self.client, consumer.allocations)
-        return columns.relocated(consumer, names, self.version)
+        names = api.resource_provider.names(self.client, shown.value.allocations)
+        return columns.relocated(shown, names, self.version)
 
     def holder(self, consumer_uuid: str) -> Consumer:
         """A consumer with what it holds.

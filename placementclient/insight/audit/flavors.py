@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.candidates.conflicts import minimized

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import GONE, Departure, departure

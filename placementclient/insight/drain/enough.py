@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import pack

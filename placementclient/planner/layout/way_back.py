@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.planner.plan.plan import Label, Notice, PlannedRow, TreePlan

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 from uuid import UUID, uuid5
+
+from msgspec.structs import replace
 
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate

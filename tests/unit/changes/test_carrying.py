@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes.carrying import Carrying
 from placementclient.changes.diff import diff
@@ -68,7 +67,7 @@ def test_names_below_a_provider_change_before_its_own() -> None:
     before = cloud(states)
     after = Snapshot(
         (
-            type(state)(state.provider._replace(name=state.name.replace('host', 'new')))
+            type(state)(replace(state.provider, name=state.name.replace('host', 'new')))
             for state in states
         ),
         (),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
 from placementclient.changes.plan import plan_of as plan
@@ -58,8 +58,8 @@ def test_equal_snapshots_make_an_empty_plan() -> None:
 def test_a_provider_goes_together_with_the_one_that_has_its_name() -> None:
     """Half way, the new one has the name: it gets the rest before the old one is deleted."""
     old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
-    old = replace(old, provider=old.provider._replace(name=aside('host', 'old')))
+    old = replace(old, provider=replace(old.provider, name=aside('host', 'old')))
     new = provider('new')
-    before = cloud([old, replace(new, provider=new.provider._replace(name='host'))])
+    before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees
     assert [type(each) for each in tree.operations] == [SetTraits, Reshape, DeleteProvider]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from placementclient.changes.comparison import obstacle_sentence
 from placementclient.changes.diff import diff
@@ -174,7 +174,7 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once() -> None:
     child = ProviderState(Provider(uuid_of('child'), 'child', 0, HOST, HOST), {'VGPU': GPU})
     heir = uuid_of('heir')
     new = ProviderState(Provider(heir, 'host', 0, None, heir), {'VCPU': Inventory(8)})
-    moved = replace(child, provider=child.provider._replace(parent_provider_uuid=heir))
+    moved = replace(child, provider=replace(child.provider, parent_provider_uuid=heir))
     old = host({'VCPU': Inventory(8)})
     held = {HOST: {'VCPU': 2}, child.uuid: {'VGPU': 1}}
     consumer = Consumer(SERVER, held, 'p', 'u')
@@ -204,7 +204,7 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted() -> None:
     changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')
     there = replace(
         changed,
-        provider=changed.provider._replace(name='renamed', parent_provider_uuid=SERVER),
+        provider=replace(changed.provider, name='renamed', parent_provider_uuid=SERVER),
         aggregates=frozenset({SERVER}),
     )
     rebased = rebase(before, cloud(), cloud(there))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight import summary
 from placementclient.insight.diff import differences
@@ -26,7 +26,7 @@ def told(after: Snapshot, before: Snapshot = BEFORE) -> list[tuple[Any, ...]]:
 
 def test_the_same_is_the_same_whatever_its_generations() -> None:
     moved = [
-        replace(state, provider=state.provider._replace(generation=99)) for state in (HOST, CHILD)
+        replace(state, provider=replace(state.provider, generation=99)) for state in (HOST, CHILD)
     ]
     assert told(cloud(moved, [replace(SERVER, generation=99)])) == []
 
@@ -45,7 +45,7 @@ def test_the_same_is_the_same_whatever_its_generations() -> None:
             ('added', 'host', 'unlisted.VCPU', None, 3),
         ),
         (
-            replace(HOST, provider=HOST.provider._replace(name='new')),
+            replace(HOST, provider=replace(HOST.provider, name='new')),
             ('changed', 'new', 'name', 'host', 'new'),
         ),
     ],
@@ -74,7 +74,7 @@ def test_who_is_made_anew_under_its_name_is_another() -> None:
 
 
 def test_a_new_name_is_told_of_the_provider_alone() -> None:
-    new = replace(HOST, provider=HOST.provider._replace(name='new'))
+    new = replace(HOST, provider=replace(HOST.provider, name='new'))
     assert told(cloud([new, CHILD], [SERVER])) == [('changed', 'new', 'name', 'host', 'new')]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.healing import Heal, HealState, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.model.providers import Provider
 from placementclient.model.trees import fault
@@ -21,15 +22,15 @@ HOST, CHILD, GRANDCHILD = (
 FAULTS = {
     'a UUID twice': ([HOST, CHILD, CHILD], f'two providers have the UUID {RP}'),
     'a name twice': (
-        [HOST, CHILD, GRANDCHILD._replace(name='numa0')],
+        [HOST, CHILD, replace(GRANDCHILD, name='numa0')],
         f"two providers have the name 'numa0': {RP} and {RP2}",
     ),
     'a root that is its own parent': (
-        [HOST._replace(parent_provider_uuid=ROOT)],
+        [replace(HOST, parent_provider_uuid=ROOT)],
         f"'host' ({ROOT}) is its own parent",
     ),
     'a circle': (
-        [HOST, CHILD._replace(parent_provider_uuid=RP2), GRANDCHILD],
+        [HOST, replace(CHILD, parent_provider_uuid=RP2), GRANDCHILD],
         f"the parents of 'numa0' ({RP}) are a circle",
     ),
     'a parent that is missing': (
@@ -37,7 +38,7 @@ FAULTS = {
         f"the parent of 'gpu' ({RP2}), {RP}, is missing",
     ),
     'another root': (
-        [HOST, CHILD, GRANDCHILD._replace(root_provider_uuid=RP)],
+        [HOST, CHILD, replace(GRANDCHILD, root_provider_uuid=RP)],
         f"'gpu' ({RP2}) is not in the tree of its root, {RP}",
     ),
 }

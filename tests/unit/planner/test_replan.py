@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
@@ -149,7 +150,9 @@ def _grown(live: Snapshot) -> Snapshot:
     states = []
     for state in live.providers.values():
         if state.name == 'gpu0':
-            bigger = {name: replace(one, total=9) for name, one in state.inventories.items()}
-            state = replace(state, inventories=bigger)
+            bigger = {
+                name: structs.replace(one, total=9) for name, one in state.inventories.items()
+            }
+            state = structs.replace(state, inventories=bigger)
         states.append(state)
     return Snapshot(states, live.consumers.values())

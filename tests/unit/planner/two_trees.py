@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
@@ -64,7 +64,7 @@ def test_a_new_name_beside_a_new_parent() -> None:
 
 def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> None:
     trait = frozenset({'CUSTOM_A'})
-    named = CLOUD.providers['gpu'].provider._replace(name='called')
+    named = replace(CLOUD.providers['gpu'].provider, name='called')
     there = cloud([HOST, NUMA, replace(GPU, provider=named)])
     by_name, by_uuid = Declared('called', traits=trait), Declared('', 'gpu', traits=frozenset())
     with pytest.raises(errors.BadArgument, match='called is declared twice'):

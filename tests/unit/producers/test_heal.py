@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes.results import Note
 from placementclient.model.consumers import Consumer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.shortfalls import Unaccounted
@@ -33,7 +34,7 @@ AROUND = Surroundings(
 
 def with_consumer(held: Consumer) -> Snapshot:
     states = (
-        replace(state, usages=held.allocations.get(uuid, {}))
+        structs.replace(state, usages=held.allocations.get(uuid, {}))
         for uuid, state in HOSTS.providers.items()
     )
     return Snapshot(states, [held])
@@ -50,7 +51,7 @@ def with_consumer(held: Consumer) -> Snapshot:
             Objection('c', SHARED, leaks=True),
         ),
         (
-            replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
+            structs.replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
             Objection('c', MIGRATION, is_migration=True),
         ),
     ],
@@ -107,6 +108,6 @@ def test_an_objection_says_what_overrules_it_or_what_comes_of_it(
 def test_usage_that_no_consumer_answers_for_cannot_be_freed() -> None:
     held = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
     there = with_consumer(held)
-    states = (replace(state, usages={'VCPU': 3}) for state in there.providers.values())
+    states = (structs.replace(state, usages={'VCPU': 3}) for state in there.providers.values())
     with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
         purged(Snapshot(states, [held]), UUIDS['host'], AROUND)

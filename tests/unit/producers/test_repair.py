@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
@@ -37,11 +37,11 @@ TWIN = provider('twin', traits=['B'], aggregates=['zone'], VCPU=16)
 
 
 def named(state: ProviderState, name: str) -> ProviderState:
-    return replace(state, provider=state.provider._replace(name=name))
+    return replace(state, provider=replace(state.provider, name=name))
 
 
 def below(state: ProviderState, parent: str) -> ProviderState:
-    return replace(state, provider=state.provider._replace(parent_provider_uuid=parent))
+    return replace(state, provider=replace(state.provider, parent_provider_uuid=parent))
 
 
 def places(snapshot: Snapshot) -> dict[str, tuple[str, str | None]]:

@@ -9,6 +9,7 @@ import pytest
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.consumers import Candidate, Consumer, Holding, ProviderSummary, Usage
+from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.render import columns
 from placementclient.render.columns import Column, Columns
@@ -103,8 +104,8 @@ def test_fields_that_were_not_given_are_empty() -> None:
 
 
 def test_an_allocation_has_the_generation_of_its_provider() -> None:
-    consumer = Consumer(CONSUMER, {}, 'p', 'u', 3, None, {RP: 7})
-    row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, consumer), HIGHEST)[1]
+    shown = Read(Consumer(CONSUMER, {}, 'p', 'u', 3), generations={RP: 7})
+    row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, shown), HIGHEST)[1]
     # The service's word for a type that was never set.
     assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', 'unknown')
 

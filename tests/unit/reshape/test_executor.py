@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from keystoneauth1 import exceptions
+from msgspec import structs
 
 from placementclient.api import conflict
 from placementclient.client import errors
@@ -378,8 +379,8 @@ def test_a_server_that_was_migrated_since_is_no_damage() -> None:
         for resources in consumer.after.values()
         for name in resources
     }
-    left = replace(there.consumers[consumer.uuid], allocations={elsewhere: whole})
-    inside = replace(there.consumers[consumer.uuid], allocations={ROOT: whole})
+    left = structs.replace(there.consumers[consumer.uuid], allocations={elsewhere: whole})
+    inside = structs.replace(there.consumers[consumer.uuid], allocations={ROOT: whole})
     for moved, is_damage in ((left, False), (inside, True)):
         snapshot = Snapshot(there.providers.values(), [moved])
         found = [

@@ -7,11 +7,11 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from placementclient.client.http import Client
 from placementclient.insight.audit.checks import CHECKS
@@ -575,7 +575,7 @@ def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: st
     """The commands may be typed, or run by placement batch, line by line."""
     host = provider('host', traits=['OWNER_NOVA'])
     child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
-    child = replace(child, provider=child.provider._replace(name=name))
+    child = replace(child, provider=replace(child.provider, name=name))
     there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
     command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
     rows = {row['id']: row for row in json.loads(placement(command).stdout)}

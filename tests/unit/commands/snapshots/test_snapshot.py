@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import changed, save, small

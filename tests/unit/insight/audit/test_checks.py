@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.audit.check import Check
 from placementclient.insight.audit.checks import CHECKS, audit

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
@@ -131,7 +132,7 @@ def test_a_replacement_that_was_cut_off_goes_on() -> None:
     states = [provider('new', VCPU=8), provider('old', VCPU=8)]
     for number, name in enumerate(('host', aside('host', 'old'))):
         state = states[number]
-        states[number] = ProviderState(state.provider._replace(name=name), state.inventories)
+        states[number] = ProviderState(replace(state.provider, name=name), state.inventories)
     held = [consumer('s', old={'VCPU': 2})]
     assert told(states, [node('new', 'host')], held) == [
         ('twin', 'host (old)', f"{PREFIX} replace 'host (old)' --with new --name host")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import ALL, Amounts, TotalsLine

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pace, decide

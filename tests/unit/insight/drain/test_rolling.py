@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from placementclient.changes.operations import ConsumerChange
 from placementclient.client import errors
@@ -66,7 +67,7 @@ def provider(tree: TreePlan, name: str) -> ProviderChange:
 
 def with_inventory(tree: TreePlan, name: str, resource_class: str, **fields: int) -> TreePlan:
     after = provider(tree, name).after
-    inventory = replace(after.inventories.get(resource_class, Inventory(1)), **fields)  # type: ignore[arg-type]
+    inventory = structs.replace(after.inventories.get(resource_class, Inventory(1)), **fields)  # type: ignore[arg-type]
     return with_provider(
         tree,
         name,

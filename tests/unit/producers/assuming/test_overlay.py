@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client import errors
