@@ -1,19 +1,21 @@
-"""Numbers of tests that try much: seeds, or places to be killed at."""
+"""Parameters of tests that try much, such as seeds; most of them are slow."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 
 def numbers(first: int, end: int, *, quick: int) -> list[Any]:
-    """Return the numbers for ``parametrize``.
+    """Return numbers for ``parametrize``; the first ``quick`` ones are not slow."""
+    return few_quick(range(first, end), quick=quick)
 
-    :param quick: how many of them are not slow
-    """
-    slow = range(first + quick, end)
+
+def few_quick(values: Iterable[Any], *, quick: int) -> list[Any]:
+    """Return values for ``parametrize``; the first ``quick`` ones are not slow."""
     return [
-        *range(first, first + quick),
-        *(pytest.param(number, marks=pytest.mark.slow) for number in slow),
+        value if number < quick else pytest.param(value, marks=pytest.mark.slow)
+        for number, value in enumerate(values)
     ]

@@ -43,12 +43,10 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.server_request import requested
 from placementclient.planner.plan.plan import Plan
-from placementclient.producers import restore
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
 from placementclient.producers.declare import Declared, declared
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
@@ -89,8 +87,8 @@ class Trial:
 
     def run(self, most: int) -> Counter[str]:
         """Assume at most so many things, and make each; compare; return how often which."""
-        restore.load(self.client, random_cloud(self.random))
-        self.before = capture.capture(self.client)
+        clouds.load(self.client, random_cloud(self.random))
+        self.before = clouds.captured(self.client)
         made: Counter[str] = Counter()
         while sum(made.values()) < self.random.randint(1, most):
             kind = self.random.choice(('edit', 'add', 'without', 'servers', 'plan'))
@@ -105,7 +103,7 @@ class Trial:
         return assumed(self.before, parse(json.dumps(self.entries), 'assume.yaml', sources))
 
     def _compare(self) -> None:
-        there, wanted = capture.capture(self.client), self.assumed().snapshot
+        there, wanted = clouds.captured(self.client), self.assumed().snapshot
         assert _content(wanted) == _content(there), self.entries
         assert totals.by_tree(wanted) == totals.by_tree(there), self.entries
         for request in REQUESTS:
@@ -126,7 +124,7 @@ class Trial:
 
     def _names(self) -> list[str]:
         """The names of the hosts."""
-        roots = capture.capture(self.client).roots()
+        roots = clouds.captured(self.client).roots()
         return [root.name for root in roots if SHARING_TRAIT not in root.traits]
 
     def _edit(self) -> bool:
@@ -196,7 +194,7 @@ class Trial:
         like, count = self.random.choice(self._names()), self.random.randint(1, 3)
         prefix = f'new{len(self.entries)}-'
         self.entries.append({'add': count, 'like': like, 'name': prefix + '{n:02d}'})
-        wanted, there = self.assumed().snapshot, capture.capture(self.client)
+        wanted, there = self.assumed().snapshot, clouds.captured(self.client)
         for number in range(1, count + 1):
             name = f'{prefix}{number:02d}'
             parents: dict[str | None, str] = {}
@@ -268,7 +266,7 @@ class Trial:
         return True
 
     def _plan(self) -> bool:
-        there = capture.capture(self.client)
+        there = clouds.captured(self.client)
         name = self.random.choice(self._names())
         try:
             plan = self.random.choice((self._reshape, self._change))(there, name)

@@ -36,8 +36,6 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request, parsed
 from placementclient.placing.shapes import HostOption, Pools
 from placementclient.placing.topology import Topology
-from placementclient.producers import restore
-from placementclient.reading import capture
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
 
@@ -241,8 +239,8 @@ class Trial:
     def run(self, seed: int, requests: int) -> Counter[str]:
         """Compare some requests on one cloud; return how many, and how many were met."""
         chance, writer = random.Random(seed), self.clients['1.39']
-        restore.load(writer, random_cloud(chance))
-        snapshot, compared = capture.capture(writer), Counter[str]()
+        clouds.load(writer, random_cloud(chance))
+        snapshot, compared = clouds.captured(writer), Counter[str]()
         for _ in range(requests):
             version = chance.choice(VERSIONS)
             request = random_request(chance, list(snapshot.providers), version)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,6 +25,7 @@ from placementclient.planner.specification import specification
 from placementclient.producers import restore
 from placementclient.reading import capture
 from tests import documents
+from tests.functional import databases
 
 #: All UUIDs of these clouds come from here, so that a failure can be repeated.
 _NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')
@@ -82,15 +85,57 @@ def used(snapshot: Snapshot) -> Snapshot:
     )
 
 
+#: Databases of clouds that were built in this process, by what was there before and the cloud.
+_BUILT: dict[str, bytes] = {}
+
+
+def build_once(client: Client, cloud: str, build: Callable[[], None]) -> None:
+    """Build a cloud; one that was built before is copied into an empty SQLite database.
+
+    :param cloud: what tells it from others
+    """
+    path = databases.sqlite_file(client.session)
+    if path is None:
+        build()
+        return
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        before = databases.content(database)
+        key = json.dumps([before, cloud])
+        if key in _BUILT:
+            with contextlib.closing(sqlite3.connect(':memory:')) as copy:
+                copy.deserialize(_BUILT[key])
+                copy.backup(database)
+            return
+        build()
+        if not before['resource_providers']:
+            _BUILT[key] = database.serialize()
+
+
+def load(client: Client, snapshot: Snapshot) -> None:
+    """Build the cloud of a snapshot."""
+    cloud = json.dumps(documents.document(snapshot))
+    build_once(client, cloud, lambda: restore.load(client, snapshot))
+
+
+def captured(client: Client) -> Snapshot:
+    """Read all there is; of an embedded service the tables, which takes no requests."""
+    snapshot = capture.capture(Client(client.session, client.microversion))
+    snapshot.origin = capture.origin_of(client)
+    return snapshot
+
+
 def loaded(client: Client, snapshot: Snapshot) -> Snapshot:
     """A cloud as it is once it has been made."""
-    restore.load(client, snapshot)
-    return capture.capture(client)
+    load(client, snapshot)
+    return captured(client)
 
 
 def emptied(client: Client) -> None:
     """Take away what another test has left."""
-    snapshot = capture.capture(client)
+    if path := databases.sqlite_file(client.session):
+        databases.clear(path)
+        return
+    snapshot = captured(client)
     for consumer_uuid in snapshot.consumers:
         allocation.delete(client, consumer_uuid)
     for root in snapshot.roots():
@@ -164,7 +209,7 @@ def holders(snapshot: Snapshot, provider_uuid: str, resource_class: str = 'VGPU'
     ]
 
 
-@contextmanager
+@contextlib.contextmanager
 def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
     """Every request that a client sends meanwhile: method and path."""
     requests: list[tuple[str, str]] = []
@@ -183,7 +228,7 @@ def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
         del session.request
 
 
-@contextmanager
+@contextlib.contextmanager
 def disturbed(
     client: Client, method: str, part: str, disturb: Callable[[], None], times: int = 1
 ) -> Iterator[None]:

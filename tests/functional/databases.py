@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from typing import Any
 
 import sqlalchemy
+from keystoneauth1.session import Session
 
+from placementclient.embedded import Direct
 from placementclient.embedded.service import Service
+
+SQLITE = 'sqlite:///'
+#: Those that name providers or consumers come before those that hold them.
+PROVIDER_TABLES = (
+    'allocations',
+    'inventories',
+    'resource_provider_traits',
+    'resource_provider_aggregates',
+    'resource_providers',
+    'consumers',
+)
 
 #: What says what there is; the rest is bookkeeping, such as the projects that were ever named.
 TABLES = {
@@ -32,6 +46,19 @@ def emptied(url: str) -> None:
     service = Service(url)
     service.migrate()
     service.close()
+
+
+def sqlite_file(session: Session) -> str | None:
+    """Return the file of the embedded service that a session reaches, if it has one."""
+    url = session.auth.database if isinstance(session.auth, Direct) else ''
+    return url.removeprefix(SQLITE) if url.startswith(SQLITE) else None
+
+
+def clear(path: str) -> None:
+    """Delete all providers and allocations from a SQLite database."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        for table in PROVIDER_TABLES:
+            database.execute(f'DELETE FROM {table}')
 
 
 def content(connection: sqlite3.Connection) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers import restore
+from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 PROJECT, USER = uuid_of('project'), uuid_of('user')
@@ -78,5 +78,5 @@ def build(client: Client, *consumers: Consumer, hosts: int = 2) -> Snapshot:
     """Make so many hosts, storage and consumers."""
     states = [state for n in range(hosts) for state in host(f'compute{n}')]
     snapshot = Snapshot([*states, storage()], consumers)
-    restore.load(client, snapshot)
+    clouds.load(client, snapshot)
     return snapshot

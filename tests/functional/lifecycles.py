@@ -11,7 +11,7 @@ import pytest
 
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.clouds import content
 from tests.functional.conftest import Placement, Result
 
@@ -53,7 +53,7 @@ def lifecycle(placement: Placement, client: Client, path: str, *, kill_at: int =
     def states(result: Result) -> set[str]:
         return {row['state'] for row in json.loads(result.stdout)}
 
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     ends = (('apply', State.APPLIED, State.ALREADY_APPLIED),
             ('rollback', State.ROLLED_BACK, State.ALREADY_BACK))  # fmt: skip
     for verb, done, done_before in ends:
@@ -63,7 +63,7 @@ def lifecycle(placement: Placement, client: Client, path: str, *, kill_at: int =
         assert ended.status == 0, ended
         assert done in states(ended) <= {done, done_before}, ended
         if verb == 'apply':
-            assert content(capture.capture(client)) != before
+            assert content(clouds.captured(client)) != before
             verified = act('verify')
             assert verified.status == 0, verified
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before

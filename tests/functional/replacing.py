@@ -26,8 +26,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers import restore
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.snapshot_pairs import content, uuid_of
 
 COMMAND = 'resource provider replace'
@@ -257,10 +256,10 @@ def replaced(session: Session, seed: int, kills: int, folder: Path) -> int:
     :return: how often it was killed
     """
     found, client = case(seed), http.Client(session, microversion.HIGHEST)
-    restore.load(client, found.before)
+    clouds.load(client, found.before)
     plan = str(folder / f'{seed}-{kills}.json')
     killed = carried_out(session, found.arguments, Random(seed), kills, plan)
-    assert comparable(capture.capture(client)) == comparable(found.after), found.arguments
+    assert comparable(clouds.captured(client)) == comparable(found.after), found.arguments
     return killed
 
 

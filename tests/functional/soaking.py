@@ -69,7 +69,7 @@ def soak(url: str, folder: Path, hosts: int, seconds: float) -> Figures:
         watcher.join()
     knows = json.loads(writer.communicate('\n')[0])
     figures.claimed = len(knows['held'])
-    after = capture.capture(client)
+    after = clouds.captured(client)
     figures.wrong += _against_the_journal(url, plan, path, after)
     if _held(after) != _held(before) | knows['held']:
         figures.wrong.append('at the end somebody holds something else than is known')
@@ -120,7 +120,7 @@ def _watch(url: str, before: Snapshot, figures: Figures, ended: threading.Event)
     client = client_of(url)
     while not ended.is_set():
         try:
-            seen = capture.capture(client)
+            seen = clouds.captured(client)
         except capture.UnstableRead:
             figures.unstable += 1
             continue

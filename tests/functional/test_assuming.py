@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from placementclient.client.http import Client
-from placementclient.reading import capture
 from tests.functional import assuming, clouds
 from tests.functional.conftest import Placement
 
@@ -44,13 +43,13 @@ SAID = 'assuming: assume.yaml\nassume.yaml:3: Lost: 3 consumers on compute1: '
 
 @pytest.mark.usefixtures('assumed')
 def test_what_is_now_is_read_and_left_as_it_is(client: Client, placement: Placement) -> None:
-    before = clouds.content(capture.capture(client))
+    before = clouds.content(clouds.captured(client))
     result = placement(
         'resource capacity show --by class --assume assume.yaml -f json -c resource_class -c free'
     )
     assert (result.status, result.stderr[: len(SAID)]) == (0, SAID)
     assert {row['resource_class']: row['free'] for row in json.loads(result.stdout)}['VGPU'] == 10
-    assert clouds.content(capture.capture(client)) == before
+    assert clouds.content(clouds.captured(client)) == before
 
 
 @pytest.mark.usefixtures('assumed')

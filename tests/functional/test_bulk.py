@@ -17,7 +17,7 @@ from placementclient.api import inventory, resource_class, resource_provider, tr
 from placementclient.api.conflict import edited
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import RACK, STORAGE, build, holder
@@ -116,7 +116,7 @@ WRONG = [
 
 def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> None:
     build(client)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     with watched(client) as requests:
         result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f json')
     # One listing, the inventories of each provider: two hosts, four GPUs and the storage; and what
@@ -137,7 +137,7 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
         'Passed over, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
         '0 providers to create, 2 to change, 0 to delete (exit 3)\n'
     )
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_a_dry_run_that_finds_nothing(client: Client, placement: Placement) -> None:
@@ -179,12 +179,12 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
 
 def test_what_nobody_can_have_meant_changes_nothing(client: Client, placement: Placement) -> None:
     build(client)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     for arguments, status, message in MISTAKES:
         for option in ('--yes', '--dry-run'):
             result = placement(f'{SET} {arguments} {option}')
             assert (result.status, result.stdout, result.stderr) == (status, '', f'{message}\n')
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 @pytest.mark.parametrize('option', ['--yes', '--dry-run'])
@@ -411,7 +411,7 @@ def test_many_traits_and_aggregates(
     after: list[str] | None,
 ) -> None:
     build(client)
-    there = content(capture.capture(client))
+    there = content(clouds.captured(client))
     wanted = [
         {'object': name, 'change': change, 'before': before, 'after': after}
         for name in ('compute0', 'compute1')
@@ -419,7 +419,7 @@ def test_many_traits_and_aggregates(
     words = f'resource provider {command.format("--with-class VCPU")}'
     dry = placement(f'{words} --dry-run -f json')
     assert (dry.status, json.loads(dry.stdout)) == (3, wanted)
-    assert content(capture.capture(client)) == there
+    assert content(clouds.captured(client)) == there
     result = placement(f'{words} --yes -f json')
     assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
     for name in ('compute0', 'compute1'):
@@ -447,11 +447,11 @@ def test_names_stand_on_either_side_of_selectors(client: Client, placement: Plac
 
 def test_wrong_usage(client: Client, placement: Placement) -> None:
     build(client)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     for words, status, sentence in WRONG:
         result = placement(f'resource provider {words}')
         assert (result.status, sentence in result.stderr) == (status, True), result
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_a_trait_that_nobody_has_is_told(client: Client, placement: Placement) -> None:
@@ -510,12 +510,12 @@ def test_a_plan_is_applied_verified_and_rolled_back(
     client: Client, placement: Placement, tmp_path: Path, command: str
 ) -> None:
     build(client, holder('server', {'compute0': {'VCPU': 8}}))
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     path = tmp_path / 'plan.json'
     shown = json.loads(placement(f'{command} --dry-run -f json').stdout)
     planned = placement(f'{command} --plan {path} -f json')
     assert (planned.status, json.loads(planned.stdout)) == (0, shown)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     text = placement(f'resource provider reshape show {path}').stdout
     assert all(row['object'] in text for row in shown)
     applied = placement(f'resource provider reshape apply {path} --yes -f json')
@@ -528,7 +528,7 @@ def test_a_plan_is_applied_verified_and_rolled_back(
         assert json.loads(placement(f'{command} --dry-run -f json').stdout) == []
     back = placement(f'resource provider reshape rollback {path} --yes')
     assert back.status == 0, back
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 class Killed(BaseException):

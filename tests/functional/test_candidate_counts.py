@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from placementclient.api import allocation_candidate, trait
 from placementclient.client.http import Client
 from placementclient.insight.candidates import counting
@@ -12,12 +14,12 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.producers import restore
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.planted import Planted
+from tests.numbers import few_quick
 
-#: So many trees, and as many requests for them as make a thousand comparisons.
-TREES, REQUESTS = 50, 20
+#: So many trees that twenty requests make a thousand comparisons.
+TREES = 50
 TRAIT = 'CUSTOM_GPU'
 
 
@@ -49,13 +51,14 @@ def wide_request(chance: random.Random) -> CandidateRequest:
     return CandidateRequest(common, groups, chance.choice(('none', 'isolate')))
 
 
-def test_the_count_is_that_of_the_service(client: Client) -> None:
+@pytest.mark.parametrize('requests', few_quick([4, 20], quick=1))
+def test_the_count_is_that_of_the_service(client: Client, requests: int) -> None:
     chance = random.Random(34)
     trait.create(client, TRAIT)
-    restore.load(client, wide_trees(chance))
-    snapshot = capture.capture(client)
+    clouds.load(client, wide_trees(chance))
+    snapshot = clouds.captured(client)
     topology, compared = Topology(snapshot), 0
-    for _ in range(REQUESTS):
+    for _ in range(requests):
         request = wide_request(chance)
         candidates, summaries = allocation_candidate.list(client, request)
         served = Counter(
@@ -67,4 +70,4 @@ def test_the_count_is_that_of_the_service(client: Client) -> None:
         assert {tree.name: tree.count for tree in count.trees} == expected, request
         assert count.is_exact
         compared += TREES
-    assert compared == 1000
+    assert compared == requests * TREES

@@ -18,8 +18,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
-from placementclient.producers import restore
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.planted import Planted
 
 #: Of the cloud below; named, as they are the same in every run.
@@ -78,7 +77,7 @@ every_request = pytest.mark.parametrize('name', REQUESTS)
 @pytest.fixture
 def loaded(client: Client) -> Client:
     """A client of that cloud."""
-    restore.load(client, varied())
+    clouds.load(client, varied())
     return client
 
 
@@ -94,7 +93,7 @@ def place(snapshot: Snapshot, candidate: Candidate) -> str:
 
 
 def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
-    snapshot = capture.capture(loaded)
+    snapshot = clouds.captured(loaded)
     for name, request in {**REQUESTS, **in_and_outside(snapshot_aggregates(snapshot))}.items():
         lines = fits.by_tree(Topology(snapshot), [request])
         granted = {place(snapshot, candidate) for candidate in candidates(loaded, request)}
@@ -129,7 +128,7 @@ def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
 def test_as_many_fit_as_can_be_claimed(loaded: Client, name: str) -> None:
     client = loaded
     request, granted = REQUESTS[name], 0
-    said = fits.by_tree(Topology(capture.capture(client)), [request])[-1].count
+    said = fits.by_tree(Topology(clouds.captured(client)), [request])[-1].count
     while found := candidates(client, request):
         # Not every candidate leaves as many for others.
         wanted = said - granted - 1
@@ -143,7 +142,7 @@ def left(client: Client, request: CandidateRequest, candidate: Candidate) -> int
     """How many fit after a claim, as it says."""
     consumer = claim(candidate)
     allocation.set(client, consumer)
-    count = fits.by_tree(Topology(capture.capture(client)), [request])[-1].count
+    count = fits.by_tree(Topology(clouds.captured(client)), [request])[-1].count
     allocation.delete(client, consumer.uuid)
     return count
 

@@ -23,8 +23,6 @@ from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers import restore
-from placementclient.reading import capture
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.conftest import Placement, process
@@ -62,8 +60,8 @@ def killed_after(client: Client, writes: int) -> Iterator[None]:
 def planned(client: Client, seed: int) -> tuple[ChangePlan, Snapshot, Snapshot]:
     """A plan between two random clouds, of which the service has the first."""
     before, after = pair(Random(seed))
-    restore.load(client, before)
-    there = capture.capture(client)
+    clouds.load(client, before)
+    there = clouds.captured(client)
     made = plan('resource provider tree apply', there, with_types_of(there, after))
     return made, there, after
 
@@ -89,9 +87,9 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_p
             outcome = act(client, made, path)
             assert outcome.exit_status is ExitStatus.DONE, outcome
             wanted = with_types_of(
-                capture.capture(client), after if act is engines.apply else before
+                clouds.captured(client), after if act is engines.apply else before
             )
-            assert content(capture.capture(client)) == content(wanted)
+            assert content(clouds.captured(client)) == content(wanted)
 
 
 def test_a_plan_from_the_command_to_its_rollback(
@@ -100,13 +98,13 @@ def test_a_plan_from_the_command_to_its_rollback(
     trees, path = tmp_path / 'trees.yaml', str(tmp_path / 'plan.json')
     trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\ntraits: [CUSTOM_A]\n')
     assert placement(f'resource provider tree apply {trees} --yes').status == 0
-    before = capture.capture(client)
+    before = clouds.captured(client)
     trees.write_text(
         'name: host\ninventories: {VCPU: {total: 8, allocation_ratio: 4.0}}\n'
         'children: [{name: gpu, inventories: {VGPU: {total: 2}}}]\n'
     )
     written = placement(f'resource provider tree apply {trees} --plan {path}')
-    assert (written.status, content(capture.capture(client))) == (0, content(before))
+    assert (written.status, content(clouds.captured(client))) == (0, content(before))
     assert written.stderr == (
         f'1 provider to create, 1 to change, 0 to delete. The plan is in {path}\n'
     )
@@ -128,7 +126,7 @@ def test_a_plan_from_the_command_to_its_rollback(
         'applied',
         'rolled back',
     ]
-    assert content(capture.capture(client)) == content(before)
+    assert content(clouds.captured(client)) == content(before)
 
 
 def state(placement: Placement, command: str, arguments: str) -> str:
@@ -141,8 +139,8 @@ def state(placement: Placement, command: str, arguments: str) -> str:
 def ratio_plan(client: Client) -> ChangePlan:
     """A plan that changes a field of the inventory of one host, which the service has."""
     before, _ = pair(Random(5))
-    restore.load(client, before)
-    there = capture.capture(client)
+    clouds.load(client, before)
+    there = clouds.captured(client)
     state = next(state for state in there.providers.values() if state.inventories)
     name, was = next(iter(state.inventories.items()))
     wanted = replace(
@@ -158,11 +156,11 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
     there = inventory.list(client, uuid)
     fields = {name: each.as_fields() | {'total': 1000} for name, each in there.value.items()}
     inventory.set_all(client, uuid, fields, there.generation or 0)
-    before = capture.capture(client)
+    before = clouds.captured(client)
     outcome = engines.apply(client, made, path)
     assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
     assert ':total is 1000, neither ' in outcome.trees[0].reason
-    assert content(capture.capture(client)) == content(before)
+    assert content(clouds.captured(client)) == content(before)
     (deviation,) = engines.verify(client, made, journal_path=path)
     assert deviation.verdict is Verdict.CHANGED_LATER
 
@@ -226,7 +224,7 @@ def test_verify_tells_pending_from_taken_back_from_undone(client: Client, tmp_pa
 def test_less_than_what_is_in_use_is_a_warning(
     placement: Placement, client: Client, tmp_path: Path
 ) -> None:
-    restore.load(client, clouds.cloud(hosts=1, servers=2))
+    clouds.load(client, clouds.cloud(hosts=1, servers=2))
     path = tmp_path / 'plan.json'
     edit = 'resource provider inventory set --match compute0 --amend --resource VGPU:total=1'
     used = '2 VGPU of compute0 is in use, and there would be 1'
@@ -267,16 +265,16 @@ def test_a_plan_is_rehearsed_and_reported(
 
 def test_allocations_that_no_longer_fit_are_left_alone(client: Client, tmp_path: Path) -> None:
     """No room is made for them: the plan was reviewed while there was enough."""
-    restore.load(client, clouds.cloud(servers=0))
-    before = capture.capture(client)
+    clouds.load(client, clouds.cloud(servers=0))
+    before = clouds.captured(client)
     server = clouds.server('new', 'compute0', vgpus=4)
     wanted = Snapshot(before.providers.values(), [server])
     made = plan('resource provider allocation heal', before, wanted)
     allocation.set(client, clouds.server('other', 'compute0', vgpus=6))
-    there = capture.capture(client)
+    there = clouds.captured(client)
     outcome = engines.apply(client, made, str(tmp_path / 'journal'))
     assert (outcome.exit_status, outcome.trees[0].reason) == (
         ExitStatus.DIFFERS,
         f'consumer {server.uuid}: compute0 has no room for its VGPU any more',
     )
-    assert content(capture.capture(client)) == content(there)
+    assert content(clouds.captured(client)) == content(there)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.keyboard import terminal
+from tests.numbers import few_quick
 
 BIN = Path(sys.executable).parent
 #: .ci/run names them all, and installs what is missing; elsewhere those that there are.
@@ -52,7 +53,8 @@ OFFERED: list[tuple[str, set[str]]] = [
     ('placement nonsense ', set()),
 ]
 
-pytestmark = pytest.mark.parametrize('shell', SHELLS)
+in_every_shell = pytest.mark.parametrize('shell', SHELLS)
+in_a_shell = pytest.mark.parametrize('shell', few_quick(SHELLS, quick=1))
 Candidates = Callable[[str], set[str]]
 
 
@@ -117,6 +119,7 @@ def _cache(kind: str, value: str) -> None:
     raise AssertionError(f'{value} is not among the {kind}')
 
 
+@in_every_shell
 def test_a_key_press_completes_the_command_and_then_the_name(
     shell: str, script: Path, provider: str, environment: dict[str, str]
 ) -> None:
@@ -127,12 +130,14 @@ def test_a_key_press_completes_the_command_and_then_the_name(
         keyboard.wait_for(f'show {provider}')
 
 
+@in_a_shell
 @pytest.mark.usefixtures('provider')
 def test_what_is_offered(candidates: Candidates) -> None:
     for line, offered in OFFERED:
         assert candidates(line) == offered, line
 
 
+@in_a_shell
 def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -> None:
     (tmp_path / 'commands.txt').touch()
     offered = candidates(f'placement batch {tmp_path}/comm')
@@ -140,6 +145,7 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
     assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
 
 
+@in_a_shell
 @pytest.mark.parametrize('command', ['diff other.json', 'save --snapshot'])
 def test_snapshots_and_folders_are_offered(
     shell: str, candidates: Candidates, tmp_path: Path, command: str
@@ -150,6 +156,7 @@ def test_snapshots_and_folders_are_offered(
     assert {each.removesuffix('/') for each in offered} == {expected}
 
 
+@in_a_shell
 def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Path) -> None:
     for name in ('plan.json', 'plan.json.journal'):
         (tmp_path / name).touch()
@@ -157,6 +164,7 @@ def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Pat
     assert offered == {':plans' if shell == 'zsh' else f'{tmp_path}/plan.json'}
 
 
+@in_a_shell
 @pytest.mark.slow
 def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
     consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
@@ -168,6 +176,7 @@ def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
     assert candidates(line) == {consumer}
 
 
+@in_a_shell
 def test_what_a_name_contains_is_text(candidates: Candidates, environment: dict[str, str]) -> None:
     trap = f'$(touch owned) `x`; {uuid.uuid4()}'
     _run('resource', 'provider', 'create', trap)

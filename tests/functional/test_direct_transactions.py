@@ -121,7 +121,7 @@ def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
     assert engines.verify(client, plan) == []
     back = engines.rollback(tables, plan, path, workers=2)
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
             if run == 'apply':
                 assert engines.verify(client, plan, journal_path=f'{path}.journal') == []
             else:
-                assert clouds.content(capture.capture(client)) == clouds.content(before)
+                assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -25,7 +25,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement
 from tests.numbers import numbers
@@ -113,7 +113,7 @@ def client() -> Iterator[Client]:
 
 def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
     """See that nothing is left on some hosts."""
-    after = capture.capture(client)
+    after = clouds.captured(client)
     for host in hosts:
         for state in snapshot.tree(host):
             assert after.consumers_on(state.uuid) == []
@@ -138,7 +138,7 @@ def test_every_plan_is_granted(client: Client) -> None:
     nova = Nova(client)
     for _, _, moves in cases:
         nova.migrate(moves)
-    after = capture.capture(client)
+    after = clouds.captured(client)
     for snapshot, hosts, _ in cases:
         for host in hosts:
             for state in snapshot.tree(host):

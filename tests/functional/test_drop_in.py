@@ -38,6 +38,8 @@ import string
 import pytest
 import yaml
 
+from tests.functional import clouds
+
 DATA = pathlib.Path(__file__).with_name('drop_in')
 
 
@@ -98,15 +100,18 @@ def check(step, version, result):
 
 
 @pytest.mark.parametrize(('names', 'setup', 'scenario'), list(scenarios()))
-def test_drop_in(placement, names, setup, scenario):
+def test_drop_in(client, placement, names, setup, scenario):
     def run(command, version):
         return placement(
             *shlex.split(string.Template(command).substitute(names)), microversion=version
         )
 
-    for command in setup:
-        result = run(command, '1.39')
-        assert result.status == 0, result
+    def build():
+        for command in setup:
+            result = run(command, '1.39')
+            assert result.status == 0, result
+
+    clouds.build_once(client, '; '.join(setup), build)
     for step in scenario['steps']:
         at = step.get('at', scenario['microversion'])
         for version in at if isinstance(at, list) else [at]:

@@ -14,7 +14,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service as compute
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.clouds import cloud, content, disturbed, loaded, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
@@ -145,7 +145,7 @@ def test_ctrl_c_leaves_a_table(
     )
     assert done.stderr == (
         'Interrupted: the last change, POST /allocations, was done\n'
-        '1 applied, 1 not started, 1 failed: compute1 (exit 130)\n'
+        '1 applied, 1 not started, 1 not known: compute1 (exit 130)\n'
     )
 
 
@@ -239,11 +239,11 @@ def test_a_plan_is_applied_verified_and_taken_back(
     placement: Placement, client: Client, source: list[str], tmp_path: Path
 ) -> None:
     loaded(client, cloud())
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
     planned = placement(*HEAL, *source, '--plan', path, '-f', 'json')
     assert (planned.status, states(planned)) == (0, {LOST: ('planned', '')} | STATES)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     lifecycle(placement, client, path)
 
 

@@ -11,7 +11,7 @@ import pytest
 from placementclient.api import aggregate, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.nova import service as compute
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
@@ -148,11 +148,11 @@ def test_a_host_that_somebody_else_changes_is_planned_again(
 def test_a_plan_is_applied_verified_and_taken_back(
     placement: Placement, client: Client, hosts: dict[str, str], tmp_path: Path
 ) -> None:
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
     planned = placement(*SYNC, *written(tmp_path), '--plan', path, '-f', 'json')
     assert (planned.status, rows(planned)) == (0, [('short.a.b', [AZ], 'planned'), UNKNOWN])
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     lifecycle(placement, client, path)
 
 

@@ -31,13 +31,13 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import service
 from placementclient.placing.topology import Topology
-from placementclient.reading import capture
-from tests.functional import planted_services
+from tests.functional import clouds, planted_services
 from tests.functional.bulk import Database
 from tests.functional.clouds import content, disturbed
 from tests.functional.conftest import Placement, Result
 from tests.functional.lifecycles import lifecycle
 from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
+from tests.numbers import few_quick
 
 #: A thousand are in benchmarks/audit_scale.py: reading them takes minutes on a slow machine.
 HOSTS = 200
@@ -100,7 +100,7 @@ def build(client: Client, hosts: int, folder: Path) -> Site:
     for consumer in cloud.forgotten:
         database.forget_consumer(consumer)
     site = Site(cloud, client, folder)
-    disk.write_snapshot(site.snapshot, capture.capture(client, workers=2))
+    disk.write_snapshot(site.snapshot, clouds.captured(client))
     lists = {'servers': cloud.servers, 'migrations': cloud.migrations} | cloud.lists
     for name, records in lists.items():
         key = LIST_KEYS.get(name, name)
@@ -202,7 +202,7 @@ def test_it_fits_where_there_are_candidates(small: Site) -> None:
 
 
 def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Placement) -> None:
-    before = capture.capture(small.client)
+    before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix', '--yes')
     ends = {id: row['fix'] for id, row in by_id(result).items()}
     assert ends.pop('left-by-migration').startswith('left to you: nothing is taken from a migrat')
@@ -214,7 +214,7 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Pla
     assert result.status == 3
     left = small.audit(placement, *small.lists)
     assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
-    after = capture.capture(small.client)
+    after = clouds.captured(small.client)
     changed = {
         uuid for uuid, consumer in before.consumers.items() if after.consumers.get(uuid) != consumer
     }
@@ -252,16 +252,16 @@ def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Pla
 
 
 def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> None:
-    before = capture.capture(small.client)
+    before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
     assert f'| consumer {uuid_of("gone")} | allocations ' in result.stderr
     assert 'This is not a terminal: use --yes to confirm' in result.stderr
-    assert content(capture.capture(small.client)) == content(before)
+    assert content(clouds.captured(small.client)) == content(before)
 
 
 def test_a_dry_run_prints_the_changes_of_the_fixes(small: Site, placement: Placement) -> None:
-    before = capture.capture(small.client)
+    before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--dry-run')
     assert result.status == 3
     rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
@@ -273,7 +273,7 @@ def test_a_dry_run_prints_the_changes_of_the_fixes(small: Site, placement: Place
     assert result.stderr.splitlines()[-1] == (
         '0 providers to create, 3 to change, 0 to delete; 4 allocations to free (exit 3)'
     )
-    assert content(capture.capture(small.client)) == content(before)
+    assert content(clouds.captured(small.client)) == content(before)
     assert small.audit(placement, *small.files, '--fix', '--dry-run') == result
     both = small.audit(placement, *small.files, '--dry-run', '--plan', 'plan.json')
     assert (both.status, both.stdout) == (2, '')
@@ -291,11 +291,11 @@ def test_a_dry_run_says_which_fixes_cannot_be_made(small: Site, placement: Place
     assert (states[f'consumer {uuid_of("gone")}'], states['owner_gpu']) == ('failed', 'planned')
 
 
-@pytest.mark.parametrize('kill_at', [0, 3])
+@pytest.mark.parametrize('kill_at', few_quick([3, 0], quick=1))
 def test_a_plan_is_applied_verified_and_taken_back(
     small: Site, placement: Placement, tmp_path: Path, kill_at: int
 ) -> None:
-    before = capture.capture(small.client)
+    before = clouds.captured(small.client)
     path = str(tmp_path / 'plan.json')
     # Placement refuses to reserve more than the total again.
     ignored = 'reserved-above-total'
@@ -303,7 +303,7 @@ def test_a_plan_is_applied_verified_and_taken_back(
     assert planned.status == 0
     fixes = {id: row['fix'] for id, row in by_id(planned).items()}
     assert {id for id, fix in fixes.items() if fix == 'planned'} == SAFE - {ignored}
-    assert content(capture.capture(small.client)) == content(before)
+    assert content(clouds.captured(small.client)) == content(before)
     lifecycle(placement, small.client, path, kill_at=kill_at)
 
 
@@ -340,13 +340,13 @@ def short(site: Site, count: int) -> None:
     (site.folder / 'servers.json').write_text(json.dumps(site.cloud.servers[:count]))
 
 
-@pytest.mark.parametrize('count', [0, 3, 12])
+@pytest.mark.parametrize('count', few_quick([3, 0, 12], quick=1))
 def test_a_list_that_is_not_complete_frees_nobody(
     small: Site, placement: Placement, tmp_path: Path, count: int
 ) -> None:
     """Whatever is run: each command that is printed, or --fix."""
     short(small, count)
-    before = capture.capture(small.client).consumers
+    before = clouds.captured(small.client).consumers
     printed = small.audit(placement, *small.files)
     rows = json.loads(printed.stdout)
     deletions = [row for row in rows if row['id'] in {'orphan', 'doubled', 'left-by-evacuation'}]
@@ -360,7 +360,7 @@ def test_a_list_that_is_not_complete_frees_nobody(
     assert placement('batch', '--keep-going', str(lines)).status == 0
     fixed = small.audit(placement, *small.files, '--fix', '--yes')
     assert 'complete' in fixed.stderr
-    assert capture.capture(small.client).consumers == before
+    assert clouds.captured(small.client).consumers == before
 
 
 def test_a_printed_command_does_what_fix_does(small: Site, placement: Placement) -> None:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation
 from placementclient.hosts import archive
-from placementclient.producers import restore
 from placementclient.reading import capture
 from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
@@ -61,7 +60,7 @@ class Night:
         shutil.copy(guide.HOSTS / 'vgpu.yaml', folder)
         self.client = client_of(service.url)
         clouds.emptied(self.client)
-        restore.load(self.client, guide.hosts())
+        clouds.load(self.client, guide.hosts())
 
         self.environment = {
             **os.environ,
@@ -120,7 +119,7 @@ class Night:
 
     def vgpus(self) -> dict[str, dict[str, int]]:
         """Who has how many VGPU, by the provider's name."""
-        snapshot = capture.capture(self.client)
+        snapshot = clouds.captured(self.client)
         return {
             state.name: {
                 consumer.uuid: consumer.allocations[state.uuid]['VGPU']

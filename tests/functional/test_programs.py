@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.numbers import few_quick
+
 BIN = Path(sys.executable).parent
 
 
@@ -38,7 +40,7 @@ def provider(cloud: dict[str, str]) -> str:
     return name
 
 
-@pytest.mark.parametrize('format', ['table', 'json', 'yaml', 'csv', 'value'])
+@pytest.mark.parametrize('format', few_quick(['table', 'json', 'yaml', 'csv', 'value'], quick=1))
 def test_both_programs_print_the_same_bytes(
     cloud: dict[str, str], provider: str, format: str
 ) -> None:
@@ -62,7 +64,7 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
-@pytest.mark.parametrize('retries', ['0', '1'])
+@pytest.mark.parametrize('retries', few_quick(['0', '1'], quick=1))
 def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> None:
     nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
     asked = ('--os-placement-retries', retries, 'trait', 'list')
@@ -83,7 +85,7 @@ def test_an_answer_may_be_waited_for_as_long_as_is_said(
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b'VCPU\n', b'')
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('program', few_quick(['placement', 'openstack'], quick=1))
 def test_no_argument_reaches_another_url(
     cloud: dict[str, str], provider: str, program: str
 ) -> None:
@@ -113,7 +115,7 @@ def test_the_embedded_placement_needs_no_setting(program: str) -> None:
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('program', few_quick(['openstack', 'placement'], quick=1))
 def test_what_works_on_files_works_on_the_cloud_too(
     cloud: dict[str, str], provider: str, program: str
 ) -> None:

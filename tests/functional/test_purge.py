@@ -16,12 +16,13 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
-from placementclient.reading import capture
 from placementclient.reshape import engines, storage
+from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
+from tests.numbers import few_quick, numbers
 
 PURGE = 'resource provider purge compute0'
 EVACUATED = holder(
@@ -98,7 +99,7 @@ def test_what_would_be_lost_is_refused(
     client: Client, placement: Placement, consumer: Consumer, reason: str, forced: bool
 ) -> None:
     build(client, EVACUATED, consumer)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     for options in ('--yes', '--dry-run'):
         result = placement(f'{PURGE} {options}')
         assert (result.status, f'Refused: 1 consumer: {reason}' in result.stderr) == (1, True)
@@ -106,16 +107,16 @@ def test_what_would_be_lost_is_refused(
         assert f'consumer {consumer.uuid} ' in note
         assert reason in note
         assert ('"resource provider audit --fix" frees it' in result.stderr) == forced
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     assert placement(f'{PURGE} --force --yes').status == (0 if forced else 1)
     assert ('compute0' in names(client)) != forced
     if not forced:
-        assert content(capture.capture(client)) == before
+        assert content(clouds.captured(client)) == before
 
 
 def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement) -> None:
     build(client, EVACUATED)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     with watched(client) as requests:
         result = placement(f'{PURGE} --dry-run -f json')
     assert result.status == 3
@@ -131,7 +132,7 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
     assert result.stderr == (
         '0 providers to create, 0 to change, 3 to delete; 1 allocation to free (exit 3)\n'
     )
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_nobody_to_ask(
@@ -143,7 +144,7 @@ def test_nobody_to_ask(
     assert 'compute0' in names(client)
 
 
-@pytest.mark.parametrize('step', [0, 1, 2, 3])
+@pytest.mark.parametrize('step', few_quick([2, 0, 1, 3], quick=1))
 def test_killed_anywhere_it_can_be_run_again(
     client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -257,14 +258,14 @@ def test_what_live_servers_use_is_not_taken_from_them(
     client: Client, placement: Placement, provider: str, consumer: Consumer, users: set[str]
 ) -> None:
     build(client, consumer)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     command = f'resource provider purge {provider}'
     for options in ('--yes', '--dry-run'):
         result = placement(f'{command} {options}')
         said = 'Refused: 1 consumer: would go on to use it: it holds something on '
         named = result.stderr.partition(said)[2].partition('\n')[0]
         assert (result.status, set(named.split(', '))) == (1, users), result
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     assert placement(f'{command} --force --yes').status == 0
     assert provider not in names(client)
     assert allocation.show(client, consumer.uuid).value.allocations
@@ -313,7 +314,7 @@ def test_a_refused_purge_is_not_planned(
     assert json.loads(dry.stdout)[-1]['state'] == 'refused'
 
 
-@pytest.mark.parametrize('kill_at', range(4))
+@pytest.mark.parametrize('kill_at', numbers(0, 4, quick=1))
 def test_a_plan_is_applied_verified_and_taken_back(
     client: Client, placement: Placement, tmp_path: Path, kill_at: int
 ) -> None:
@@ -329,7 +330,7 @@ def test_a_plan_is_applied_and_taken_back_by_requests_alone(
     client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     build(client, EVACUATED, UNTYPED, RESIZED)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
     assert placement(f'{PURGE} --force --plan {path}').status == 0
     plan = storage.read_plan(path)
@@ -340,7 +341,7 @@ def test_a_plan_is_applied_and_taken_back_by_requests_alone(
         assert act(client, plan, f'{path}.journal').exit_status == 0
         if act is engines.apply:
             assert 'compute0' not in names(client)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_a_consumer_that_comes_to_a_planned_host_stops_the_apply(
@@ -351,11 +352,11 @@ def test_a_consumer_that_comes_to_a_planned_host_stops_the_apply(
     assert placement(f'{PURGE} --plan {path}').status == 0
     late = holder('late', {'compute0': {'VCPU': 1}})
     allocation.set(client, late)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     applied = placement(f'resource provider reshape apply {path} --yes')
     assert applied.status != 0
     assert late.uuid in applied.stdout
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
 from placementclient.producers import restore
-from placementclient.reading import capture
 from tests.deadline import ends_within
 from tests.functional import clouds, replacing
 from tests.functional.applying import client_of
@@ -26,7 +25,7 @@ from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
 from tests.functional.replacing import NEW, comparable, replaced
-from tests.numbers import numbers
+from tests.numbers import few_quick, numbers
 
 REPLACE = 'resource provider replace compute0'
 SERVER = holder(
@@ -78,7 +77,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(
     client: Client, placement: Placement
 ) -> None:
     build(client, SERVER, UNTYPED)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     with watched(client) as requests:
         result = placement(f'{REPLACE} --uuid {NEW} --yes -f json')
     assert (result.status, result.stderr) == (0, '1 applied\n')
@@ -96,7 +95,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(
         ('PUT', 'aggregates'),  # who has read the old provider before cannot write it any more
         ('DELETE', old),
     ]
-    assert ordered(content(capture.capture(client))) == under(before, {old: NEW})
+    assert ordered(content(clouds.captured(client))) == under(before, {old: NEW})
     rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
     assert rows['compute0', 'create']['state'] == 'done'
     assert (f'compute0 ({old})', 'delete') in rows
@@ -119,7 +118,7 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client: Client, placement:
     )
     command = f'{REPLACE} --with compute0.x --name compute0.x --yes'
     assert placement(command).status == 0
-    after = capture.capture(client)
+    after = clouds.captured(client)
     names = {state.name for state in after.tree(uuid_of('compute0.x'))}
     assert names == {'compute0.x', 'compute0.x_gpu0', 'compute0.x_gpu1'}
     twin = after.providers[uuid_of('compute0.x')]
@@ -153,11 +152,11 @@ def test_what_is_refused_changes_nothing(
     client: Client, placement: Placement, options: str, said: str
 ) -> None:
     build(client, SERVER, UNTYPED)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     for end in ('--yes', '--dry-run'):
         result = placement(f'{REPLACE} {options} {end}')
         assert (result.status in (1, 2), said in result.stderr) == (True, True), result
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 @pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
@@ -171,14 +170,14 @@ def test_a_child_is_not_replaced_with_its_own_root(
     if is_half_way:
         resource_provider.set(client, uuid, aside('compute0_gpu0', uuid))
         resource_provider.set(client, uuid_of('compute0'), 'compute0_gpu0')
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     for twin in ('--with', '--name compute0_gpu0 --with'):
         command = f'resource provider replace {old} {twin} {uuid_of("compute0")} {merge}'
         with watched(client) as requests:
             result = placement(f'{command} --yes')
         assert (result.status, ' is below ' in result.stderr) == (1, True), result
         assert {method for method, _ in requests} == {'GET'}
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 LIVE = holder('live', {'compute1': {'VCPU': 3}, 'compute1_gpu1': {'VGPU': 1}})
@@ -197,7 +196,7 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(
     client: Client, placement: Placement, options: str
 ) -> None:
     build(client, SERVER, LIVE)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     with watched(client) as requests:
         result = placement(f'{REPLACE} {options} --yes')
     assert (result.status, result.stderr) == (
@@ -207,13 +206,13 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(
         'them\n',
     )
     assert {method for method, _ in requests} == {'GET'}
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     assert placement(f'{REPLACE} {options} --merge --yes').status == 0
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
 
 
-@pytest.mark.parametrize('name', ['', '--name compute1', '--name third'])
+@pytest.mark.parametrize('name', few_quick(['--name compute1', '', '--name third'], quick=1))
 def test_a_run_that_was_killed_goes_on_without_a_merge(
     client: Client, placement: Placement, name: str
 ) -> None:
@@ -267,13 +266,13 @@ def test_a_compute_node_of_nova_keeps_its_uuid(
         monkeypatch.setattr(service, 'hypervisors', lambda client: records)
         return command
 
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     refused = placement(list_(old))
 
     assert (refused.status, refused.stdout) == (1, '')
     assert refused.stderr.startswith(f'Nova has the compute node compute0 with the UUID {old}: ')
     assert f'Write {old} into its file compute_id' in refused.stderr
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     for uuids in ([old, NEW], [NEW], []):
         assert placement(f'{list_(*uuids)} --dry-run').status == 3
     assert placement(f'{list_(old)} --compute-node-exists').status == 0
@@ -297,7 +296,7 @@ def test_a_nova_that_refuses_its_compute_nodes_is_named(
     assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
 
-@pytest.mark.parametrize('kill_at', range(0, 8, 2))
+@pytest.mark.parametrize('kill_at', few_quick([2, 0, 4, 6], quick=1))
 def test_a_plan_is_applied_verified_and_taken_back(
     client: Client, placement: Placement, tmp_path: Path, kill_at: int
 ) -> None:
@@ -312,7 +311,7 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path, kill_at=kill_at)
 
 
-@pytest.mark.parametrize('kill_at', range(3))
+@pytest.mark.parametrize('kill_at', numbers(0, 3, quick=1))
 def test_a_plan_of_a_host_alone_is_completed_after_any_kill(
     client: Client, placement: Placement, tmp_path: Path, kill_at: int
 ) -> None:
@@ -336,11 +335,11 @@ def test_a_host_with_a_new_consumer_is_not_taken_back(
     assert run(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
     assert run(f'resource provider reshape apply {path} --yes').status == 0
     allocation.set(client, replace(LATE, allocations={NEW: {'VCPU': 1}}))
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     result = run(f'resource provider reshape rollback {path} --yes')
     assert (result.status, 'left alone' in result.stdout) == (3, True)
     assert f'has allocations: consumer {LATE.uuid}' in result.stdout
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_a_plan_with_a_twin_is_taken_back(
@@ -357,13 +356,13 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
     client: Client, placement: Placement, tmp_path: Path, is_applied: bool
 ) -> None:
     build(client, SERVER)
-    before = capture.capture(client)
+    before = clouds.captured(client)
     path, gpu = str(tmp_path / 'plan.json'), uuid_of('compute0_gpu1')
     assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
     if is_applied:
         assert placement(f'resource provider reshape apply {path} --yes').status == 0
     resource_provider.set(client, gpu, 'compute0_gpu1', parent_provider_uuid=uuid_of('compute1'))
-    there = content(capture.capture(client))
+    there = content(clouds.captured(client))
     for command in ('status', 'verify', 'apply --yes', 'rollback --yes'):
         verb, *options = command.split()
         with ends_within(60):
@@ -379,7 +378,7 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
         )
         others = {**before.providers, gpu: replace(state, provider=moved)}
         there = content(Snapshot(others.values(), before.consumers.values()))
-    assert ordered(content(capture.capture(client))) == ordered(there)
+    assert ordered(content(clouds.captured(client))) == ordered(there)
 
 
 def test_what_is_over_committed_needs_a_journal(
@@ -395,18 +394,18 @@ def test_what_is_over_committed_needs_a_journal(
         for state in there.providers.values()
     ]
     clouds.emptied(client)
-    restore.load(client, Snapshot(states, [crowded]))
-    before = content(capture.capture(client))
+    clouds.load(client, Snapshot(states, [crowded]))
+    before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --yes')
     assert (result.status, 'Write a plan with --plan FILE' in result.stderr) == (1, True)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
     path = str(tmp_path / 'plan.json')
     assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
     for kill_at in (4, 0):
         with pytest.raises(Killed), killed_at(client, kill_at):
             placement(f'resource provider reshape apply {path} --yes')
     assert placement(f'resource provider reshape apply {path} --yes').status == 0
-    after = content(capture.capture(client))
+    after = content(clouds.captured(client))
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
@@ -445,22 +444,22 @@ def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(
         else state
         for state in there.providers.values()
     ]
-    restore.load(client, Snapshot(states, there.consumers.values()))
-    before = content(capture.capture(client))
+    clouds.load(client, Snapshot(states, there.consumers.values()))
+    before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --yes')
     assert result.status == 1
     assert f'would refuse 10 DISK_GB of {SERVER.uuid} on storage: min_unit' in result.stderr
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_a_service_that_cannot_move_children_is_asked_for_nothing(
     client: Client, placement: Placement
 ) -> None:
     build(client, SERVER)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --yes', microversion='1.36')
     assert (result.status, 'to move children to another provider' in result.stderr) == (1, True)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 @pytest.mark.parametrize('version', ['1.30', '1.39'])
@@ -468,10 +467,10 @@ def test_a_host_without_children_needs_no_more_than_the_reshaper(
     client: Client, placement: Placement, version: str
 ) -> None:
     cloud = Snapshot([provider('compute0', {'VCPU': Inventory(8)})], [UNTYPED_ALONE])
-    restore.load(client, cloud)
-    before = content(capture.capture(client))
+    clouds.load(client, cloud)
+    before = content(clouds.captured(client))
     assert placement(f'{REPLACE} --uuid {NEW} --yes', microversion=version).status == 0
-    after = content(capture.capture(client))
+    after = content(clouds.captured(client))
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
@@ -480,10 +479,10 @@ def test_a_name_that_is_too_long_is_refused_before_anything_is_done(
     client: Client, placement: Placement, name: str
 ) -> None:
     build(client)
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --name {name} --yes')
     assert (result.status, 'is longer than 200 characters' in result.stderr) == (1, True)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before
 
 
 def test_the_cases_by_hand_are_of_all_kinds() -> None:

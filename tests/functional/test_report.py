@@ -20,13 +20,13 @@ from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading import capture
 from placementclient.render.units import sized
 from placementclient.reshape import storage
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
 from tests.functional.clouds import uuid_of
 from tests.functional.conftest import Placement
+from tests.numbers import few_quick
 
 SERVER = uuid_of('server')
 HELD = {
@@ -248,7 +248,7 @@ def test_what_the_audit_found_leads_to_its_tree(
 ) -> None:
     hosts.build(client, hosts.holder('server', HELD))
     path = tmp_path / 'cloud.json'
-    disk.write_snapshot(str(path), capture.capture(client))
+    disk.write_snapshot(str(path), clouds.captured(client))
     servers, migrations = tmp_path / 'servers.json', tmp_path / 'migrations.json'
     servers.write_text('[{"ID": "other", "Name": "n", "Status": "ACTIVE", "Host": "compute0"}]')
     migrations.write_text('[]')
@@ -411,7 +411,7 @@ def test_the_policy_is_in_force(chromium: WebDriver, placement: Placement, tmp_p
     chromium.get_log('browser')
 
 
-@pytest.mark.parametrize('width', [360, 1360])
+@pytest.mark.parametrize('width', few_quick([360, 1360], quick=1))
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 def test_narrow_and_wide_light_and_dark(
     browser: WebDriver, placement: Placement, tmp_path: Path, width: int, scheme: str

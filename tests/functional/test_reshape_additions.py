@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from placementclient.api import allocation, resource_provider
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -13,11 +15,11 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_kill import killed_at
+from tests.numbers import few_quick
 
 DEVICE = 'CUSTOM_PCI_8086_1563'
 
@@ -55,7 +57,7 @@ def plan_of(before: Snapshot, count: int) -> Plan:
 
 
 def held(client: Client, number: int) -> dict[str, dict[str, int]]:
-    snapshot = capture.capture(client)
+    snapshot = clouds.captured(client)
     consumer = snapshot.consumers[uuid_of(f'vm{number}')]
     return {
         snapshot.providers[uuid].name: dict(resources)
@@ -69,7 +71,7 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     path = str(tmp_path / 'plan.journal')
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
-    after = capture.capture(client)
+    after = clouds.captured(client)
     child = after.find('compute0_0000:81:00.0')
     assert child is not None
     assert child.traits == {'COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'}
@@ -77,11 +79,11 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     assert held(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert held(client, 0) == {'compute0': {'VCPU': 2}}
-    assert capture.capture(client).providers.keys() == before.providers.keys()
+    assert clouds.captured(client).providers.keys() == before.providers.keys()
 
 
-def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
-    count = 14
+@pytest.mark.parametrize('count', few_quick([4, 14], quick=1))
+def test_killed_at_every_request(client: Client, tmp_path: Path, count: int) -> None:
     plan = plan_of(hosts(client, count), count)
     path = str(tmp_path / 'plan.journal')
     with clouds.watched(client) as requests:
@@ -111,4 +113,4 @@ def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_pat
     assert [each.status for each in engines.status(client, plan, journal_path=path)] == [
         Status.APPLIED
     ]
-    assert newcomer.uuid in capture.capture(client).consumers
+    assert newcomer.uuid in clouds.captured(client).consumers

@@ -16,7 +16,6 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
 from placementclient.planner.plan.plan import Plan
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 
@@ -45,7 +44,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
 def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     engines.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
-    after = capture.capture(client)
+    after = clouds.captured(client)
     types = {uuid: consumer.type for uuid, consumer in before.consumers.items()}
     assert set(types.values()) == {'INSTANCE', None}
     assert {uuid: consumer.type for uuid, consumer in after.consumers.items()} == types
@@ -88,13 +87,13 @@ def test_undone_in_part_it_is_left_alone(
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
     expected = change(client, plan)
-    there = capture.capture(client)
+    there = clouds.captured(client)
     outcome = engines.apply(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     [tree] = outcome.trees
     assert tree.state is State.LEFT_ALONE
     assert tree.reason.startswith(f'it was applied, and was changed since: {expected}')
-    assert clouds.content(capture.capture(client)) == clouds.content(there)
+    assert clouds.content(clouds.captured(client)) == clouds.content(there)
     [status] = engines.status(client, plan, journal_path=path)
     assert status.status is Status.DIFFERS
     assert not status.is_left_alone
@@ -165,7 +164,7 @@ def test_an_older_service(
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_a_service_without_the_reshaper_is_not_written_to(

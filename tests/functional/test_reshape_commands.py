@@ -20,8 +20,6 @@ from placementclient.files import disk
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
-from placementclient.producers import restore
-from placementclient.reading import capture
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.functional import clouds
@@ -41,8 +39,8 @@ def cloud(
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     placement(f'{PREFIX} assignments --host-facts compute1 -o gpu-map.csv')
-    restore.load(client, disk.read_snapshot('cloud.json'))
-    return capture.capture(client)
+    clouds.load(client, disk.read_snapshot('cloud.json'))
+    return clouds.captured(client)
 
 
 def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
@@ -102,12 +100,12 @@ def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: S
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     assert process(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
     assert placement(f'{PREFIX} apply plan.json').status == errors.ExitStatus.USAGE
-    assert document(capture.capture(client)) == document(cloud)
+    assert document(clouds.captured(client)) == document(cloud)
 
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     assert placement(f'{PREFIX} verify plan.json').status == 0
     assert 'applied' in placement(f'{PREFIX} status plan.json -f value').stdout
-    moved = capture.capture(client)
+    moved = clouds.captured(client)
     types = {uuid: consumer.type for uuid, consumer in cloud.consumers.items()}
     assert None in types.values()
     assert {uuid: consumer.type for uuid, consumer in moved.consumers.items()} == types
@@ -118,7 +116,7 @@ def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: S
         assert moved.consumers[consumer.uuid] == consumer
 
     assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
-    back = capture.capture(client)
+    back = clouds.captured(client)
     assert back.providers.keys() == cloud.providers.keys()
     for uuid, state in cloud.providers.items():
         assert back.providers[uuid].inventories == state.inventories
@@ -275,7 +273,7 @@ def test_a_nova_compute_that_is_up_is_asked_about(
     assert 'nova-compute' not in placement(f'{PLAN} --assignments gpu-map.csv').stderr
     refused = placement(f'{PREFIX} apply plan.json --yes')
     assert (refused.status, refused.stderr) == (2, f'{said}there, or give --compute-is-up\n')
-    assert document(capture.capture(client)) == document(cloud)
+    assert document(clouds.captured(client)) == document(cloud)
     monkeypatch.setitem(up[0], 'state', 'down')
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     monkeypatch.setitem(up[0], 'state', 'up')
@@ -292,7 +290,7 @@ def test_what_a_plan_says_of_owners_is_compared(
     stolen = tuple(replace(each, project_id='thief') for each in tree.consumers)
     storage.write_plan('plan.json', replace(plan, trees=(replace(tree, consumers=stolen),)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
-    there = capture.capture(client).consumers
+    there = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():
         assert there[uuid].project_id == consumer.project_id
 
@@ -333,11 +331,11 @@ def test_a_specification_states_the_uuid_of_a_new_provider(
     plan()
     assert process(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
-    created = capture.capture(client).providers[gpu]
+    created = clouds.captured(client).providers[gpu]
     assert (created.name, created.inventories['VGPU'].total) == ('compute1_gpu', 8)
     assert placement(f'{PREFIX} verify plan.json').status == 0
     assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
-    assert capture.capture(client).providers.keys() == cloud.providers.keys()
+    assert clouds.captured(client).providers.keys() == cloud.providers.keys()
 
 
 @pytest.mark.parametrize('text', ['moves: []', '[]', 'trees: {name: [compute1]}'])

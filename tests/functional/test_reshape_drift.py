@@ -88,7 +88,7 @@ def test_what_does_not_matter_is_kept(
     plan = clouds.plan_of(before, 1, moved_trait=True)
     outcome = applied(client, tmp_path, plan, disturb, when)
     assert outcome.exit_status is ExitStatus.DONE, outcome
-    after = capture.capture(client)
+    after = clouds.captured(client)
     found = engines.verify(client, plan, journal_path=str(tmp_path / 'plan.journal'))
     assert [each for each in found if each.is_damage and each.kind != 'owner'] == []
     root = after.providers[ROOT]
@@ -129,7 +129,7 @@ def test_a_newcomer_with_a_choice_leaves_the_tree_alone(
     outcome = applied(client, tmp_path, plan, allocate('new', 1), when)
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert uuid_of('new') in outcome.trees[0].reason
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert after.providers[ROOT].usages['VGPU'] == 3
 
@@ -195,7 +195,7 @@ def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert inventory.list(client, made.uuid).value['VGPU'].total == 4
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert {state.name for state in after.providers.values()} == {'compute0', 'compute0_gpu0'}
     assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
 
@@ -222,7 +222,7 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
-    assert len(capture.capture(client).providers) == 1
+    assert len(clouds.captured(client).providers) == 1
 
 
 def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_what_was_not_reviewed_is_not_done(
     assert outcome.exit_status is ExitStatus.DIFFERS, outcome
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'the inventories of compute0 have changed, and a new plan is ' in outcome.trees[0].reason
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert after.providers[ROOT].usages['VGPU'] == 2
 
@@ -273,4 +273,4 @@ def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:
     (result,) = engines.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.LEFT_ALONE
     assert 'is called another now' in result.reason
-    assert len(capture.capture(client).providers) == len(before.providers)
+    assert len(clouds.captured(client).providers) == len(before.providers)

@@ -13,9 +13,9 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan
-from placementclient.reading import capture
 from placementclient.reshape import engines, journal
 from tests.functional import clouds
+from tests.numbers import few_quick
 
 
 class Killed(BaseException):
@@ -60,12 +60,14 @@ def requests_of_a_tree(client: Client, plan: Plan, path: Path) -> int:
     return len(requests)
 
 
-def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=30, servers=1))
+@pytest.mark.parametrize('step', few_quick([3, 1], quick=1))
+def test_killed_at_every_request(client: Client, tmp_path: Path, step: int) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=30 // step, servers=1))
     plan = clouds.plan_of(before, children=1, moved_trait=True)
     path = tmp_path / 'plan.journal'
     count = requests_of_a_tree(client, plan, path)
     points = [(number, answered) for number in range(1, count + 1) for answered in (False, True)]
+    points = points[::step]
     assert len(points) < len(plan.trees)
     for (number, answered), tree in zip(points, plan.trees[1:], strict=False):
         only = [tree.root_provider_name]
@@ -88,7 +90,7 @@ def test_killed_while_rolling_back(client: Client, tmp_path: Path, number: int) 
     with killed_at(client, number, answered=True):
         engines.rollback(client, plan, path)
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -129,4 +128,4 @@ def test_there_and_back(client: Client, tmp_path: Path, kind: Any) -> None:
     assert engines.verify(client, plan) == []
     outcome = engines.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DONE, outcome
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -14,12 +14,12 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reading import capture
 from placementclient.reshape import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
 from tests.functional.stopping import Service, start
 from tests.functional.writing import TRAIT
+from tests.numbers import few_quick
 
 
 @pytest.fixture(scope='module')
@@ -81,11 +81,11 @@ def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) 
     assert engines.verify(client, plan) == []
 
 
-@pytest.mark.parametrize('children', [1, 2])
+@pytest.mark.parametrize('children', few_quick([1, 2], quick=1))
 def test_a_second_writer(client: Client, service: Service, tmp_path: Path, children: int) -> None:
     plan, path = planned(client, tmp_path, 5, children)
     hosts = [tree.root_provider_uuid for tree in plan.trees]
-    before = capture.capture(client)
+    before = clouds.captured(client)
     writer = start('writing', service.url, str(children), *hosts)
     assert writer.stdout is not None
     assert writer.stdout.readline() == 'writing\n'
@@ -95,7 +95,7 @@ def test_a_second_writer(client: Client, service: Service, tmp_path: Path, child
     assert {tree.state for tree in outcome.trees} <= {State.APPLIED, State.LEFT_ALONE}
     # Where newcomers have a choice, all trees may have one.
     assert outcome.of(State.APPLIED) or children > 1
-    after = capture.capture(client)
+    after = clouds.captured(client)
     held = {
         uuid: totals(consumer.allocations.values()) for uuid, consumer in after.consumers.items()
     }

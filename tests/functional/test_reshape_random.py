@@ -14,8 +14,6 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner import planner
-from placementclient.producers import restore
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
@@ -34,8 +32,8 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
         except errors.Infeasible:
             continue
         planned += 1
-        restore.load(client, case.snapshot())
-        before = capture.capture(client)
+        clouds.load(client, case.snapshot())
+        before = clouds.captured(client)
         plan = planner.make(before, case.spec(), allow_inferred=True)
         journal = str(tmp_path / f'{seed}.journal')
         run = engines.apply(client, plan, journal)
@@ -64,8 +62,8 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
 )
 def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: str) -> None:
     case = Case(CASES[0].parent / f'{name}.yaml')
-    restore.load(client, case.snapshot)
-    before = capture.capture(client)
+    clouds.load(client, case.snapshot)
+    before = clouds.captured(client)
     plan = planner.make(before, case.spec, case.rows, migrations=())
     journal = str(tmp_path / 'plan.journal')
     run = engines.apply(client, plan, journal)
@@ -74,4 +72,4 @@ def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: 
     if name not in ONE_WAY:
         run = engines.rollback(client, plan, journal)
         assert run.exit_status is ExitStatus.DONE, run
-        assert clouds.content(capture.capture(client)) == clouds.content(before)
+        assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -20,7 +20,6 @@ from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading import capture
 from placementclient.reshape import engines, executor, rehearse
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -41,7 +40,7 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     outcome = engines.rollback(client, plan, path, workers=2)
     assert outcome.exit_status is ExitStatus.DONE
     assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
     assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
     again = engines.apply(client, plan, path)
     assert {tree.state for tree in again.trees} == {State.APPLIED}
@@ -53,16 +52,16 @@ def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: 
     ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
     path = str(tmp_path / 'ours.journal')
     engines.apply(client, ours, path)
-    applied = clouds.content(capture.capture(client))
+    applied = clouds.content(clouds.captured(client))
     outcome = engines.rollback(client, other, str(tmp_path / 'other.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert {tree.state for tree in outcome.trees} == {State.LEFT_ALONE}
     assert 'does not say that this plan was applied' in outcome.trees[0].reason
-    assert clouds.content(capture.capture(client)) == applied
+    assert clouds.content(clouds.captured(client)) == applied
     # Its own journal may be lost.
     outcome = engines.rollback(client, ours, str(tmp_path / 'new.journal'))
     assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
@@ -78,7 +77,7 @@ def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'rolled back', 'not applied', 'not applied'
     ]  # fmt: skip
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
@@ -91,7 +90,7 @@ def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
     held = {**newcomer.allocations, gpu: {'VGPU': 2}}
     allocation.set(client, structs.replace(newcomer, allocations=held))
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert uuid_of('server0.1') not in after.consumers
     new = after.consumers[uuid_of('new')]
@@ -109,11 +108,11 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
     inventory.set(
         client, gpu, 'VGPU', structs.replace(read.value, total=16).as_fields(), read.generation
     )
-    now = capture.capture(client)
+    now = clouds.captured(client)
     outcome = engines.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert outcome.trees[0].state is State.LEFT_ALONE
-    assert clouds.content(capture.capture(client)) == clouds.content(now)
+    assert clouds.content(clouds.captured(client)) == clouds.content(now)
     assert statuses(client, plan, path) == [Status.DIFFERS]
 
 
@@ -175,7 +174,7 @@ def test_a_snapshot_of_another_cloud_is_the_wrong_file(client: Client) -> None:
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
     first = next(iter(plan.trees)).root_provider_uuid
     other = Snapshot([], [])
-    part = capture.capture(client).only([first])
+    part = clouds.captured(client).only([first])
     with pytest.raises(errors.BadArgument, match=r'has none of the trees .*\(compute0, compute1\)'):
         rehearse.rehearse(plan, other)
     with pytest.raises(errors.Differs, match='no provider compute1, which the plan is about'):
@@ -233,4 +232,4 @@ def test_apply_then_rollback_is_the_identity(
         assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
         assert engines.verify(client, plan) == []
         assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-        assert clouds.content(capture.capture(client)) == clouds.content(before)
+        assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -11,8 +11,7 @@ import yaml
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers import restore
-from placementclient.reading import capture
+from tests.functional import clouds
 from tests.functional.conftest import Placement
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -43,9 +42,9 @@ def before(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
     pool = {'traits': ['MISC_SHARES_VIA_AGGREGATE'], 'aggregates': [AGGREGATE]}
     hosts = {'h1': disk, 'h2': disk, 'pool': {**disk, **pool}, 'other': disk}
     held = {name: {name: {'DISK_GB': 4}} for name in ('h1', 'h2', 'pool', 'other')}
-    restore.load(client, cloud(hosts, held))
+    clouds.load(client, cloud(hosts, held))
     (tmp_path / 'spec.yaml').write_text(yaml.safe_dump(SPEC | {'providers': SPEC['providers'][:2]}))
-    return capture.capture(client)
+    return clouds.captured(client)
 
 
 def test_a_sharing_provider_is_a_target(
@@ -58,7 +57,7 @@ def test_a_sharing_provider_is_a_target(
     trees = [json.loads(Path(name).read_text())['trees'] for name in ('live.json', 'file.json')]
     assert trees[0] == trees[1]
     assert placement(f'{PREFIX} apply live.json --yes').status == 0
-    after = capture.capture(client)
+    after = clouds.captured(client)
     assert after.providers.keys() == before.providers.keys()
     pool = after.find('pool')
     assert pool is not None

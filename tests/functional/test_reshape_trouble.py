@@ -27,7 +27,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
-from placementclient.reading import capture
 from placementclient.reshape import engines, journal
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -170,7 +169,7 @@ def test_a_journal_that_is_not_our_own(client: Client, tmp_path: Path) -> None:
     for run in (engines.apply, engines.rollback):
         with pytest.raises(errors.BadFile, match='others may write to it'):
             run(client, plan, str(path))
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path) -> None:
@@ -232,12 +231,12 @@ def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Pa
     assert {tree.status for tree in engines.status(client, plan)} == {Status.APPLIED}
     again = engines.apply(client, plan, str(tmp_path / 'other.journal'))
     assert {tree.state for tree in again.trees} == {State.ALREADY_APPLIED}, again
-    after = capture.capture(client)
+    after = clouds.captured(client)
     pool = after.providers[uuid_of('pool')]
     assert (pool.inventories['DISK_GB'].total, pool.usages['DISK_GB']) == (1300, 100)
     assert after.consumers[uuid_of('both')].allocations[pool.uuid] == {'DISK_GB': 10}
     assert engines.rollback(client, plan, path, workers=3).exit_status is ExitStatus.DONE
-    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 def test_trees_that_change_together_are_found_by_any_of_them(

@@ -31,7 +31,7 @@ def spanning(*hosts: str) -> Consumer:
 @pytest.mark.parametrize('workers', [1, 3])
 def test_what_is_read_is_what_was_made(client: Client, workers: int) -> None:
     wanted = clouds.cloud(hosts=3)
-    restore.load(client, wanted)
+    clouds.load(client, wanted)
     got = clouds.content(capture.capture(client, workers=workers))
     expected = clouds.content(wanted)
     for record in [*expected['providers'], *got['providers']]:
@@ -42,7 +42,7 @@ def test_what_is_read_is_what_was_made(client: Client, workers: int) -> None:
 def test_no_more_requests_than_necessary(client: Client) -> None:
     cloud = clouds.cloud(hosts=2, servers=3)
     both = spanning('compute0', 'compute1')
-    restore.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
+    clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
     with clouds.watched(client) as requests:
         snapshot = capture.capture(client, workers=2)
     counts = Counter(path.partition('?')[0] for _, path in requests)
@@ -54,7 +54,7 @@ def test_no_more_requests_than_necessary(client: Client) -> None:
 def test_some_trees_and_all_that_their_consumers_hold(client: Client) -> None:
     cloud = clouds.cloud(hosts=3)
     both = spanning('compute0', 'compute1')
-    restore.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
+    clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
     told: list[str] = []
     names = ['compute1', uuid_of('compute1')]
     snapshot = capture.capture(client, names, progress=told.append)
@@ -118,7 +118,7 @@ def make_child(client: Client) -> None:
 def test_a_change_while_it_is_read(
     client: Client, when: str, change: Callable[[Client], None]
 ) -> None:
-    restore.load(client, clouds.cloud(hosts=2, servers=2))
+    clouds.load(client, clouds.cloud(hosts=2, servers=2))
     part = uuid_of('compute1') if when == 'compute1' else when
     with clouds.disturbed(client, 'GET', part, lambda: change(client)):
         snapshot = capture.capture(client)
@@ -132,7 +132,7 @@ def test_a_change_while_it_is_read(
 
 
 def test_a_tree_that_never_holds_still(client: Client) -> None:
-    restore.load(client, clouds.cloud(hosts=1, servers=1))
+    clouds.load(client, clouds.cloud(hosts=1, servers=1))
 
     def churn() -> None:
         read = inventory.list(client, uuid_of('compute0'))
@@ -149,7 +149,7 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
 
 
 def test_it_says_how_many_trees_there_are_before_it_reads_them(client: Client) -> None:
-    restore.load(client, clouds.cloud(hosts=3, servers=1))
+    clouds.load(client, clouds.cloud(hosts=3, servers=1))
     told: list[object] = []
     capture.capture(client, progress=told.append, expect=told.append)
     assert told[0] == 3
@@ -162,7 +162,7 @@ def test_over_committed_and_odd_allocations_are_restored(client: Client) -> None
     root = replace(clouds.host('compute0'), inventories=tight)
     held = {root.uuid: {'VGPU': 3, 'VCPU': 2}}
     odd = Consumer(uuid_of('odd'), held, 'project', 'user', None, None)
-    restore.load(client, Snapshot([root], [odd]))
+    clouds.load(client, Snapshot([root], [odd]))
     snapshot = capture.capture(client)
     assert snapshot.providers[root.uuid].inventories == tight
     assert snapshot.consumers[odd.uuid].allocations == held

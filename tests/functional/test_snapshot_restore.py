@@ -23,7 +23,6 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
-from placementclient.reading import capture
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
@@ -95,7 +94,7 @@ def is_killed(snapshot: Snapshot, after: int) -> bool:
             except Killed:
                 killed = killed or not missing
         restore.load(client, snapshot, missing=True)
-        assert content(capture.capture(client)) == content(snapshot), after
+        assert content(clouds.captured(client)) == content(snapshot), after
     return killed
 
 
@@ -200,7 +199,7 @@ def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement,
         ('child', 'traits'),
         (f'consumer {uuid_of("INSTANCE")}', 'allocations'),
     ]
-    assert content(capture.capture(client)) == content(disk.read_snapshot(file))
+    assert content(clouds.captured(client)) == content(disk.read_snapshot(file))
 
 
 @pytest.mark.parametrize(
@@ -227,8 +226,8 @@ def test_what_others_have_changed_is_refused(
         held = {CHILD: {'CUSTOM_A': 1}}
         owner = {'project_id': 'project', 'user_id': 'user', 'type': 'INSTANCE'}
         allocation.set(client, replace(there, allocations=held, **owner))
-    before = content(capture.capture(client))
+    before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
     sentence = f'What exists is not what a restore of this snapshot leaves: {said}\n'
     assert (result.status, result.stderr) == (1, sentence)
-    assert content(capture.capture(client)) == before
+    assert content(clouds.captured(client)) == before

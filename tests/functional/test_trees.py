@@ -10,7 +10,8 @@ import pytest
 
 from placementclient.client.http import Client
 from placementclient.files import disk
-from placementclient.reading import capture, tree_reader
+from placementclient.reading import tree_reader
+from tests.functional import clouds
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
@@ -54,7 +55,7 @@ def where(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> str
     build(client, holder('server', HELD))
     if request.param == 'service':
         return ''
-    disk.write_snapshot(str(tmp_path / 'cloud.json'), capture.capture(client))
+    disk.write_snapshot(str(tmp_path / 'cloud.json'), clouds.captured(client))
     return f'--snapshot {tmp_path / "cloud.json"}'
 
 
