@@ -32,7 +32,6 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.changes.own_values import held_by
-from placementclient.changes.plan import ChangeSet
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -304,13 +303,13 @@ def _existing(uuid: str) -> Iterator[None]:
         raise _changed(uuid) from None
 
 
-def check_allowed(client: Client, trees: Iterable[ChangeSet]) -> None:
-    """See whether the service lets this user reshape, where one of the change sets needs that.
+def check_allowed(client: Client, operations: Iterable[Operation]) -> None:
+    """See whether the service lets this user reshape, where one of the operations needs that.
 
     :raises errors.UnsupportedVersion: if the service is older
     :raises errors.Forbidden: if the policy does not allow it
     """
-    if any(isinstance(each, Reshape) for tree in trees for each in tree.operations):
+    if any(isinstance(operation, Reshape) for operation in operations):
         reshaper.check_allowed(client)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, check_allowed, generations_of
@@ -65,7 +66,9 @@ class Carrying:
         :param progress: called with the name of the root of each tree that has ended
         :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
-        check_allowed(self._client, [result.tree for result in self.results])
+        check_allowed(
+            self._client, chain.from_iterable(result.tree.operations for result in self.results)
+        )
         for result in self.results:
             if self.stopped is not None:
                 return

@@ -9,7 +9,6 @@ from placementclient.api.conflict import retried
 from placementclient.changes import region
 from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
-from placementclient.changes.plan import ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import operations
 from placementclient.changes.simulation import simulate
@@ -18,10 +17,15 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
+from placementclient.model.planned_trees import PlannedTree
 from placementclient.model.snapshots import Snapshot
 
 
-class Obstructed(errors.Differs):
+class LeftAlone(errors.Differs):
+    """A tree is not as it was planned for, and the plan does not fit what it is."""
+
+
+class Obstructed(LeftAlone):
     """Another client has changed a part of a change set since it was reviewed.
 
     :param obstacles: the parts
@@ -43,7 +47,7 @@ def sent(record: Record | None) -> Sequence[Operation]:
         raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
 
 
-def compared(client: Client, tree: ChangeSet, record: Record | None) -> TreeComparison:
+def compared(client: Client, tree: PlannedTree, record: Record | None) -> TreeComparison:
     """Read a tree, and compare it with its plan.
 
     :param record: of the journal, if it has one
@@ -71,7 +75,7 @@ class TreeComparison:
     :param record: of the journal, if it has one
     """
 
-    tree: ChangeSet
+    tree: PlannedTree
     there: Snapshot
     forward: Rebased
     back: Rebased

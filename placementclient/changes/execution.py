@@ -1,19 +1,14 @@
-"""Plans carried out, taken back and verified: the frame of all kinds of plans."""
+"""Plans carried out, taken back and verified."""
 
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from placementclient.api.parallel import parallel
-from placementclient.changes.journal import Journal, Record
-from placementclient.changes.operations import EnsureClass, EnsureTrait, Operation
-from placementclient.changes.own_values import repeated
+from placementclient.changes.carrier import Carrier, Change, Look
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
@@ -23,113 +18,14 @@ from placementclient.changes.tree_queue import (
     unknown_outcomes,
 )
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.model import origin
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
-from placementclient.model.planned_trees import PlannedTree, PlannedTrees
 
-T = TypeVar('T', bound=PlannedTree)
-
-
-@dataclass(frozen=True, slots=True)
-class Look(Generic[T]):
-    """A tree that was compared with its plan before anything is written.
-
-    :param is_there: whether the service has the tree; ``None``: the plan does not know
-    :param difference: what is not as the plan says; empty where nothing is known to be so
-    :param obstacle: why the tree cannot be begun
-    """
-
-    tree: T
-    is_there: bool | None = True
-    difference: str = ''
-    obstacle: errors.PlacementError | None = None
-
-
-class PlanRun(ABC, Generic[T]):
-    """A plan of one kind on its way: how its trees are compared, carried out and taken back.
-
-    :ivar journal: of the plan, while the run is under way
-    :ivar records: of the journal, by the roots of trees
-    :ivar names: what makes the custom classes and traits that the trees of the run have made
-    """
-
-    journal: Journal
-
-    def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
-        self.client, self.plan = client, plan
-        self.names = set[Operation]()
-        self._done: dict[str, list[Operation]] = {}
-        self.records: Mapping[str, Record] = {}
-
-    @abstractmethod
-    def check(self, trees: Sequence[T]) -> None:
-        """Refuse what can be refused before the journal is opened."""
-
-    @abstractmethod
-    def opened(self, path: str) -> AbstractContextManager[Journal]:
-        """Open the journal of the plan."""
-
-    @abstractmethod
-    def recorded(self, path: str) -> Mapping[str, Record]:
-        """Read the journal of the plan."""
-
-    @abstractmethod
-    def is_there(self, tree: T) -> bool | None:
-        """Return whether the service has a tree; ``None`` if the plan does not know."""
-
-    @abstractmethod
-    def stands(self, tree: T, *, backward: bool) -> bool:
-        """Return whether a tree is still on the side where the journal says that it ended.
-
-        :raises errors.Differs: if it is on neither side, and stays so
-        """
-
-    @abstractmethod
-    def looking(self, trees: Sequence[T], *, backward: bool) -> Callable[[T], Look[T]]:
-        """Return what compares one of some trees with the plan; reads at once what it can."""
-
-    @abstractmethod
-    def forward(self, tree: T) -> TreeResult:
-        """Carry out the plan of a tree, or complete it."""
-
-    @abstractmethod
-    def backward(self, tree: T) -> TreeResult:
-        """Take back what the plan has done to a tree."""
-
-    @abstractmethod
-    def status_reader(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
-        """Return a function for the state of a tree; it reads at once what it can."""
-
-    @abstractmethod
-    def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
-        """Return a function for the deviations of a tree from its plan; likewise."""
-
-    def done(self, tree: PlannedTree) -> list[Operation]:
-        """Return the operations that the run has carried out for a tree, to be added to."""
-        return self._done.setdefault(tree.root_provider_uuid, [])
-
-    def brought(self, tree: T, *, backward: bool) -> TreeResult:
-        """Bring a tree to its end; say so where others have taken back what the run has done."""
-        result = self.backward(tree) if backward else self.forward(tree)
-        again = [f'others had taken back {each}' for each in repeated(self.done(tree))]
-        return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
-
-    def outcome(self, outcome: Outcome) -> Outcome:
-        """Return the end of the run, and whether it has changed a tree that is not done."""
-        undone = (tree for tree in outcome.trees if not tree.is_done)
-        changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
-        is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
-        return replace(outcome, is_partial=is_partial)
-
-    def left_alone(self, tree: T, reason: errors.PlacementError) -> TreeResult:
-        """Note that a tree is left alone."""
-        self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, str(reason))
-        return result_of(tree, State.LEFT_ALONE, reason)
+T = TypeVar('T', bound=Change)
 
 
 def carry_out(
-    run: PlanRun[T],
+    run: Carrier[T],
     journal_path: str,
     *,
     backward: bool = False,
@@ -180,12 +76,12 @@ def carry_out(
             run.journal.begin()
             for look in looks:
                 if look.obstacle is not None and not backward:
-                    queue.end(run.left_alone(look.tree, look.obstacle))
+                    queue.end(run.leave_alone(look.tree, look.obstacle))
             queue.run(functools.partial(run.brought, backward=backward), workers)
         return run.outcome(queue.outcome())
 
 
-def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:
+def _end_those_done(run: Carrier[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:
     """End the trees of which the journal says that they are done already.
 
     Unless they are on the other side again: another plan or a backup may have undone it. Where it
@@ -209,7 +105,7 @@ def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward
 
 
 def _preflight(
-    run: PlanRun[T], queue: TreeQueue[T], workers: int, other_service: bool, backward: bool
+    run: Carrier[T], queue: TreeQueue[T], workers: int, other_service: bool, backward: bool
 ) -> Sequence[Look[T]]:
     """Compare the trees that may have their turn with the plan.
 
@@ -238,7 +134,7 @@ def _preflight(
     return looks
 
 
-def _check_any(run: PlanRun[T], looks: Sequence[Look[T]]) -> None:
+def _check_any(run: Carrier[T], looks: Sequence[Look[T]]) -> None:
     """See that the service has one of the trees of a plan.
 
     :raises OtherService: if not
@@ -254,7 +150,7 @@ def _check_any(run: PlanRun[T], looks: Sequence[Look[T]]) -> None:
         raise _other_service(run, 'none of the trees of the plan exists here')
 
 
-def _other_service(run: PlanRun[T], reason: str) -> OtherService:
+def _other_service(run: Carrier[T], reason: str) -> OtherService:
     made = run.plan.origin.service if run.plan.origin else None
     return OtherService(
         f'This is {run.client.service}, and {reason}. '
@@ -265,7 +161,7 @@ def _other_service(run: PlanRun[T], reason: str) -> OtherService:
 
 
 def status(
-    run: PlanRun[T], trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
+    run: Carrier[T], trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
 ) -> list[TreeStatus]:
     """Return the state of each tree.
 
@@ -278,7 +174,7 @@ def status(
 
 
 def verify(
-    run: PlanRun[T],
+    run: Carrier[T],
     trees: Sequence[str] = (),
     *,
     journal_path: str | None = None,
@@ -302,7 +198,7 @@ def verify(
     return result
 
 
-def _recorded(run: PlanRun[T], trees: Sequence[str], journal_path: str | None) -> Sequence[T]:
+def _recorded(run: Carrier[T], trees: Sequence[str], journal_path: str | None) -> Sequence[T]:
     """Read the journal of a plan, if there is one, and return the trees that are asked for."""
     if journal_path is not None:
         run.records = run.recorded(journal_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -12,23 +11,14 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
+from placementclient.model.planned_trees import PlannedTree
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import CONTENT, with_facets
 
 
-class Sides(Protocol):
-    """A change: providers and consumers before and after."""
-
-    @property
-    def before(self) -> Snapshot: ...
-
-    @property
-    def after(self) -> Snapshot: ...
-
-
-def read(client: Client, change_set: Sides, *, is_begun: bool = False) -> Snapshot:
+def read(client: Client, change_set: PlannedTree, *, is_begun: bool = False) -> Snapshot:
     """Read the providers and consumers of a change set, and the trees around them.
 
     Over HTTP only what may change is read; the rest is as the change set has it.
@@ -47,7 +37,7 @@ def read(client: Client, change_set: Sides, *, is_begun: bool = False) -> Snapsh
     return there
 
 
-def _read(client: Client, change_set: Sides, roots: Set[str]) -> Snapshot:
+def _read(client: Client, change_set: PlannedTree, roots: Set[str]) -> Snapshot:
     if client.snapshot_reader is not None:
         there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
         return _with_consumers(client, there, change_set)
@@ -62,7 +52,7 @@ def _read(client: Client, change_set: Sides, roots: Set[str]) -> Snapshot:
     return Snapshot(filter(None, states), consumers.values())
 
 
-def _with_consumers(client: Client, there: Snapshot, change_set: Sides) -> Snapshot:
+def _with_consumers(client: Client, there: Snapshot, change_set: PlannedTree) -> Snapshot:
     """Return a snapshot with the consumers that hold nothing on its trees, but elsewhere."""
     uuids = {**change_set.before.consumers, **change_set.after.consumers}
     elsewhere = (
@@ -73,7 +63,7 @@ def _with_consumers(client: Client, there: Snapshot, change_set: Sides) -> Snaps
 
 
 class _RegionReader:
-    def __init__(self, client: Client, change_set: Sides) -> None:
+    def __init__(self, client: Client, change_set: PlannedTree) -> None:
         self._client = client
         self._before, self._after = change_set.before, change_set.after
         pairs = {

@@ -10,6 +10,7 @@ from placementclient.client import errors
 from placementclient.model import patterns
 from placementclient.model.origin import Origin
 from placementclient.model.providers import normalized
+from placementclient.model.snapshots import Snapshot
 
 
 class PlannedTree(Protocol):
@@ -17,6 +18,8 @@ class PlannedTree(Protocol):
 
     :ivar root_provider_uuid: of the first of them
     :ivar roots: the names of the roots of all of them, by UUID
+    :ivar before: every provider and consumer that changes
+    :ivar after: the same in its desired state
     """
 
     @property
@@ -27,6 +30,12 @@ class PlannedTree(Protocol):
 
     @property
     def roots(self) -> Mapping[str, str]: ...
+
+    @property
+    def before(self) -> Snapshot: ...
+
+    @property
+    def after(self) -> Snapshot: ...
 
 
 T = TypeVar('T', bound=PlannedTree)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from placementclient.changes import execution
-from placementclient.changes.change_run import ChangeRun
-from placementclient.changes.execution import PlanRun
+from placementclient.changes.carrier import Carrier
 from placementclient.changes.plan import ChangePlan
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, Outcome, TreeStatus
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape.executor import ReshapeRun
+from placementclient.reshape.carrier import ReshapeCarrier
 
 AnyPlan = Plan | ChangePlan
 
@@ -41,7 +40,7 @@ def verify(
     return execution.verify(_run(client, plan), trees, **options)
 
 
-def _run(client: Client, plan: AnyPlan) -> PlanRun[Any]:
+def _run(client: Client, plan: AnyPlan) -> Carrier[Any]:
     if isinstance(plan, ChangePlan):
-        return ChangeRun(client, plan)
-    return ReshapeRun(client, plan)
+        return Carrier(client, plan)
+    return ReshapeCarrier(client, plan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from placementclient.api import aggregate, allocation, trait
-from placementclient.client import errors
+from placementclient.changes.comparison import LeftAlone
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
@@ -16,10 +16,6 @@ from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import TreeState
-
-
-class LeftAlone(errors.Differs):
-    """A tree is not as it was planned for, and it cannot be planned again for what it is."""
 
 
 def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
@@ -153,6 +149,7 @@ def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
             yield state
             continue
         before, after = change.content_before, change.after
+        state = replace(state, traits=before.traits, aggregates=before.aggregates)
         # Traits that only go are read when they go: after the reshape, if there is one.
         if not after.traits <= before.traits or (after.traits != before.traits and not is_reshaped):
             traits = trait.list_of_provider(client, change.uuid).value

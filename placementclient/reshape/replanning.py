@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from placementclient.changes.comparison import LeftAlone
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
@@ -12,7 +13,6 @@ from placementclient.planner.plan import review
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reading.capture import capture
 from placementclient.reshape import live_state
-from placementclient.reshape.preconditions import LeftAlone
 
 
 def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from placementclient.changes.comparison import not_applied
+from placementclient.changes.comparison import LeftAlone, not_applied
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.planner.plan.plan import TreePlan
@@ -12,7 +12,6 @@ from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
-from placementclient.reshape.preconditions import LeftAlone
 from placementclient.reshape.reading import StateSource
 
 

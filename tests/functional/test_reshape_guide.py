@@ -27,7 +27,7 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
-from placementclient.reshape import deviations, live_state, preconditions, storage, tree_executor
+from placementclient.reshape import carrier, deviations, live_state, preconditions, storage
 from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Result
@@ -219,7 +219,7 @@ def test_every_reason_is_explained() -> None:
 
 def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
     page = ' '.join(MESSAGES.split())
-    said = [text for module in (tree_executor, preconditions) for text in _raised(module)]
+    said = [text for module in (carrier, preconditions) for text in _raised(module)]
     assert len(said) > 8
     for text in said:
         for part in text.split('…'):

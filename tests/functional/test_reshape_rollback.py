@@ -20,7 +20,7 @@ from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import engines, executor, rehearse
+from placementclient.reshape import carrier, engines, rehearse
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -191,7 +191,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executor.invariants, 'check', lambda plan: None)
+        patch.setattr(carrier.invariants, 'check', lambda plan: None)
         result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason

@@ -1,0 +1,347 @@
+"""The carrier of a plan: brings each tree to one of its sides, whatever others do meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Generic, Protocol, TypeVar
+
+from placementclient.api import conflict, resource_provider
+from placementclient.changes import journal, region
+from placementclient.changes.applier import Applier, check_allowed, generations_of
+from placementclient.changes.comparison import (
+    LeftAlone,
+    Obstructed,
+    TreeComparison,
+    compared,
+    sent,
+)
+from placementclient.changes.journal import Journal, Record, TreeJournal
+from placementclient.changes.operations import (
+    CreateProvider,
+    EnsureClass,
+    EnsureTrait,
+    Operation,
+)
+from placementclient.changes.own_values import repeated
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.rebase import Rebased, rebase
+from placementclient.changes.records import change_plans, operations
+from placementclient.changes.tree_queue import result_of, unknown_outcomes
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
+from placementclient.model.planned_trees import PlannedTree, PlannedTrees
+from placementclient.model.snapshots import Snapshot
+from placementclient.reading.capture import UnstableRead
+
+
+class Change(PlannedTree, Protocol):
+    """A tree of a plan, with the operations that lead from one side to the other."""
+
+    @property
+    def operations(self) -> Sequence[Operation]: ...
+
+
+T = TypeVar('T', bound=Change)
+
+#: Refusals that come from other writers, however often; any other refusal does so once.
+_PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
+_REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
+
+
+class PlannedAgain(LeftAlone):
+    """The tree had changed, and has another plan now."""
+
+
+class VerificationFailed(errors.Differs):
+    """What the service granted is not what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Generic[T]):
+    """A tree that was compared with its plan before anything is written.
+
+    :param is_there: whether the service has the tree; ``None``: the plan does not know
+    :param difference: what is not as the plan says; empty where nothing is known to be so
+    :param obstacle: why the tree cannot be begun
+    """
+
+    tree: T
+    is_there: bool | None = True
+    difference: str = ''
+    obstacle: errors.PlacementError | None = None
+
+
+class Carrier(Generic[T]):
+    """Carries out a plan, tree by tree: each way is what :func:`rebase` leaves of it.
+
+    :ivar journal: of the plan, while the run is under way
+    :ivar records: of the journal, by the roots of trees
+    """
+
+    journal: Journal
+    #: The record of an operation in the journal.
+    record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
+
+    def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
+        self.client, self.plan = client, plan
+        self.records: Mapping[str, Record] = {}
+        #: Those that make the custom classes and traits that the trees of the run have made.
+        self._names = set[Operation]()
+        self._done: dict[str, list[Operation]] = {}
+        #: What is to be said of trees that end well, by the UUIDs of their roots.
+        self._remarks: dict[str, list[str]] = {}
+        #: What is left to do of trees that were read and not begun yet, likewise.
+        self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
+
+    def check(self, trees: Sequence[T]) -> None:
+        """Refuse what can be refused before the journal is opened."""
+        check_allowed(self.client, chain.from_iterable(tree.operations for tree in trees))
+
+    def opened(self, path: str) -> AbstractContextManager[Journal]:
+        """Open the journal of the plan."""
+        return journal.opened(path, self.identity)
+
+    def recorded(self, path: str) -> Mapping[str, Record]:
+        """Read the journal of the plan."""
+        return journal.read(path, self.identity)
+
+    @property
+    def identity(self) -> str:
+        """The digest that identifies the plan."""
+        assert isinstance(self.plan, ChangePlan)
+        return change_plans.identity(self.plan)
+
+    def is_there(self, tree: T) -> bool | None:
+        """Return whether the service has a tree; ``None`` if the plan does not know."""
+        return self._is_there(tree, self.read(tree))
+
+    def stands(self, tree: T, *, backward: bool) -> bool:
+        """Return whether a tree is still on the side where the journal says that it ended.
+
+        :raises errors.Differs: if it is on neither side, and stays so
+        """
+        _, rebased = self.rebased(tree, backward=backward)
+        return not rebased.operations and not rebased.obstacles
+
+    def looking(self, trees: Sequence[T], *, backward: bool) -> Callable[[T], Look[T]]:
+        """Return what compares one of some trees with the plan; reads at once what it can."""
+
+        def look(tree: T) -> Look[T]:
+            live, rebased = self.rebased(tree, backward=backward)
+            is_there = self._is_there(tree, live)
+            if rebased.obstacles:
+                obstacle = Obstructed(rebased.obstacles)
+                return Look(tree, is_there, str(obstacle), obstacle)
+            if not backward:
+                self._prepared[tree.root_provider_uuid] = live, rebased.operations
+            return Look(tree, is_there)
+
+        return look
+
+    def status_reader(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
+        """Return a function for the state of a tree; it reads at once what it can."""
+
+        def status(tree: T) -> TreeStatus:
+            found, reason = self._compared(tree).status()
+            return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
+
+        return status
+
+    def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
+        """Return a function for the deviations of a tree from its plan; likewise."""
+        return lambda tree: list(self._compared(tree).deviations(bool(self.records)))
+
+    def brought(self, tree: T, *, backward: bool) -> TreeResult:
+        """Bring a tree to its end; say so where others have taken back what the run has done.
+
+        Each time that the service refuses after a conflict, or does not answer, the tree is read
+        again, which shows what is done.
+        """
+        attempt = self._backward if backward else self._forward
+        result = self._retried(tree, lambda: attempt(tree))
+        again = [f'others had taken back {each}' for each in repeated(self.done(tree))]
+        return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """Return the end of the run, and whether it has changed a tree that is not done."""
+        undone = (tree for tree in outcome.trees if not tree.is_done)
+        changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
+        is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
+        return replace(outcome, is_partial=is_partial)
+
+    def done(self, tree: PlannedTree) -> list[Operation]:
+        """Return the operations that the run has carried out for a tree, to be added to."""
+        return self._done.setdefault(tree.root_provider_uuid, [])
+
+    def leave_alone(
+        self, tree: T, reason: errors.PlacementError, state: State = State.LEFT_ALONE
+    ) -> TreeResult:
+        """End a tree without success."""
+        message = '; '.join(filter(None, [str(reason), self.withdrawn(tree)]))
+        self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
+        return replace(result_of(tree, state, reason), reason=message)
+
+    # What a recipe decides, in one of its subclasses.
+
+    def withdrawn(self, tree: T) -> str:
+        """Take back what was prepared for a tree that is left alone; say what is in the way."""
+        return ''
+
+    def left(self, tree: T) -> tuple[Snapshot, Sequence[Operation]]:
+        """Read a tree, and return what is left to do of its change.
+
+        :raises LeftAlone: if others are in the way
+        """
+        live, rebased = self.rebased(tree)
+        if rebased.obstacles:
+            raise Obstructed(rebased.obstacles)
+        return live, rebased.operations
+
+    def verify(self, tree: T) -> None:
+        """See that what the service granted is there.
+
+        :raises VerificationFailed: if it is not
+        """
+
+    def take_back(self, tree: T) -> bool:
+        """Take back what the plan has made of a tree; return whether there was anything.
+
+        :raises LeftAlone: if a part of it cannot be
+        """
+        live, rebased = self.rebased(tree, backward=True)
+        if not self.is_begun(tree) and (rebased.operations or rebased.obstacles):
+            self._check_own(tree)
+        self.write(tree, live, rebased.operations)
+        if rebased.obstacles:
+            raise Obstructed(rebased.obstacles)
+        return bool(rebased.operations)
+
+    # Parts of all of them.
+
+    def is_begun(self, tree: PlannedTree) -> bool:
+        """Return whether a request may ever have been sent for a tree."""
+        return self.journal.of(tree.root_provider_uuid).begun
+
+    def rebased(self, tree: T, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
+        """Read a tree; return what is there, and what is left to do of one way."""
+        sides = (tree.after, tree.before) if backward else (tree.before, tree.after)
+        live = self.read(tree)
+        return live, rebase(*sides, live, sent(self.journal.of(tree.root_provider_uuid)))
+
+    def read(self, tree: T) -> Snapshot:
+        def attempt() -> Snapshot:
+            return region.read(self.client, tree, is_begun=self.is_begun(tree))
+
+        with unknown_outcomes():
+            return conflict.retried(attempt, max_retries=self.client.max_retries)
+
+    def write(self, tree: T, live: Snapshot, operations: Sequence[Operation]) -> None:
+        """Carry out operations, in one transaction where the service has them."""
+        done = self.done(tree)
+        applier = Applier(
+            self.client,
+            generations_of(live),
+            journal=TreeJournal(self.journal, tree.root_provider_uuid, self.record_of),
+            names=self._names,
+            report=lambda operation, is_known: done.append(operation) if is_known else None,
+        )
+        # Not joined to others: when a name is there already, the service tries and fails.
+        names = [each for each in operations if isinstance(each, EnsureClass | EnsureTrait)]
+        applier.run(names)
+        try:
+            with applier.joint():
+                applier.run(operations[len(names) :])
+        except errors.DuplicateName:
+            self._check_elsewhere(live, operations)
+            raise
+        except errors.BadRequest:
+            # Others may have deleted a custom trait since.
+            self._names.clear()
+            raise
+
+    def _forward(self, tree: T) -> TreeResult:
+        root_uuid = tree.root_provider_uuid
+        # Once: a conflict shows later changes.
+        prepared = self._prepared.pop(root_uuid, None)
+        live, operations = prepared if prepared is not None else self.left(tree)
+        self.write(tree, live, operations)
+        self.verify(tree)
+        record = self.journal.of(root_uuid)
+        is_ours = record.begun and record.ended is None
+        self.journal.end(root_uuid, State.APPLIED)
+        return self._ended(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+
+    def _backward(self, tree: T) -> TreeResult:
+        is_begun = self.is_begun(tree)
+        if not self.take_back(tree) and not is_begun:
+            return self._ended(tree, State.ALREADY_BACK)
+        self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
+        return self._ended(tree, State.ROLLED_BACK)
+
+    def _ended(self, tree: T, state: State) -> TreeResult:
+        remarks = self._remarks.get(tree.root_provider_uuid, ())
+        return replace(result_of(tree, state), reason='; '.join(remarks))
+
+    def _retried(self, tree: T, attempt: Callable[[], TreeResult]) -> TreeResult:
+        refusals: list[errors.PlacementError] = []
+
+        def attempted() -> TreeResult:
+            try:
+                return attempt()
+            except _PASSING:
+                raise
+            except (errors.Conflict, errors.BadRequest) as reason:
+                refusals.append(reason)
+                if len(refusals) == 1:
+                    raise
+                # And in between it was seen that everything is as it has to be.
+                return self.leave_alone(tree, reason, State.FAILED)
+
+        try:
+            with unknown_outcomes():
+                return conflict.retried(
+                    attempted,
+                    max_retries=self.client.max_retries,
+                    conflicts=(*_REFUSALS, PlannedAgain, errors.NoAnswer),
+                )
+        except VerificationFailed as reason:
+            return result_of(tree, State.FAILED, reason)
+        except (*_REFUSALS, LeftAlone) as reason:
+            return self.leave_alone(tree, reason)
+
+    def _compared(self, tree: T) -> TreeComparison:
+        return compared(self.client, tree, self.records.get(tree.root_provider_uuid))
+
+    def _is_there(self, tree: T, live: Snapshot) -> bool | None:
+        known = tree.before.providers
+        if self.is_begun(tree):
+            # It may have made or deleted the providers of one side, or be half way between them.
+            known = tree.after.providers and {**known, **tree.after.providers}
+        return any(uuid in live.providers for uuid in known) if known else None
+
+    def _check_own(self, tree: T) -> None:
+        """See whether a tree of which the journal knows nothing is as this plan makes it.
+
+        :raises LeftAlone: if it is not
+        """
+        _, rebased = self.rebased(tree)
+        if rebased.obstacles:
+            raise Obstructed(rebased.obstacles)
+        if rebased.operations:
+            raise LeftAlone('its journal does not say that this plan was applied')
+
+    def _check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
+        """Refuse, if a provider that is to be made exists in another tree."""
+        roots = {state.provider.root_uuid for state in live.providers.values()}
+        for operation in operations:
+            if isinstance(operation, CreateProvider):
+                for provider in resource_provider.list(self.client, name=operation.name):
+                    if provider.root_uuid not in roots:
+                        raise LeftAlone(
+                            f'{operation.name} exists elsewhere: {provider.uuid}, '
+                            f'in the tree of {provider.root_uuid}'
+                        )

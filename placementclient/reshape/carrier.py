@@ -1,0 +1,259 @@
+"""A plan of a reshape carried out and taken back: a tree that has changed is planned again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from placementclient.api import reshaper
+from placementclient.changes import region
+from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
+from placementclient.changes.comparison import LeftAlone, Obstructed
+from placementclient.changes.operations import Operation, Reshape
+from placementclient.changes.rebase import additions, rebase
+from placementclient.changes.records import operations
+from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
+from placementclient.client import errors
+from placementclient.model.outcomes import Deviation, State, TreeStatus
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan import invariants
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.records import trees as tree_records
+from placementclient.reading.capture import UnstableRead
+from placementclient.reshape import (
+    deviations,
+    journal,
+    live_state,
+    preconditions,
+    reading,
+    replanning,
+    verify,
+)
+from placementclient.reshape.journal import Journal, Record
+from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.reshape.reading import StateSource
+
+
+class ReshapeCarrier(Carrier[TreePlan]):
+    """Carries out a plan of a reshape: a tree that has changed since is planned again, each way."""
+
+    plan: Plan
+    # The states are those of the plan.
+    record_of = staticmethod(operations.record)
+
+    def check(self, trees: Sequence[TreePlan]) -> None:
+        """See that the plan is sound, and that the reshaper is there and allowed.
+
+        :raises invariants.BadPlan: if the plan is not sound
+        """
+        invariants.check(self.plan)
+        reshaper.check_allowed(self.client)
+
+    def opened(self, path: str) -> AbstractContextManager[Journal]:
+        return journal.opened(path, self.plan)
+
+    def recorded(self, path: str) -> Mapping[str, Record]:
+        return journal.read(path, self.plan)
+
+    def is_there(self, tree: TreePlan) -> bool:
+        source = StateSource(self.client, [tree])
+        return not tree.roots.keys().isdisjoint(source.listed(tree))
+
+    def stands(self, tree: TreePlan, *, backward: bool) -> bool:
+        current = self._current(tree)
+        if backward:
+            return reading.phase_of(self.client, current) is not Phase.AFTER
+        source = StateSource(self.client, [current])
+        tree_state = source.tree_state(current, source.listed(current), holdings=False)
+        if tree_state.is_untouched:
+            return False
+        for each in deviations.of_inventories(current, tree_state.providers):
+            if each.is_damage:
+                raise LeftAlone(f'it was applied, and was changed since: {each.message}')
+        return True
+
+    def looking(
+        self, trees: Sequence[TreePlan], *, backward: bool
+    ) -> Callable[[TreePlan], Look[TreePlan]]:
+        if backward:
+            return self._look_back
+        source = StateSource(self.client, map(self._current, trees))
+
+        def look(tree: TreePlan) -> Look[TreePlan]:
+            try:
+                return self._look(source, tree)
+            except (UnstableRead, errors.NotFound):
+                # It changes just now: decide when it is its turn.
+                return Look(tree)
+
+        return look
+
+    def status_reader(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], TreeStatus]:
+        status = verify.status_reader(self.client, list(map(self._current, trees)), self.records)
+        return lambda tree: status(self._current(tree))
+
+    def comparing(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], Sequence[Deviation]]:
+        compare = verify.comparing(self.client, list(map(self._current, trees)), self.records)
+        return lambda tree: compare(self._current(tree))
+
+    def left(self, tree: TreePlan) -> tuple[Snapshot, Sequence[Operation]]:
+        """Read a tree, and return what is left to do of its change.
+
+        :raises PlannedAgain: if the tree has changed, and a new plan is noted
+        :raises LeftAlone: if no new plan is the one that was reviewed
+        """
+        current = self._current(tree)
+        tree_state = reading.read_tree_state(self.client, current)
+        if tree_state.phase is Phase.AFTER:
+            return self._left_of(current.surroundings)
+        live = preconditions.found(self.client, tree_state)
+        if isinstance(live, str):
+            again = replanning.replanned(self.client, self.plan, current, live)
+            self.journal.revise(tree.root_provider_uuid, tree_records.tree_record(again))
+            self._remarks[tree.root_provider_uuid] = [f'planned again, as {live}']
+            raise PlannedAgain('it changes each time that it is planned again')
+        return live, _left(current, live)
+
+    def verify(self, tree: TreePlan) -> None:
+        self._verify(tree, reading.read_applied(self.client, self._current(tree)))
+
+    def take_back(self, tree: TreePlan) -> bool:
+        current, record = self._current(tree), self.journal.of(tree.root_provider_uuid)
+        listed = StateSource(self.client, [current]).listed(current)
+        if not record.begun and live_state.is_as_planned(current, listed):
+            return False
+        snapshot = replanning.captured(self.client, current)
+        tree_state = live_state.tree_state_of(current, snapshot)
+        if not record.begun and record.ended == State.LEFT_ALONE and tree_state.is_untouched:
+            # Others had changed it before anything was sent.
+            return False
+        if tree_state.phase is not Phase.BEFORE:
+            if not record.begun and record.ended is None:
+                _check_own(tree_state)
+            _check_additions(current, tree_state.providers)
+            back = replanning.planned_back(snapshot, self.plan, current)
+            reshape = next(each for each in back.operations if isinstance(each, Reshape))
+            self.write(tree, back.before, [reshape])
+            tree_state = reading.read_tree_state(self.client, current, tree_state.listed)
+            self._verify(tree, replace(tree_state, tree=back))
+        elif not record.begun and not any(
+            change.uuid in tree_state.there.providers for change in current.created()
+        ):
+            return False
+        self._retreat(tree)
+        return True
+
+    def withdrawn(self, tree: TreePlan) -> str:
+        """Delete prepared providers, unless the reshape has happened; say what is in the way."""
+        try:
+            with unknown_outcomes():
+                tree_state = reading.read_tree_state(self.client, self._current(tree))
+                if tree_state.is_untouched and self.is_begun(tree):
+                    self._retreat(tree)
+                    self.done(tree).clear()
+        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
+            return f'what was prepared is still there: {obstacle}'
+        return ''
+
+    def _left_of(
+        self, around: TreePlan, *, backward: bool = False
+    ) -> tuple[Snapshot, Sequence[Operation]]:
+        """Return what is left to do of one way of the traits, aggregates and new providers.
+
+        :raises LeftAlone: if others have moved one of these, or have added something to it
+        """
+        live = region.read(self.client, around, is_begun=True)
+        return live, _left(around, live, backward=backward)
+
+    def _retreat(self, tree: TreePlan) -> None:
+        self.write(tree, *self._left_of(self._current(tree).surroundings, backward=True))
+
+    def _verify(self, tree: TreePlan, tree_state: TreeState) -> None:
+        """Compare what is there after a reshape with its plan.
+
+        :raises VerificationFailed: if it is not complete or not right
+        """
+        differences = deviations.of_tree_state(tree_state)
+        for difference in differences:
+            if difference.is_damage:
+                raise VerificationFailed(f'verification: {difference.message}')
+        remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
+        remarks += [difference.message for difference in differences[:3]]
+
+    def _current(self, tree: TreePlan) -> TreePlan:
+        """Return a tree as it was planned last: in the plan, or again while it was applied."""
+        record = self.records.get(tree.root_provider_uuid)
+        return tree_records.tree_plan(record.plan) if record and record.plan else tree
+
+    def _look(self, source: StateSource, tree: TreePlan) -> Look[TreePlan]:
+        """Compare a tree with what it was planned on."""
+        current = self._current(tree)
+        listed = source.listed(current)
+        is_there = not tree.roots.keys().isdisjoint(listed)
+        # There is something to complete or to take back.
+        if self.journal.of(tree.root_provider_uuid).begun:
+            return Look(tree, is_there)
+        # Without a consumer that moves, generations show who has come.
+        holdings = bool(current.consumers) or not live_state.is_as_planned(current, listed)
+        tree_state = source.tree_state(current, listed, holdings=holdings)
+        if tree_state.phase is Phase.AFTER:
+            return Look(tree, is_there, 'it is applied already')
+        try:
+            live = preconditions.found(self.client, tree_state)
+            if isinstance(live, str):
+                return Look(tree, is_there, live)
+            self._prepared[tree.root_provider_uuid] = live, _left(current, live)
+        except LeftAlone as reason:
+            return Look(tree, is_there, str(reason), reason)
+        return Look(tree, is_there)
+
+    def _look_back(self, tree: TreePlan) -> Look[TreePlan]:
+        """See whether a tree is on one of its sides."""
+        current = self._current(tree)
+        source = StateSource(self.client, [current])
+        listed = source.listed(current)
+        is_there = not tree.roots.keys().isdisjoint(listed)
+        tree_state = source.tree_state(current, listed, holdings=False)
+        is_whole = not live_state.moves(current) or tree_state.phase is not Phase.NEITHER
+        difference = 'it is neither as it was before the plan nor as it is after it'
+        return Look(tree, is_there, '' if is_there and is_whole else difference)
+
+
+def _left(change: TreePlan, live: Snapshot, *, backward: bool = False) -> Sequence[Operation]:
+    sides = (change.after, change.before) if backward else (change.before, change.after)
+    rebased = rebase(*sides, live, is_atomic=True)
+    if rebased.obstacles:
+        raise Obstructed(rebased.obstacles)
+    return rebased.operations
+
+
+def _check_own(tree_state: TreeState) -> None:
+    """See whether what the journal knows nothing of could have been made by this plan.
+
+    The journal may be lost; but another plan may have made the same providers.
+
+    :raises LeftAlone: if it is not what the plan makes
+    """
+    damage = [each for each in deviations.of_tree_state(tree_state) if each.is_damage]
+    if damage:
+        raise LeftAlone(
+            f'its journal does not say that this plan was applied, and {damage[0].message}'
+        )
+
+
+def _check_additions(tree: TreePlan, live: Mapping[str, ProviderState]) -> None:
+    """See that others have added nothing to the providers that the plan has made.
+
+    :param live: the providers, by UUID
+    :raises LeftAlone: if they have: it would go with the provider
+    """
+    planned = tree.after.providers
+    obstacles = [
+        obstacle
+        for change in tree.created()
+        if change.uuid in live
+        for obstacle in additions(planned[change.uuid], live[change.uuid])
+    ]
+    if obstacles:
+        raise Obstructed(obstacles)
