@@ -15,6 +15,7 @@ PACKAGES = (
     'keystone==30.0.0',
     'openstack-placement==16.0.0',
     'glance==33.0.0',
+    'python-novaclient',
     'SQLAlchemy<2.1',
     'PyMySQL',
     'waitress',

@@ -268,7 +268,7 @@ def _hosts(snapshot: Snapshot, frozen: frozenset[tuple[str, object]]) -> frozens
 
 
 #: The way of a server off its host, by its state in Nova.
-MOVED, OFFLOADED, STUCK = 'migrate', 'shelve --offload', ''
+MOVED, OFFLOADED, STUCK = 'migrate', 'shelve-offload', ''
 WAYS = {
     'active': MOVED, 'paused': MOVED, 'stopped': MOVED, 'shelved': OFFLOADED,
     **dict.fromkeys(('suspended', 'rescued', 'resized', 'error', 'building'), STUCK),

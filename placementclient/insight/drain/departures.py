@@ -31,7 +31,8 @@ _DEPARTURES = {
     'paused': _LIVE,
     'stopped': _COLD,
     'shutoff': _COLD,
-    'shelved': Departure('openstack server shelve --offload {server}', needs_place=False),
+    # "openstack server shelve --offload" passes over a server that is shelved already.
+    'shelved': Departure('nova shelve-offload {server}', needs_place=False),
     'suspended': Departure('openstack server resume {server}', 'is suspended'),
     'rescued': _UNRESCUE,
     'rescue': _UNRESCUE,

@@ -285,7 +285,7 @@ STATES = {
     'active': (0, 'compute2', LIVE),
     'paused': (0, 'compute2', LIVE),
     'stopped': (0, 'compute2', 'openstack server migrate --host compute2 s2'),
-    'shelved': (0, '', 'openstack server shelve --offload s2'),
+    'shelved': (0, '', 'nova shelve-offload s2'),
     'suspended': (5, 'compute2', 'openstack server resume s2'),
     'rescued': (5, 'compute2', 'openstack server unrescue s2'),
     'resized': (5, 'compute2', 'openstack server resize confirm s2'),
