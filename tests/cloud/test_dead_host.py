@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from keystoneauth1.exceptions.http import InternalServerError
+from keystoneauth1.exceptions.http import Conflict, InternalServerError
 
 from tests.cloud import control, hosts, layout, processes, servers, settings
 from tests.cloud.compute import Compute, until
@@ -173,6 +173,68 @@ def test_a_host_that_was_purged_comes_back(
     hosts.revive(compute, DEAD)
 
     until(lambda: _node(compute), 'no provider')
+    assert _audit(placement) == {}
+
+
+@pytest.fixture
+def stopped(compute: Compute) -> tuple[str, str, str]:
+    """A server on a host whose ``compute_id`` is new, its provider, and the new UUID."""
+    hosts.settle(compute)
+    server = compute.boot('stays', host=DEAD)
+    hosts.kill(compute, DEAD)
+    node, new = _node(compute), str(uuid.uuid4())
+    assert node is not None
+    IDENTITY.write_text(new)
+    processes.log(DEAD).unlink()
+    control.compute(DEAD)
+    until(lambda: not processes.pid(DEAD), 'it starts')
+    assert 'Duplicate compute node record found for host' in _log()
+    return server, node, new
+
+
+def _refused(placement: Placement, node: str, new: str) -> None:
+    refused = placement(f'resource provider replace {DEAD} --uuid {new} --yes')
+    assert (refused.status, refused.stdout) == (1, '')
+    assert f'Write {node} into its file compute_id, and replace nothing' in refused.stderr
+
+
+def test_a_host_with_servers_gets_its_uuid_back_where_nova_has_its_compute_node(
+    compute: Compute, placement: Placement, stopped: tuple[str, str, str]
+) -> None:
+    server, node, new = stopped
+    held = _holdings(compute, server)
+
+    _refused(placement, node, new)
+    assert _holdings(compute, server) == held
+    IDENTITY.write_text(node)
+    hosts.revive(compute, DEAD)
+
+    assert _holdings(compute, server) == held
+    assert list(compute.allocations(compute.boot('next', host=DEAD))) == [node]
+    assert _audit(placement) == {}
+
+
+def test_a_host_with_another_uuid_starts_once_its_compute_node_is_deleted(
+    compute: Compute, placement: Placement, stopped: tuple[str, str, str]
+) -> None:
+    server, node, new = stopped
+    service = f'/os-services/{compute.service(DEAD)["id"]}'
+
+    _refused(placement, node, new)
+    # Nova deletes no service of a host with servers.
+    with pytest.raises(Conflict):
+        compute.call('DELETE', service)
+    compute.act(server, 'evacuate', {'host': FIRST}, 'SHUTOFF')
+    compute.call('DELETE', service)
+    # It takes the provider along.
+    assert _node(compute) is None
+    IDENTITY.with_name('guests.json').unlink()
+    control.compute(DEAD)
+    until(lambda: DEAD in compute.mapped_hosts(), 'the host does not come back')
+
+    assert _node(compute) == new
+    assert list(compute.allocations(compute.boot('next', host=DEAD))) == [new]
+    servers.age()
     assert _audit(placement) == {}
 
 

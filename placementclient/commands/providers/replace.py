@@ -122,6 +122,7 @@ class ReplaceProvider(Changing):
             raise errors.BadArgument(
                 f'Nova has the compute node {names[old]} with the UUID {old}: nova-compute does '
                 f'not start with another one ("Duplicate compute node record"). Write {old} into '
-                'its file compute_id, and replace nothing. Or delete the compute node first: '
-                'openstack compute service delete. --compute-node-exists goes on all the same'
+                'its file compute_id, and replace nothing. Or take all servers off the host, and '
+                'delete the compute node first: openstack compute service delete. '
+                '--compute-node-exists goes on all the same'
             )
