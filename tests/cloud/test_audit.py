@@ -1,0 +1,56 @@
+"""An audit while servers come and go."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.cloud import hosts, layout
+from tests.cloud.compute import Compute
+from tests.cloud.conftest import Placement
+
+FIRST, SECOND, THIRD = layout.HOSTS
+#: The variable that has the seconds of the test.
+SECONDS = 'PLACEMENT_TEST_CLOUD_AUDIT_SECONDS'
+LISTS = [
+    word
+    for kind in ('servers', 'migrations', 'services', 'hypervisors')
+    for word in (f'--{kind}', 'nova')
+]
+
+
+def _come_and_go(host: str, over: threading.Event) -> int:
+    """Start servers on a host and delete them; every other one moves before."""
+    compute, number = Compute(), 0
+    while not over.is_set():
+        uuid = compute.boot(f'guest-{host}-{number}', host=host)
+        if number % 2:
+            compute.act(uuid, 'migrate', {'host': THIRD}, 'VERIFY_RESIZE')
+            compute.act(uuid, 'confirmResize', None, 'ACTIVE')
+        compute.delete(uuid)
+        number += 1
+    return number
+
+
+def test_no_fault_is_found_while_servers_come_and_go(
+    compute: Compute, placement: Placement
+) -> None:
+    hosts.settle(compute)
+    over, results = threading.Event(), []
+    end = time.monotonic() + float(os.environ.get(SECONDS, '20'))
+    with ThreadPoolExecutor() as pool:
+        workers = [pool.submit(_come_and_go, host, over) for host in (FIRST, FIRST, SECOND)]
+        try:
+            while time.monotonic() < end:
+                results.append(placement('resource', 'provider', 'audit', *LISTS, '-f', 'json'))
+        finally:
+            over.set()
+    guests = sum(worker.result() for worker in workers)
+
+    print(f'{len(results)} audits, {guests} servers')
+    assert (len(results) > 2, guests > 5) == (True, True)
+    faults = [row for done in results for row in done.json(0, 3) if row['severity'] != 'info']
+    assert faults == []
+    assert not any('does not look complete' in done.stderr for done in results)
