@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,17 +14,20 @@ from tests.cloud import control, installation, layout, processes
 #: The modules of tests that run side by side; the first ones change hosts. What matters most comes
 #: first, should there be no time for all.
 GROUPS = {
-    'tests-of-hosts': ('nova_manage', 'reshape', 'scheduler', 'dead_host'),
+    'tests-of-hosts': ('nova_manage', 'reshape', 'scheduler', 'drain', 'audit', 'dead_host'),
     'other-tests': ('identity', 'metrics'),
 }
+
+_NOT_RUN = re.compile('^did NOT run: (.*)$', re.MULTILINE)
 
 
 def main(command: str = 'run', *arguments: str) -> int:
     """Do one of the commands.
 
     ``run`` starts the cloud, runs the tests, or those that are named, and stops it. It begins no
-    test when the seconds of ``PLACEMENT_TEST_CLOUD_SECONDS`` are over, and says which ones did not
-    run. Exit status 77: the packages cannot be installed here, and nothing was tested.
+    test when the seconds of ``PLACEMENT_TEST_CLOUD_SECONDS`` are over, says which ones did not
+    run, and begins with them next time. Exit status 77: the packages cannot be installed here, and
+    nothing was tested.
     """
     began = time.monotonic()
     # Whoever ends this command ends the cloud.
@@ -70,7 +74,11 @@ def _test(start: float, *arguments: str) -> int:
         for name, process in started.items():
             process.terminate()
             print(processes.log(name).read_text())
-    _say('tests', began)
+    left = [name for group in runs for name in _NOT_RUN.findall(processes.log(group).read_text())]
+    if not arguments:
+        (layout.folder() / 'left-out').write_text('\n'.join(left))
+    outcome = 'FAILED' if any(statuses) else 'passed'
+    _say(f'tests {outcome}{f", {len(left)} left out" if left else ""}', began)
     return max(statuses)
 
 

@@ -43,7 +43,9 @@ class Compute:
         with contextlib.suppress(NotFound):
             self.call('DELETE', path, service=service)
 
-    def make_aggregate(self, name: str, *hosts: str, zone: str | None = None) -> dict[str, Any]:
+    def make_aggregate(
+        self, name: str, *hosts: str, zone: str | None = None, **properties: str
+    ) -> dict[str, Any]:
         """Return a host aggregate with some hosts."""
         found = self.call('GET', '/os-aggregates')['aggregates']
         for aggregate in [each for each in found if each['name'] == name]:
@@ -53,6 +55,9 @@ class Compute:
         for host in hosts:
             path = f'/os-aggregates/{aggregate["id"]}/action'
             self.call('POST', path, {'add_host': {'host': host}})
+        if properties:
+            path = f'/os-aggregates/{aggregate["id"]}/action'
+            self.call('POST', path, {'set_metadata': {'metadata': properties}})
         return dict(aggregate)
 
     def remove_aggregate(self, aggregate: int) -> None:
@@ -62,7 +67,7 @@ class Compute:
             self.call('POST', f'{path}/action', {'remove_host': {'host': host}})
         self.call('DELETE', path)
 
-    def make_image(self, name: str) -> str:
+    def make_image(self, name: str, properties: Mapping[str, str] = {}) -> str:
         """Return the ID of an image of a few bytes."""
         found = self.call('GET', f'/v2/images?name={name}', service='image')['images']
         if found:
@@ -72,6 +77,7 @@ class Compute:
             'disk_format': 'raw',
             'container_format': 'bare',
             'visibility': 'public',
+            **properties,
         }
         image = self.call('POST', '/v2/images', values, service='image')['id']
         self.session.put(
@@ -83,10 +89,19 @@ class Compute:
         return str(image)
 
     def make_flavor(
-        self, name: str, vcpus: int, ram: int, disk: int, specs: Mapping[str, str] = {}
+        self,
+        name: str,
+        vcpus: int,
+        ram: int,
+        disk: int,
+        specs: Mapping[str, str] = {},
+        *,
+        ephemeral: int = 0,
+        swap: int = 0,
     ) -> str:
-        """Return the ID of a flavor, which is its name; memory in MiB, disk in GiB."""
-        values = {'name': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk}
+        """Return the ID of a flavor, which is its name; memory and swap in MiB, disks in GiB."""
+        values = {'name': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk, 'swap': swap}
+        values['OS-FLV-EXT-DATA:ephemeral'] = ephemeral
         with contextlib.suppress(NotFound):
             flavor = self.call('GET', f'/flavors/{name}')['flavor']
             if flavor['extra_specs'] == specs and flavor.items() >= values.items():

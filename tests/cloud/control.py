@@ -76,6 +76,14 @@ def serve(*services: str) -> None:
         _answers(service)
 
 
+def restart_scheduler(settings_of_nova: settings.Settings) -> None:
+    """Start the scheduler of Nova and its API again, with other settings."""
+    settings.save('nova/nova.conf', settings_of_nova)
+    processes.stop('nova', 'nova-scheduler')
+    _daemon('nova-scheduler', 'nova-scheduler')
+    serve('nova')
+
+
 def neutron() -> None:
     """Start the small Neutron."""
     arguments = [str(layout.ports()['neutron']), str(PORTS)]

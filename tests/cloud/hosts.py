@@ -18,6 +18,40 @@ Driver = Mapping[str, Any]
 #: All hosts, with nothing but what every host has.
 PLAIN: Mapping[str, Driver] = {host: {} for host in layout.HOSTS}
 
+#: A host with two functions of a card, and a card for one server.
+DEVICES: Driver = {
+    'devices': [
+        {'status': 'available', 'numa_node': None, 'label': '', **device}
+        for device in (
+            *(
+                {
+                    **settings.FUNCTION,
+                    'address': f'0000:81:00.{number}',
+                    'dev_type': 'type-VF',
+                    'parent_addr': '0000:81:00.0',
+                }
+                for number in (1, 2)
+            ),
+            {
+                'vendor_id': '10de',
+                'product_id': '20b0',
+                'address': '0000:84:00.0',
+                'dev_type': 'type-PCI',
+                'parent_addr': None,
+            },
+        )
+    ]
+}
+#: The options of the section ``[pci]`` for these devices.
+PCI: Mapping[str, object] = {
+    'device_spec': json.dumps(
+        [
+            settings.FUNCTION,
+            {'address': '0000:84:00.0', 'resource_class': 'PGPU', 'traits': 'CUSTOM_FAST'},
+        ]
+    )
+}
+
 
 def settle(
     compute: Compute,

@@ -68,6 +68,12 @@ def state() -> Path:
     return folder() / 'state'
 
 
+def left_out() -> list[str]:
+    """The names of the tests for which there was no time in the last run of all."""
+    path = folder() / 'left-out'
+    return path.read_text().splitlines() if path.exists() else []
+
+
 @functools.cache
 def ports() -> dict[str, int]:
     """The ports on the loopback by service, chosen when the cloud starts first."""

@@ -130,7 +130,14 @@ def nova(keystone: str = 'keystone') -> Settings:
         'glance': account('nova'),
         'service_user': {**account('nova'), 'send_service_user_token': 'true'},
         'quota': {'instances': -1, 'cores': -1, 'ram': -1},
-        'scheduler': {'workers': 1, 'discover_hosts_in_cells_interval': 1},
+        'scheduler': {
+            'workers': 1,
+            'discover_hosts_in_cells_interval': 1,
+            # They ask for more only of the images and projects that tests make for it.
+            'image_metadata_prefilter': 'true',
+            'query_placement_for_image_type_support': 'true',
+            'limit_tenants_to_placement_aggregate': 'true',
+        },
         'conductor': {'workers': 1},
         'filter_scheduler': {'track_instance_changes': 'true'},
         'oslo_concurrency': {'lock_path': layout.state() / 'nova/locks'},

@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
 from tests.cloud import accounts, layout
-from tests.cloud.conftest import Result, program, variables
+from tests.cloud.conftest import Result, started, variables
 
 PROGRAMS = ('placement', 'openstack')
 LIST = ('resource', 'class', 'list', '-f', 'json')
@@ -27,11 +26,8 @@ DEFAULT = 'Default'
 
 def both(*argv: str, environment: Mapping[str, str]) -> tuple[Result, Result]:
     """Run a command line with each of the two programs."""
-    with ThreadPoolExecutor() as pool:
-        first, second = pool.map(
-            lambda name: program(name, *argv, environment=environment), PROGRAMS
-        )
-    return first, second
+    first, second = [started(name, *argv, environment=environment) for name in PROGRAMS]
+    return first(), second()
 
 
 def listed(*argv: str, environment: Mapping[str, str]) -> list[list[str]]:

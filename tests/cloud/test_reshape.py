@@ -262,29 +262,6 @@ def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
     assert again.status == 0, again.stdout
 
 
-#: Two functions of a card, and a card for one server.
-DEVICES: list[dict[str, Any]] = [
-    *(
-        {
-            **settings.FUNCTION,
-            'address': f'0000:81:00.{number}',
-            'dev_type': 'type-VF',
-            'parent_addr': '0000:81:00.0',
-        }
-        for number in (1, 2)
-    ),
-    {
-        'vendor_id': '10de',
-        'product_id': '20b0',
-        'address': '0000:84:00.0',
-        'dev_type': 'type-PCI',
-        'parent_addr': None,
-    },
-]
-DEVICE_SPEC: list[dict[str, str]] = [
-    dict(settings.FUNCTION),
-    {'address': '0000:84:00.0', 'resource_class': 'PGPU', 'traits': 'CUSTOM_FAST'},
-]
 #: The statement of the documentation.
 ROWS = """
     SELECT cn.hypervisor_hostname, pd.address, pd.parent_addr, pd.vendor_id, pd.product_id,
@@ -294,15 +271,10 @@ ROWS = """
 """
 
 
-COMMON = {'status': 'available', 'numa_node': None, 'label': ''}
-DRIVER = {'devices': [{**COMMON, **each} for each in DEVICES]}
-PCI: dict[str, object] = {'device_spec': json.dumps(DEVICE_SPEC)}
-
-
 @pytest.fixture
 def functions(compute: Compute) -> list[str]:
     """Two servers with a virtual function each, the second one off, on a host of PCI devices."""
-    hosts.settle(compute, {FIRST: DRIVER}, {FIRST: PCI})
+    hosts.settle(compute, {FIRST: hosts.DEVICES}, {FIRST: hosts.PCI})
     compute.make_flavor('vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
     uuids = compute.boot_all({'name': 'vf-0'}, {'name': 'vf-1'}, flavor='vf', host=FIRST)
     compute.act(uuids[1], 'os-stop', None, 'SHUTOFF')
@@ -324,7 +296,7 @@ def test_pci_devices_are_added_and_nova_leaves_them_so(
 
     applied = placement(f'resource provider reshape apply {plan} --yes -f json')
     nested = snapshot(placement, 'nested.json')
-    hosts.configure(FIRST, DRIVER, {**PCI, 'report_in_placement': 'true'})
+    hosts.configure(FIRST, hosts.DEVICES, {**hosts.PCI, 'report_in_placement': 'true'})
     log = Written()
     compute.update_service(FIRST, forced_down=False)
     hosts.launch(compute, FIRST)

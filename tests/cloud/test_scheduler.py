@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cloud import hosts, layout
+from tests.cloud import accounts, control, hosts, layout, settings
 from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
@@ -15,34 +16,51 @@ FIRST, SECOND, THIRD = layout.HOSTS
 DRIVERS = {
     FIRST: {
         'memory_mb': 3584,
+        'local_gb': 70,
         'children': {'pci_0000_84_00_0': {'VGPU': 1}, 'pci_0000_85_00_0': {'VGPU': 1}},
-        'traits': ['CUSTOM_SSD'],
+        'traits': ['CUSTOM_SSD', 'COMPUTE_STORAGE_BUS_VIRTIO'],
     },
     SECOND: {
         'memory_mb': 2560,
+        'local_gb': 40,
         'inventories': {'CUSTOM_FPGA': 1},
         'traits': ['CUSTOM_SSD', 'CUSTOM_WORN'],
     },
-    THIRD: {'memory_mb': 1536},
+    THIRD: {'memory_mb': 1536, 'local_gb': 20},
 }
 ZONE, ZONED = 'cloud-zone', (SECOND, THIRD)
-#: The extra specs of the flavors, and how many servers of each boot.
-FLAVORS: dict[str, tuple[dict[str, str], int]] = {
-    'sized-plain': ({}, 6),
-    'sized-vgpu': ({'resources:VGPU': '1'}, 2),
-    'sized-fpga': ({'resources:CUSTOM_FPGA': '1'}, 1),
-    'sized-traits': ({'trait:CUSTOM_SSD': 'required', 'trait:CUSTOM_WORN': 'forbidden'}, 3),
-    'sized-unknown': ({'trait:CUSTOM_NOBODY_HAS': 'required'}, 0),
+#: The options of the commands for what the scheduler does here.
+SCHEDULER = ('--nova-conf', str(settings.path('nova/nova.conf')), '--aggregates', 'nova')
+
+
+class Sized(NamedTuple):
+    """A flavor, and how many servers of it boot.
+
+    :param disks: what it has beside its root disk
+    """
+
+    number: int
+    specs: Mapping[str, str] = {}
+    disks: Mapping[str, int] = {}
+
+
+FLAVORS = {
+    'sized-plain': Sized(6),
+    'sized-vgpu': Sized(2, {'resources:VGPU': '1'}),
+    'sized-fpga': Sized(1, {'resources:CUSTOM_FPGA': '1'}),
+    'sized-traits': Sized(3, {'trait:CUSTOM_SSD': 'required', 'trait:CUSTOM_WORN': 'forbidden'}),
+    'sized-unknown': Sized(0, {'trait:CUSTOM_NOBODY_HAS': 'required'}),
+    # 31 GB each: 1, 29, and 1 for the swap of 1 MiB.
+    'sized-disks': Sized(3, {}, {'ephemeral': 29, 'swap': 1}),
 }
-BOOTED_IN_THE_ZONE = 3
 
 
 @pytest.fixture
 def zone(compute: Compute) -> str:
     """Hosts with little room, and the UUID of the aggregate of two of them, which is a zone."""
     hosts.settle(compute, DRIVERS)
-    for name, (specs, _) in FLAVORS.items():
-        compute.make_flavor(name, 1, 1024, 1, specs)
+    for name, sized in FLAVORS.items():
+        compute.make_flavor(name, 1, 1024, 1, sized.specs, **sized.disks)
     return str(compute.make_aggregate(ZONE, *ZONED, zone=ZONE)['uuid'])
 
 
@@ -70,18 +88,60 @@ def _fits(placement: Placement, *more: str) -> dict[str, int]:
 def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, flavor: str) -> None:
     fits = _fits(placement)[flavor]
 
-    assert (_booted(compute, flavor), fits) == (FLAVORS[flavor][1],) * 2
+    assert (_booted(compute, flavor), fits) == (FLAVORS[flavor].number,) * 2
     assert _fits(placement)[flavor] == 0
 
 
-def test_as_many_servers_boot_in_a_zone_as_fit_in_its_aggregate(
-    compute: Compute, placement: Placement, zone: str
+@pytest.fixture
+def tenant(compute: Compute) -> Compute:
+    """An administrator in another project than that of the tests."""
+    return Compute(accounts.session(project='admin'))
+
+
+def _reserve(tenant: Compute, *hosts: str) -> str:
+    """Give a project an aggregate, the UUID of which is returned."""
+    project = str(tenant.session.get_project_id())
+    return str(tenant.make_aggregate('reserved', *hosts, filter_tenant_id=project)['uuid'])
+
+
+@pytest.mark.usefixtures('zone')
+@pytest.mark.parametrize(('limit', 'number'), [('zone', 3), ('image', 3), ('project', 2)])
+def test_as_many_servers_boot_as_fit_in_a_zone_with_an_image_and_in_a_project(
+    compute: Compute, tenant: Compute, placement: Placement, limit: str, number: int
 ) -> None:
-    fits = _fits(placement, '--member-of', zone)['sized-plain']
+    _reserve(tenant, SECOND)
+    image = compute.make_image('of-virtio', {'hw_disk_bus': 'virtio'})
+    user, options, server = {
+        'zone': (compute, ('--zone', ZONE), {'availability_zone': ZONE}),
+        'image': (compute, ('--image', image), {'imageRef': image}),
+        'project': (tenant, ('--project', str(tenant.session.get_project_id())), {}),
+    }[limit]
 
-    booted = _booted(compute, 'sized-plain', availability_zone=ZONE)
+    fits = _fits(placement, *SCHEDULER, *options)['sized-plain']
 
-    assert (booted, fits) == (BOOTED_IN_THE_ZONE,) * 2
+    assert (_booted(user, 'sized-plain', **server), fits) == (number, number)
+    assert _fits(placement, *SCHEDULER, *options)['sized-plain'] == 0
+
+
+@pytest.fixture
+def functions(compute: Compute) -> Iterator[None]:
+    """Virtual functions in Placement, where the scheduler looks for them."""
+    hosts.settle(compute, {FIRST: hosts.DEVICES}, {FIRST: {**hosts.PCI, 'report_in_placement': 1}})
+    usual = settings.nova()
+    looking = {**usual['filter_scheduler'], 'pci_in_placement': 'true'}
+    control.restart_scheduler({**usual, 'filter_scheduler': looking})
+    yield
+    control.restart_scheduler(usual)
+
+
+@pytest.mark.usefixtures('functions')
+def test_as_many_servers_with_an_alias_boot_as_fit(compute: Compute, placement: Placement) -> None:
+    compute.make_flavor('sized-vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
+    fits = _fits(placement, *SCHEDULER)['sized-vf']
+
+    assert (_booted(compute, 'sized-vf', host=FIRST), fits) == (2, 2)
+    assert _fits(placement, *SCHEDULER)['sized-vf'] == 0
+    assert _conflicts(placement, 'sized-vf') == [{'CUSTOM_PCI_8086_1565'}]
 
 
 @pytest.mark.usefixtures('zone')
@@ -114,3 +174,65 @@ def test_the_reason_of_no_valid_host_is_named(compute: Compute, placement: Place
     # Placement refuses a request for a trait that it does not know.
     assert unknown.status == 1
     assert 'No such trait(s): CUSTOM_NOBODY_HAS' in unknown.stderr
+
+
+def _conflicts(placement: Placement, flavor: str, *options: str) -> list[set[str]]:
+    """Return the reasons that are named for a server without a valid host."""
+    command = ('allocation', 'candidate', 'explain', '--flavor', flavor, '-f', 'json')
+    explained = placement(*command, *SCHEDULER, *options).json(4)
+    return [{need['value'] for need in conflict} for conflict in explained['conflicts']]
+
+
+#: Servers that no host takes: the sizes of their flavors and its properties, and those of their
+#: images; and the reason.
+REFUSED: dict[str, tuple[dict[str, int], dict[str, str], dict[str, str], str]] = {
+    'memory': ({'ram': 3073}, {}, {}, 'MEMORY_MB'),
+    'vcpus': ({'vcpus': 17}, {}, {}, 'VCPU'),
+    'disks': ({'disk': 1, 'ephemeral': 60, 'swap': 10240}, {}, {}, 'DISK_GB'),
+    'secure-boot': (
+        {}, {'os:secure_boot': 'required'}, {}, 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'
+    ),
+    'image-bus': ({}, {}, {'hw_disk_bus': 'scsi'}, 'COMPUTE_STORAGE_BUS_SCSI'),
+    'image-trait': ({}, {}, {'trait:STORAGE_DISK_SSD': 'required'}, 'STORAGE_DISK_SSD'),
+    'image-format': ({}, {}, {'disk_format': 'ploop'}, 'COMPUTE_IMAGE_TYPE_PLOOP'),
+}  # fmt: skip
+
+
+def test_the_reasons_of_servers_without_a_valid_host_are_named(
+    compute: Compute, tenant: Compute, placement: Placement, zone: str
+) -> None:
+    servers, options, reasons = dict[str, str](), dict[str, tuple[str, ...]](), {}
+    for name, (sizes, specs, properties, reason) in REFUSED.items():
+        compute.make_flavor(
+            f'no-{name}', **{'vcpus': 1, 'ram': 64, 'disk': 1, **sizes}, specs=specs
+        )
+        image = compute.make_image(f'no-{name}' if properties else 'cirros', properties)
+        servers[name] = compute.create(name, f'no-{name}', imageRef=image)
+        options[name], reasons[name] = (f'no-{name}', '--image', image), {reason}
+    servers['zone'] = compute.create('zone', 'sized-vgpu', availability_zone=ZONE)
+    options['zone'], reasons['zone'] = ('sized-vgpu', '--zone', ZONE), {'VGPU', zone}
+    reserved, project = _reserve(tenant, THIRD), str(tenant.session.get_project_id())
+    servers['project'] = tenant.create('project', 'sized-vgpu')
+    options['project'] = ('sized-vgpu', '--project', project)
+    reasons['project'] = {'VGPU', reserved}
+
+    states = {
+        name: compute.wait(uuid, 'ACTIVE', 'ERROR').get('fault', {}).get('message', '')
+        for name, uuid in servers.items()
+    }
+
+    assert {name for name, fault in states.items() if 'No valid host' not in fault} == set()
+    assert {name: _conflicts(placement, *options[name]) for name in servers} == {
+        name: [reason] for name, reason in reasons.items()
+    }
+
+
+@pytest.mark.usefixtures('zone')
+def test_a_host_that_is_disabled_is_the_reason(compute: Compute, placement: Placement) -> None:
+    compute.update_service(FIRST, status='disabled')
+
+    uuid = compute.create('disabled', 'sized-vgpu')
+
+    server = compute.wait(uuid, 'ACTIVE', 'ERROR')
+    assert 'No valid host' in server['fault']['message']
+    assert _conflicts(placement, 'sized-vgpu') == [{'VGPU', 'COMPUTE_STATUS_DISABLED'}]
