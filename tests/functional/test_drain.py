@@ -268,7 +268,7 @@ def _hosts(snapshot: Snapshot, frozen: frozenset[tuple[str, object]]) -> frozens
 
 
 #: The way of a server off its host, by its state in Nova.
-MOVED, OFFLOADED, STUCK = 'migrate', 'shelve-offload', ''
+MOVED, OFFLOADED, STUCK = 'migrate', 'nova shelve-offload', ''
 WAYS = {
     'active': MOVED, 'paused': MOVED, 'stopped': MOVED, 'shelved': OFFLOADED,
     **dict.fromkeys(('suspended', 'rescued', 'resized', 'error', 'building'), STUCK),
@@ -308,7 +308,7 @@ def test_servers_in_every_state_leave_as_nova_lets_them(
         assert is_named == (way == STUCK), state
         assert (' migrate ' in row['command']) == (way == MOVED), state
         if way == OFFLOADED:
-            assert (row['to'], row['command']) == ('', f'openstack server {way} {uuids[state]}')
+            assert (row['to'], row['command']) == ('', f'{way} {uuids[state]}')
             allocation.delete(client, uuids[state])
         else:
             # All that are left fit, as the shelved one needs no place.

@@ -289,6 +289,15 @@ def test_a_cut_is_said(placement: Placement) -> None:
     assert 'candidates on at least 2 trees' in result.stdout
 
 
+def test_an_aggregate_has_the_name_by_which_it_was_asked_for(
+    placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregates = [{'uuid': RACK, 'name': 'rack7', 'hosts': []}]
+    monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: aggregates)
+    result = placement('allocation candidate explain --resource VCPU=99 --member-of rack7')
+    assert (result.status, f'in aggregate {RACK} (rack7)' in result.stdout) == (4, True)
+
+
 RESOURCES = [('VCPU', 2), ('VCPU', 20), ('MEMORY_MB', 512), ('DISK_GB', 10), ('VGPU', 1)]
 RESOURCES += [('VGPU', 2), ('PCPU', 2), ('SRIOV_NET_VF', 2)]
 TRAITS = ['CUSTOM_A40', 'CUSTOM_T4', 'HW_NUMA_ROOT', 'CUSTOM_NET', 'COMPUTE_NODE']
