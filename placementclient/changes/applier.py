@@ -108,7 +108,7 @@ class Applier:
                     self._journal.sync()
         except errors.PlacementError:
             if self._journal:
-                self._journal.note('taken back')
+                self._journal.note('taken back', self._client)
             raise
         finally:
             self._is_joint = False
@@ -124,14 +124,14 @@ class Applier:
             if self._report and getattr(lost, 'may_be_done', True):
                 self._report(operation, False)
             if self._journal:
-                self._journal.note(f'not known: {lost or "interrupted"}')
+                self._journal.note(f'not known: {lost or "interrupted"}', self._client)
             raise
         except errors.PlacementError as refusal:
             if self._journal:
-                self._journal.note(f'refused: {refusal}')
+                self._journal.note(f'refused: {refusal}', self._client)
             raise
         if self._journal:
-            self._journal.note('done')
+            self._journal.note('done', self._client)
         if self._report:
             self._report(operation, True)
 

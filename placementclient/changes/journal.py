@@ -14,13 +14,16 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import journals, operations
 from placementclient.changes.records.journals import FORMAT, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
 
 
 class JournalLocked(errors.PlacementError):
@@ -97,12 +100,21 @@ class Journal:
         """
         self.lines.append(b'', synced=True)
 
-    def note(self, root_provider_uuid: str, outcome: str) -> None:
-        """Note what became of the intent before.
+    def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
+        """Note what became of the intent before, and the IDs under which the logs have it.
 
+        :param client: the one that sent the request, in this thread
         :raises JournalFailed: if that is impossible
         """
-        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, outcome=outcome))
+        self._write(
+            JournalEntry(
+                at=_now(),
+                tree=root_provider_uuid,
+                outcome=outcome,
+                request_id=client.request_id,
+                global_request_id=client.global_request_id,
+            )
+        )
 
     def revise(self, root_provider_uuid: str, record: Any) -> None:
         """Note another plan of a tree; when this returns, it is on the disk.
@@ -199,9 +211,9 @@ class TreeJournal:
         """See :meth:`Journal.intend`."""
         self._journal.intend(self._root_uuid, self._record(operation), synced=synced)
 
-    def note(self, outcome: str) -> None:
+    def note(self, outcome: str, client: Client) -> None:
         """See :meth:`Journal.note`."""
-        self._journal.note(self._root_uuid, outcome)
+        self._journal.note(self._root_uuid, outcome, client)
 
     def sync(self) -> None:
         """See :meth:`Journal.sync`."""

@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 import urllib.parse
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, NamedTuple
@@ -97,6 +98,9 @@ class Client:
         self._changes: dict[int, Change] = {}
         #: The names by which providers were asked for, by UUID: errors say them.
         self.names: dict[str, str] = {}
+        #: Sent with every request, so that the service's log has it beside each request's own ID.
+        self.global_request_id = f'req-{uuid.uuid4()}'
+        self._thread = threading.local()
         self._is_warned = False
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
@@ -301,6 +305,12 @@ class Client:
         return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     @property
+    def request_id(self) -> str:
+        """The service's ID of the last request of this thread; empty if no answer came."""
+        identity: str = getattr(self._thread, 'request_id', '')
+        return identity
+
+    @property
     def last_change(self) -> Change | None:
         """The last change that was sent and not refused; one that is not done, if there is one."""
         changes = list(self._changes.values())
@@ -335,8 +345,9 @@ class Client:
         version: Microversion | None,
     ) -> Any:
         """The response to a request."""
+        self._thread.request_id = ''
         with translated():
-            return self.session.request(
+            response = self.session.request(
                 path,
                 endpoint.method,
                 params=list(_pairs(query or {})),
@@ -346,11 +357,14 @@ class Client:
                 endpoint_filter=self.endpoint_filter,
                 endpoint_override=self.endpoint_override,
                 user_agent=USER_AGENT,
+                global_request_id=self.global_request_id,
                 raise_exc=False,
                 # A write that may have been carried out is not sent again.
                 connect_retries=0,
                 timeout=self.timeout or endpoint.timeout,
             )
+        self._thread.request_id = response.headers.get('x-openstack-request-id', '')
+        return response
 
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:

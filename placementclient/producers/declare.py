@@ -164,15 +164,21 @@ class Declaring(Producer):
     """The trees as they are declared.
 
     :param prune: delete the providers below that are not declared and have no consumers
+    :param previous: what the file added before; what it does not name any more is taken away
     """
 
     command = 'resource provider tree apply'
 
     def __init__(
-        self, client: Client, declarations: Sequence[Declared], *, prune: bool = False
+        self,
+        client: Client,
+        declarations: Sequence[Declared],
+        *,
+        prune: bool = False,
+        previous: Sequence[Declared] = (),
     ) -> None:
         super().__init__(client)
-        self._declarations, self._prune = declarations, prune
+        self._declarations, self._prune, self._previous = declarations, prune, previous
 
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read the whole trees of all that is declared, as far as it exists."""
@@ -183,10 +189,16 @@ class Declaring(Producer):
 
         :raises: the errors of :func:`declared`
         """
-        return declared(live, self._declarations, new_uuid=lambda: str(uuid4()), prune=self._prune)
+        return declared(
+            live,
+            self._declarations,
+            new_uuid=lambda: str(uuid4()),
+            prune=self._prune,
+            previous=self._previous,
+        )
 
     def _roots(self) -> Iterator[str]:
-        for declaration in _all(self._declarations):
+        for declaration in _all((*self._declarations, *self._previous)):
             providers = []
             if declaration.name:
                 providers += resource_provider.list(self.client, name=declaration.name)
@@ -219,25 +231,34 @@ def declared(
     *,
     new_uuid: Callable[[], str],
     prune: bool = False,
+    previous: Sequence[Declared] = (),
 ) -> Snapshot:
     """Return the snapshot with the declared providers as they are declared.
 
     :param snapshot: has the trees of all that is declared, as far as they exist
     :param new_uuid: gives the UUID of a provider that is made and declares none
     :param prune: delete the providers below that are not declared and have no consumers
+    :param previous: what was added before; what is not declared any more is taken away
     :raises errors.BadArgument: if a declaration contradicts the snapshot
-    :raises errors.UsageError: if the declaration cannot be pruned
+    :raises errors.UsageError: if the declaration cannot be pruned, or has no previous one
     :raises InUse: if inventory would go that is used
     """
     if prune and any(root.adds for root in declarations):
         raise errors.UsageError(
             'A provider configuration file of Nova names no children: --prune would delete them all'
         )
+    if previous and not all(root.adds for root in (*declarations, *previous)):
+        raise errors.UsageError(
+            '--previous is for provider configuration files of Nova: other files state all that a '
+            'provider has'
+        )
     _check_names(declarations, snapshot)
     _check_identities(declarations, snapshot)
     state = _DeclaredState(snapshot, new_uuid)
     for root in declarations:
         state.place(root, None)
+    for root in previous:
+        state.withdraw(root, declarations)
     states = state.states
     for uuid in _surplus(declarations, snapshot) if prune else ():
         states.pop(uuid, None)
@@ -280,6 +301,27 @@ class _DeclaredState:
         )
         for child in declared.children:
             self.place(child, uuid)
+
+    def withdraw(self, former: Declared, declarations: Sequence[Declared]) -> None:
+        """Take away what a declaration added, and none adds any more.
+
+        :param declarations: those that count now
+        """
+        live = _existing(former, self._snapshot)
+        if live is None:
+            return
+        current = [root for root in declarations if _existing(root, self._snapshot) == live]
+        classes = {name for root in current for name in root.inventories or ()}
+        traits = {name for root in current for name in root.traits or ()}
+        gone = (former.inventories or {}).keys() - classes
+        state = self.states[live.uuid]
+        self.states[live.uuid] = replace(
+            state,
+            inventories={
+                name: inventory for name, inventory in state.inventories.items() if name not in gone
+            },
+            traits=state.traits - ((former.traits or frozenset()) - traits),
+        )
 
 
 def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from placementclient.api import inventory, resource_provider, trait
+from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.consumers import Consumer
 from placementclient.reading.capture import capture
 from tests.functional import clouds
 from tests.functional.conftest import Placement
+from tests.logged import without_request_id
 
 TREE = ('resource', 'provider', 'tree')
 
@@ -183,7 +186,7 @@ def test_what_is_made_is_printed_where_something_fails(
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
     assert (failed.status, changes(failed)) == (6, [('a', 'create'), ('b', 'create'), ('a', '')])
     assert json.loads(failed.stdout)[-1]['state'] == 'failed'
-    assert failed.stderr == 'no (HTTP 400)\n1 failed: a (exit 6)\n'
+    assert without_request_id(failed.stderr) == 'no (HTTP 400)\n1 failed: a (exit 6)\n'
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
     assert (failed.status, changes(failed)) == (1, [('a', '')])
@@ -307,6 +310,35 @@ def test_the_files_of_nova_add(placement: Placement, client: Client, declared: A
     assert set(root.inventories) == {'VCPU', 'MEMORY_MB', 'CUSTOM_FPGA'}
     assert root.traits == {'HW_CPU_X86_AVX2', 'CUSTOM_FAST'}
     assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
+
+
+def test_what_the_previous_file_of_nova_added_is_removed(
+    placement: Placement, client: Client, declared: Any, tmp_path: Path
+) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    previous = tmp_path / 'previous.yaml'
+    previous.write_text(NOVA.replace('[CUSTOM_FAST]', '[CUSTOM_FAST, CUSTOM_SLOW]'))
+    placement(*TREE, 'apply', str(previous), '--yes')
+    command = (*TREE, 'apply', declared(NOVA), '--previous', str(previous), '--yes', '-f', 'json')
+    assert changes(placement(*command)) == [('compute1', 'traits')]
+    root = capture(client).find('compute1')
+    assert root is not None
+    assert root.traits == {'HW_CPU_X86_AVX2', 'CUSTOM_FAST'}
+    assert changes(placement(*command)) == []
+
+    declared("meta: {schema_version: '1.0'}")
+    holder = Consumer(str(uuid4()), {root.uuid: {'CUSTOM_FPGA': 1}}, 'project', 'user', None, None)
+    allocation.set(client, holder)
+    refused = placement(*command)
+    assert refused.status == 1
+    assert '1 CUSTOM_FPGA of compute1 is in use' in refused.stderr
+    allocation.delete(client, holder.uuid)
+    assert changes(placement(*command)) == [('compute1', 'CUSTOM_FPGA'), ('compute1', 'traits')]
+    assert changes(placement(*command)) == []
+    other = declared(DECLARED)
+    refused = placement(*TREE, 'apply', other, '--previous', str(previous), '--yes')
+    assert refused.status == 2
+    assert '--previous is for provider configuration files of Nova' in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.functional import clouds
 from tests.functional.clouds import cloud, content, disturbed, loaded, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
+from tests.logged import without_request_id
 
 HEAL = ('resource', 'provider', 'allocation', 'heal')
 FLAVOR = {
@@ -143,7 +144,7 @@ def test_ctrl_c_leaves_a_table(
             ('compute2', ('not started', '')),
         ],
     )
-    assert done.stderr == (
+    assert without_request_id(done.stderr) == (
         'Interrupted: the last change, POST /allocations, was done\n'
         '1 applied, 1 not started, 1 not known: compute1 (exit 130)\n'
     )

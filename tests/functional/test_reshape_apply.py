@@ -138,6 +138,11 @@ def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path
     engines.apply(client, clouds.plan_of(before), str(path))
     header, *entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert header['journal'] == 'placementclient/reshape-journal'
+    outcomes = [entry for entry in entries if 'outcome' in entry]
+    assert {entry['global_request_id'] for entry in outcomes} == {client.global_request_id}
+    requests = {entry['request_id'] for entry in outcomes}
+    assert len(requests) == len(outcomes)
+    assert all(request.startswith('req-') for request in requests)
     assert entries.pop()['end'] == 'applied'
     kinds = [next(key for key in entry if key not in ('at', 'tree')) for entry in entries]
     assert kinds == ['intent', 'outcome'] * (len(entries) // 2)

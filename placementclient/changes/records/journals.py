@@ -33,6 +33,8 @@ class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, 
     :param tree: the UUID of the tree's root
     :param intent: an operation that is about to be carried out
     :param outcome: of the intent before
+    :param request_id: with an outcome, the service's ID of its last request
+    :param global_request_id: with an outcome, the ID that all requests of the run carry
     :param plan: of the first line, what identifies the plan; of another, the record of another
         plan of the tree
     :param end: how the tree ended
@@ -46,6 +48,8 @@ class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, 
     tree: str | None = None
     intent: Mapping[str, Any] | None = None
     outcome: str | None = None
+    request_id: str = ''
+    global_request_id: str = ''
     plan: str | R | None = None
     end: str | None = None
     reason: str = ''

@@ -47,6 +47,8 @@ USUAL = (
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (errors.ExitStatus.USAGE, 'wrong usage'),
 )
+#: How a run has ended whose requests somebody will look for in the logs.
+_FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
 #: Formats of output and pictures: the file of no option is called so.
 _FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
 
@@ -130,10 +132,13 @@ class PlacementCommand(command.Command):
         self._check_values(parsed_args)
         with interruptible():
             try:
-                return self._run(parsed_args)
+                status = self._run(parsed_args)
             except KeyboardInterrupt:
                 self.log_interruption()
-                return errors.ExitStatus.INTERRUPTED
+                status = errors.ExitStatus.INTERRUPTED
+            if self.app.options.debug:
+                self._say_request_id()
+            return status
 
     def _run(self, parsed_args: argparse.Namespace) -> int:
         try:
@@ -163,6 +168,14 @@ class PlacementCommand(command.Command):
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
         self.warn(self.next_steps)
+        if sentence and status in _FAILED and not self.app.options.debug:
+            self._say_request_id()
+
+    def _say_request_id(self) -> None:
+        """Say under which ID the service's log has the requests of this run."""
+        client: Client | None = vars(self).get('client')
+        if client is not None:
+            self.log.warning(f"In Placement's log, search for {client.global_request_id}")
 
     def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
         """Say what became of the change before an error that does not say it itself."""

@@ -15,7 +15,8 @@ class ApplyTree(Changing):
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
     inventories, traits, aggregates, children. The command sets what the file names and leaves
     everything else alone. --prune deletes providers of the trees that the file does not name and
-    that have no consumers. Provider configuration files of Nova add to the present state.
+    that have no consumers. Provider configuration files of Nova add to the present state;
+    --previous takes away what an older version of such a file added.
 
     An inventory in use that would be deleted is refused before anything is written.
 
@@ -31,6 +32,11 @@ class ApplyTree(Changing):
             help='Delete the providers of the trees that the file does not name and that have no '
             'consumers',
         ),
+        Option(
+            '--previous <file>',
+            help='The provider configuration file of Nova as it was applied before: remove the '
+            'inventories and traits that FILE does not name any more',
+        ),
         *changing.OPTIONS,
     )
 
@@ -40,8 +46,11 @@ class ApplyTree(Changing):
 
         path = parsed_args.file
         declarations = parse(disk.read_text(path), path)
+        former = parsed_args.previous
+        previous = parse(disk.read_text(former), former) if former else ()
         return self.change(
-            parsed_args, Declaring(self.client, declarations, prune=parsed_args.prune)
+            parsed_args,
+            Declaring(self.client, declarations, prune=parsed_args.prune, previous=previous),
         )
 
 

@@ -15,6 +15,7 @@ import pytest
 from placementclient.changes.operations import CreateProvider, Reshape
 from placementclient.changes.records import operations
 from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records.trees import tree_plan, tree_record
 from placementclient.planner.specification import specification
@@ -43,7 +44,7 @@ def test_what_it_knows_afterwards(path: str) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
         opened.intend(ROOT, operations.record(CREATE))
-        opened.note(ROOT, 'done')
+        opened.note(ROOT, 'done', Client(None))
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
         opened.revise(plan.trees[0].root_provider_uuid, tree_record(plan.trees[0]))
     with journal.opened(path, plan) as opened:
@@ -119,7 +120,7 @@ def test_after_a_failure_nothing_is_written_any_more(
             with pytest.raises(journal.JournalFailed, match='No space left'):
                 opened.intend(ROOT, operations.record(RESHAPE))
         with pytest.raises(journal.JournalFailed):
-            opened.note(ROOT, 'done')
+            opened.note(ROOT, 'done', Client(None))
         assert not opened.of(ROOT).begun
 
 
@@ -173,7 +174,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(
 
 def test_every_line_has_its_time(path: str) -> None:
     with journal.opened(path, plan_of(1)) as opened:
-        opened.note(ROOT, 'done')
+        opened.note(ROOT, 'done', Client(None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
     assert all(line['at'].endswith('+00:00') for line in lines)
 

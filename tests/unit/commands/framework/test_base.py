@@ -75,6 +75,25 @@ def ending(**app: Any) -> base.Command:
     return Ending(SimpleNamespace(options=options, stdout=io.StringIO(), **app), options)
 
 
+@pytest.mark.parametrize(
+    ('how', 'debug', 'is_said'),
+    [
+        (ExitStatus.DONE, False, False),
+        (ExitStatus.PARTIAL, False, True),
+        (ExitStatus.DONE, True, True),
+    ],
+)
+def test_a_failure_and_debug_name_the_request_id(
+    how: ExitStatus, debug: bool, is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = ending()
+    command.app.options.debug, command.ending = debug, '1 failed'
+    vars(command)['client'] = client = Client(None)
+    command.run(Namespace(how=how))
+    sentence = f"In Placement's log, search for {client.global_request_id}"
+    assert (caplog.messages[-1] == sentence) == is_said
+
+
 @pytest.mark.parametrize('status', ExitStatus)
 def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None:
     assert ending().run(Namespace(how=status)) == status

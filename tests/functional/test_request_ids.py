@@ -1,0 +1,51 @@
+"""The IDs under which the service's log has the requests of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oslo_context import context
+
+from placementclient.client import errors
+from placementclient.client.http import Client
+from tests.functional import clouds
+from tests.functional.conftest import Placement
+from tests.logged import global_request_id
+
+
+@pytest.fixture
+def logged() -> Iterator[list[tuple[str, str]]]:
+    """The IDs that the service's log has of each request: the run's, and the request's own."""
+    found: list[tuple[str, str]] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            current = context.get_current()
+            found.append((current.global_request_id, current.request_id))
+
+    log, handler = logging.getLogger('placement.requestlog'), Handler()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    yield found
+    log.removeHandler(handler)
+    log.setLevel(level)
+
+
+def test_a_run_that_failed_names_the_id_that_the_service_logs(
+    placement: Placement, client: Client, tmp_path: Path, logged: list[tuple[str, str]]
+) -> None:
+    path = tmp_path / 'tree.yaml'
+    path.write_text('{name: a, traits: [COMPUTE_NODE]}')
+
+    def refuse() -> None:
+        raise errors.BadRequest(400, 'no')
+
+    with clouds.disturbed(client, 'PUT', '/traits', refuse):
+        failed = placement('resource', 'provider', 'tree', 'apply', str(path), '--yes')
+    assert failed.status == 6
+    assert {run for run, _ in logged} == {global_request_id(failed.stderr)}
+    assert len({request for _, request in logged}) > 1

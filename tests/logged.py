@@ -1,0 +1,21 @@
+"""The line that names the global request ID."""
+
+from __future__ import annotations
+
+import re
+
+_UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+_LINE = re.compile(f"In Placement's log, search for (req-{_UUID})\n\\Z")
+
+
+def without_request_id(text: str) -> str:
+    """Return what stderr has before its last line, which has to name the ID of the run."""
+    assert _LINE.search(text), text
+    return _LINE.sub('', text)
+
+
+def global_request_id(text: str) -> str:
+    """Return the ID that the last line of stderr names."""
+    line = _LINE.search(text)
+    assert line, text
+    return line[1]
