@@ -124,10 +124,10 @@ def replace(scene: Scene) -> Command | None:
 def heal(scene: Scene) -> Command:
     """A server of which Placement knows nothing, and one whose allocations have another user."""
     lost, host = scene.uuid(), scene.host()
-    servers = [_server(lost, scene.state.name(host), USER)]
+    servers = [server_record(lost, scene.state.name(host), USER)]
     for uuid in sorted(scene.nova.servers.keys() & set(scene.state.consumers()))[:1]:
         user = str(scene.dice.randrange(3)) * 32
-        servers.append(_server(uuid, str(_host_of(scene.state, uuid)), user))
+        servers.append(server_record(uuid, str(_host_of(scene.state, uuid)), user))
     words = ['--servers', scene.file('servers', {'servers': servers})]
     words += ['--migrations', scene.file('migrations', {'migrations': []}), '--yes', '-f', 'json']
     wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
@@ -147,7 +147,8 @@ def heal(scene: Scene) -> Command:
     )
 
 
-def _server(uuid: str, host: str, user: str) -> dict[str, Any]:
+def server_record(uuid: str, host: str, user: str) -> dict[str, Any]:
+    """A server as Nova lists it."""
     flavor = {'vcpus': 1, 'ram': 256, 'disk': 0, 'ephemeral': 0, 'swap': 0, 'extra_specs': {}}
     return {
         'id': uuid, 'status': 'ACTIVE', 'tenant_id': PROJECT, 'user_id': user,

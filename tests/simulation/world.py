@@ -73,9 +73,11 @@ class World:
             answer._content = json.dumps(found).encode()
         return answer
 
-    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def call(
+        self, method: str, path: str, body: Any = None, version: str = '1.36'
+    ) -> tuple[int, Any]:
         """The same by hand: the status and the JSON of the answer."""
-        headers = {'OpenStack-API-Version': 'placement 1.36', 'Accept': 'application/json'}
+        headers = {'OpenStack-API-Version': f'placement {version}', 'Accept': 'application/json'}
         request = requests.Request(method, URL + path, json=body, headers=headers).prepare()
         answer = self.send(request)
         return answer.status_code, answer.json() if answer.content else None

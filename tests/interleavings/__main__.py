@@ -1,0 +1,120 @@
+"""``python -m tests.interleavings [--part N/M] [--trace TRACE] [COMMAND …]``.
+
+A line for each command, with the numbers of its runs and states. A failure prints the requests of
+its shortest trace, and the option that runs it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tests.simulation import clock
+
+clock.inline_threads()
+
+from placementclient.embedded import service  # noqa: E402
+from tests.interleavings.exploring import Explorer, Findings  # noqa: E402
+from tests.interleavings.running import Trace  # noqa: E402
+from tests.interleavings.scenarios import scenarios  # noqa: E402
+from tests.simulation.world import World  # noqa: E402
+
+#: A day's part explores one of so many slices of a command's traces.
+SLICES = 6
+
+
+class Task(NamedTuple):
+    """A slice of the traces of a scenario."""
+
+    name: str
+    number: int = 0
+    count: int = 1
+
+
+def explored(task: Task) -> tuple[str, Findings, float]:
+    """Explore a scenario in this process, which serves no other."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        explorer = Explorer(World(), scenarios()[task.name])
+        findings = explorer.explore(task.number, task.count)
+        os.chdir('/')
+    return task.name, findings, time.monotonic() - began
+
+
+def replayed(trace: Trace) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        explorer = Explorer(World(), scenarios()[trace.scenario])
+        outcome = explorer.judge(trace)
+        os.chdir('/')
+    for number, exchange in enumerate(outcome.exchanges):
+        print(f'{number:3} {exchange}')
+        for written, changed in outcome.writes:
+            if written == number:
+                print(
+                    *(f'      {key} {was} -> {now}' for key, (was, now) in changed.items()),
+                    sep='\n',
+                )
+    print(f'-> {outcome.status}\n{outcome.said}')
+    for failure in explorer.findings.failures:
+        print(failure.violation)
+    return 1 if explorer.findings.failures else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog='python -m tests.interleavings', description=__doc__)
+    parser.add_argument('scenarios', nargs='*', metavar='COMMAND', help='explore these alone')
+    parser.add_argument('--processes', type=int, default=1, metavar='N')
+    parser.add_argument('--part', metavar='N/M', help='the part of number N modulo M')
+    parser.add_argument('--trace', type=Trace.parsed, help='run one trace')
+    parser.add_argument('--list', action='store_true', help='print the commands')
+    arguments = parser.parse_args()
+    known = scenarios()
+    if arguments.list:
+        print(*known, sep='\n')
+        return 0
+    service.template()
+    if arguments.trace:
+        return replayed(arguments.trace)
+    tasks = [Task(name) for name in arguments.scenarios or known]
+    if arguments.part:
+        tasks = part_of(list(known), *map(int, arguments.part.split('/')))
+    context = multiprocessing.get_context('fork')
+    failed = runs = states = 0
+    with context.Pool(arguments.processes, maxtasksperchild=1) as pool:
+        for name, findings, seconds in pool.imap_unordered(explored, tasks):
+            runs, states = runs + findings.runs, states + findings.states
+            failed += bool(findings.failures)
+            numbers = f'{findings.runs} runs, {findings.states} states, {seconds:.0f} s'
+            failures = f', {len(findings.failures)} FAILED' if findings.failures else ''
+            print(f'{name}: {numbers}{failures}', flush=True)
+            show(findings)
+    print(f'{len(tasks)} tasks, {runs} runs, {states} states, {failed} tasks failed')
+    return 1 if failed else 0
+
+
+def show(findings: Findings) -> None:
+    """Print the shortest failing trace of each kind."""
+    by_kind = {}
+    for failure in sorted(findings.failures, key=lambda failure: failure.size, reverse=True):
+        by_kind[failure.violation.kind] = failure
+    for failure in by_kind.values():
+        print(*failure.requests, failure.said[-1500:], failure.violation, sep='\n')
+        print(f"python -m tests.interleavings --trace '{failure.trace}'", flush=True)
+
+
+def part_of(names: Sequence[str], number: int, count: int) -> list[Task]:
+    """Return one of several parts; the number may be that of a day."""
+    tasks = [Task(name, part, SLICES) for part in range(SLICES) for name in names]
+    return tasks[number % count :: count]
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""All traces of one command, each of which is run and judged."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import requests
+
+from tests.interleavings import judging
+from tests.interleavings.acts import Act, Refused, acts, build
+from tests.interleavings.judging import Order
+from tests.interleavings.running import (
+    KILLED,
+    LOST,
+    ON,
+    Exchange,
+    Moment,
+    Outcome,
+    Trace,
+    run,
+    warm_up,
+)
+from tests.interleavings.scenarios import FILES, Scenario
+from tests.simulation.invariants import Violation
+from tests.simulation.state import State
+from tests.simulation.world import URL, World
+
+
+class Failure(NamedTuple):
+    """A trace that breaks an invariant.
+
+    :param requests: of the command, as far as it came
+    """
+
+    trace: Trace
+    violation: Violation
+    requests: list[str]
+    said: str
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return how much happens in it."""
+        events = (self.trace.act is not None) + (self.trace.fate != ON)
+        return events, self.trace.number or 0
+
+
+@dataclass
+class Findings:
+    """The result of exploring.
+
+    :ivar runs: how many commands were run
+    :ivar states: how many different states there were to go on from
+    """
+
+    runs: int = 0
+    states: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+class Explorer:
+    """Explores one scenario.
+
+    :raises AssertionError: if its command does not succeed by itself
+    """
+
+    def __init__(self, world: World, scenario: Scenario) -> None:
+        self._world, self._scenario = world, scenario
+        self.findings = Findings()
+        self._name = Trace(scenario.name)
+        self._seen: set[int] = set()
+        self._orders: dict[Act | None, list[Order]] = {}
+        self._prepare()
+        self._start = Moment.now(world)
+        warm_up(world, scenario.words)
+        self._start.restore(world)
+        self.base = self._run(scenario.line, self._name, records=True)
+        assert self.base.status == 0, f'{scenario.name}: {self.base.said}'
+        self._end = Moment.now(world)
+        self._text = scenario.line + ''.join(
+            exchange.path + exchange.body for exchange in self.base.exchanges
+        )
+
+    def _prepare(self) -> None:
+        self._world.emptied()
+        for path in Path().iterdir():
+            path.unlink()
+        for name, content in FILES.items():
+            Path(name).write_text(content)
+        build(self._world)
+        for line in self._scenario.before:
+            outcome = self._run(line, self._name)
+            assert outcome.status == 0, f'{line}: {outcome.said}'
+
+    def _run(self, line: str, trace: Trace, *, records: bool = False) -> Outcome:
+        self.findings.runs += 1
+        return run(self._world, Scenario('', line).words, trace, records=records)
+
+    def explore(self, number: int = 0, count: int = 1) -> Findings:
+        """Run all traces, or one of so many slices of them."""
+        for trace in itertools.islice(self.traces(), number, None, count):
+            self.judge(trace)
+        self.findings.states = len(self._seen)
+        return self.findings
+
+    def traces(self) -> Iterator[Trace]:
+        """Return every trace, without those that are another one by its states and answers."""
+        yield self._name
+        for number in self._stops(range(len(self.base.exchanges))):
+            yield self._name._replace(number=number, fate=KILLED)
+        for number in range(len(self.base.exchanges)):
+            yield self._name._replace(number=number, fate=LOST)
+        for phase in self._phases():
+            yield from self._disturbed(phase)
+
+    def _phases(self) -> Iterator[range]:
+        """Return the requests between two writes, each with the write that ends it."""
+        first = 0
+        for number, exchange in enumerate(self.base.exchanges):
+            if not exchange.is_read:
+                yield range(first, number + 1)
+                first = number + 1
+        if first < len(self.base.exchanges):
+            yield range(first, len(self.base.exchanges))
+
+    def _disturbed(self, phase: range) -> Iterator[Trace]:
+        """Return the traces in which another acts in a phase.
+
+        An act just before a read that answers the same is the act just after it.
+        """
+        moment = self._before(phase[0])
+        moment.restore(self._world)
+        for act in list(acts(self._world.state(), self._text)):
+            moment.restore(self._world)
+            try:
+                act.done(self._world)
+            except Refused:
+                continue
+            trace = self._name._replace(act=act)
+            # All at once: whoever takes one runs it, on the same database.
+            yield from [trace._replace(number=number) for number in self._affected(phase)]
+            last = phase[-1]
+            if not self.base.exchanges[last].is_read:
+                yield trace._replace(number=last, fate=LOST)
+            for number in self._stops(phase):
+                yield trace._replace(number=number, fate=KILLED)
+
+    def _affected(self, phase: range) -> Iterator[int]:
+        """Return the requests of a phase that are answered differently after what was done now."""
+        for number in phase:
+            exchange = self.base.exchanges[number]
+            if not exchange.is_read or self._answered(exchange) != exchange.answer:
+                yield number
+
+    def _stops(self, numbers: range) -> Iterator[int]:
+        """Return the requests before which the database or the files are others than before."""
+        last = None
+        for number in numbers:
+            moment = self._before(number)
+            if moment != last:
+                yield number
+            last = moment
+
+    def _before(self, number: int) -> Moment:
+        moment = self.base.exchanges[number].before
+        assert moment
+        return moment
+
+    def _answered(self, exchange: Exchange) -> str:
+        """Ask again, now that another has acted."""
+        request = requests.Request('GET', URL + exchange.path, headers=dict(exchange.headers))
+        return self._world.send(request.prepare()).text
+
+    def judge(self, trace: Trace) -> Outcome:
+        """Run a trace, and all that comes after it; note what is wrong."""
+        self._start.restore(self._world)
+        start = self._world.state()
+        outcome = self._run(self._scenario.line, trace)
+        if outcome.acted is None:
+            return outcome
+        orders = self._ordered(trace.act)
+        end = Moment.now(self._world)
+        state = self._world.state()
+        in_window = (
+            trace.act is not None and trace.fate == ON and outcome.is_unguarded(trace.number)
+        )
+        found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
+        if self._scenario.is_reviewed and trace.act and trace.number is not None:
+            since = trace.number + (trace.fate == LOST)
+            found += judging.of_overwriting(outcome, since, in_window=in_window)
+        if self._is_new(trace.act, end, state):
+            end.restore(self._world)
+            found += self._followed(trace, outcome, start, orders)
+        for violation in found[:1]:
+            lines = [f'{n:3} {exchange}' for n, exchange in enumerate(outcome.exchanges)]
+            said = f'-> {outcome.status} {outcome.said}'
+            self.findings.failures.append(Failure(trace, violation, lines, said))
+        return outcome
+
+    def _is_new(self, act: Act | None, moment: Moment, state: State) -> bool:
+        key = hash((act, *sorted(map(repr, state.items())), *sorted(moment.files.items())))
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
+
+    def _followed(
+        self, trace: Trace, outcome: Outcome, start: State, orders: list[Order]
+    ) -> list[Violation]:
+        """Run the command again, and what takes it back."""
+        found = []
+        if outcome.status != 0:
+            again = self._run(self._scenario.line, self._name)
+            found += judging.of_again(again, self._world.state(), orders, self.base)
+        if self._scenario.back:
+            expected = [start]
+            if trace.act:
+                changed = {key: now for key, (_, now) in (outcome.acted or {}).items()}
+                merged = State({**start, **changed})
+                expected = [State({k: v for k, v in merged.items() if v is not None})]
+                expected += [order.state for order in self._ordered(trace.act)[2:]]
+            back = self._run(self._scenario.back, self._name)
+            found += judging.of_back(back, self._world.state(), expected, self.base)
+        return found
+
+    def _ordered(self, act: Act | None) -> list[Order]:
+        """Return the ends of both orders of the command and the act, where they are possible."""
+        if act not in self._orders:
+            saved = Moment.now(self._world)
+            self._orders[act] = list(self._both(act))
+            saved.restore(self._world)
+        return self._orders[act]
+
+    def _both(self, act: Act | None) -> Iterator[Order]:
+        self._end.restore(self._world)
+        if act is None:
+            yield Order(self.base.status, self._world.state())
+            return
+        try:
+            act.done(self._world)
+            yield Order(self.base.status, self._world.state())
+        except Refused:
+            pass
+        self._start.restore(self._world)
+        try:
+            act.done(self._world)
+            outcome = self._run(self._scenario.line, self._name)
+            yield Order(outcome.status, self._world.state())
+        except Refused:
+            pass
