@@ -158,7 +158,7 @@ _PLAIN = {
 }
 #: Of commands that are reviewed, and of which all can be written as a plan; by the kind.
 _REVIEWED = {
-    'purge': 'resource provider purge host',
+    'purge': 'resource provider purge host --force',
     'replace': f'resource provider replace host --uuid {NEW}',
     'declare': 'resource provider tree apply tree.json',
     'heal': (
