@@ -170,7 +170,7 @@ def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         assert process.poll() is None, 'the service has ended'
         try:
             urllib.request.urlopen(url).close()

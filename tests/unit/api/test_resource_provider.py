@@ -1,4 +1,4 @@
-"""Resource providers: listed, found by name, created, moved, deleted."""
+"""Resource providers: the query of a list, names that nothing has, types of refusals."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from tests.unit.dialogue import (
     Reply,
     delete,
     fault,
-    found,
     get,
     post,
     provider,
-    put,
 )
 
 PATH = f'/resource_providers/{RP}'
@@ -35,20 +33,6 @@ CHILD = provider(RP, 'numa0', 7, ROOT, ROOT)
 
 def listed(*records: dict[str, Any]) -> dict[str, Any]:
     return {'resource_providers': list(records)}
-
-
-def test_providers_are_listed_in_the_order_of_the_service(call: Call) -> None:
-    answer = listed(CHILD, provider(ROOT, 'host', 1))
-    assert call(resource_provider.list, get('/resource_providers', answer)) == [
-        Provider(RP, 'numa0', 7, ROOT, ROOT),
-        Provider(ROOT, 'host', 1, None, ROOT),
-    ]
-
-
-def test_below_1_14_a_provider_has_no_tree(call: Call) -> None:
-    flat = {'uuid': RP, 'name': 'host', 'generation': 1, 'links': []}
-    asked = get('/resource_providers', listed(flat))
-    assert call(resource_provider.list, asked, version='1.13') == [Provider(RP, 'host', 1)]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +64,6 @@ def test_conditions_are_the_services(call: Call, conditions: Any, query: str) ->
     assert call(lambda client: resource_provider.list(client, **conditions), asked) == []
 
 
-def test_a_uuid_is_found_without_a_request(call: Call) -> None:
-    assert call(lambda client: resource_provider.find(client, RP.upper())) == RP.upper()
-
-
-def test_a_name_is_found_with_one_request(call: Call) -> None:
-    assert call(lambda client: resource_provider.find(client, 'compute1'), found()) == RP
-
-
 @pytest.mark.parametrize('name', ['', 'compute1', '..', "it's"])
 @pytest.mark.parametrize('others', [[], [provider(RP2, 'compute2'), provider(RP, 'COMPUTE1')]])
 def test_only_the_very_name_is_found(call: Call, name: str, others: list[dict[str, Any]]) -> None:
@@ -95,34 +71,6 @@ def test_only_the_very_name_is_found(call: Call, name: str, others: list[dict[st
     with pytest.raises(errors.NoSuchProvider) as refusal:
         call(lambda client: resource_provider.find(client, name), asked)
     assert str(refusal.value) == f'No resource provider has the name {name!r}'
-
-
-@pytest.mark.parametrize(
-    ('settings', 'body'),
-    [
-        ({}, {}),
-        ({'uuid': RP}, {'uuid': RP}),
-        ({'uuid': RP, 'parent_provider_uuid': ROOT}, {'uuid': RP, 'parent_provider_uuid': ROOT}),
-    ],
-)
-def test_a_provider_is_created_with_what_is_given(call: Call, settings: Any, body: Any) -> None:
-    created = post('/resource_providers', {'name': 'numa0'} | body, CHILD)
-    assert call(
-        lambda client: resource_provider.create(client, 'numa0', **settings), created
-    ) == Provider(RP, 'numa0', 7, ROOT, ROOT)
-
-
-def test_below_1_20_a_provider_is_read_after_it_was_created(call: Call) -> None:
-    # With the service behind a path of its own, as it says it.
-    reply = Reply(201, headers={'Location': f'http://cloud.test/placement{PATH}'})
-    created = post('/resource_providers', {'name': 'numa0'}, reply)
-    provider = call(
-        lambda client: resource_provider.create(client, 'numa0'),
-        created,
-        get(PATH, CHILD),
-        version='1.19',
-    )
-    assert provider == Provider(RP, 'numa0', 7, ROOT, ROOT)
 
 
 def test_a_name_that_is_taken_is_a_conflict_of_its_own(call: Call) -> None:
@@ -139,25 +87,6 @@ def test_a_provider_is_read_with_generation_and_date(call: Call) -> None:
     read = call(lambda client: resource_provider.show(client, RP), shown)
     assert read == Read(Provider(RP, 'numa0', 7, ROOT, ROOT), 7, MONDAY)
     assert call(lambda client: resource_provider.generation(client, RP), shown) == 7
-
-
-@pytest.mark.parametrize(
-    ('settings', 'body'),
-    [
-        ({}, {}),
-        ({'parent_provider_uuid': ROOT}, {'parent_provider_uuid': ROOT}),
-        ({'orphan': True}, {'parent_provider_uuid': None}),
-    ],
-)
-def test_the_parent_is_left_set_or_taken_away(call: Call, settings: Any, body: Any) -> None:
-    written = put(PATH, {'name': 'numa0'} | body, CHILD)
-    assert call(
-        lambda client: resource_provider.set(client, RP, 'numa0', **settings), written
-    ) == Provider(RP, 'numa0', 7, ROOT, ROOT)
-
-
-def test_a_provider_is_deleted(call: Call) -> None:
-    assert call(lambda client: resource_provider.delete(client, RP), delete(PATH)) is None
 
 
 @pytest.mark.parametrize(
