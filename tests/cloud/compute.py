@@ -13,7 +13,7 @@ from keystoneauth1.session import Session
 from tests.cloud import accounts
 
 #: How long Nova may take for one thing with a server, in seconds.
-TIMEOUT = 90
+TIMEOUT = 240
 
 
 class Compute:

@@ -187,8 +187,8 @@ def stopped(compute: Compute) -> tuple[str, str, str]:
     IDENTITY.write_text(new)
     processes.log(DEAD).unlink()
     control.compute(DEAD)
-    until(lambda: not processes.pid(DEAD), 'it starts')
-    assert 'Duplicate compute node record found for host' in _log()
+    until(lambda: 'Duplicate compute node record found for host' in _log(), 'it starts')
+    until(lambda: not processes.pid(DEAD), 'it goes on')
     return server, node, new
 
 
