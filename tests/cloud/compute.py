@@ -223,7 +223,9 @@ def until(is_there: Callable[[], object], failure: str, seconds: float = TIMEOUT
 
     :raises AssertionError: if it is not within some seconds
     """
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not is_there():
-        assert time.monotonic() < end, f'{failure} after {seconds} s'
-        time.sleep(0.2)
+        passed = time.monotonic() - began
+        assert passed < seconds, f'{failure} after {seconds} s'
+        # To ask costs as much as the things that are waited for.
+        time.sleep(min(1, max(0.2, passed / 10)))
