@@ -31,6 +31,7 @@ def main() -> int:
     except KeyboardInterrupt:
         from placementclient.client.errors import ExitStatus
 
+        print('Interrupted', file=sys.stderr)
         return ExitStatus.INTERRUPTED
     try:
         status = shell.main()

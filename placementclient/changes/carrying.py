@@ -60,10 +60,10 @@ class Carrying:
         self.results = [Carried(tree) for tree in plan.trees]
         self.stopped: errors.PlacementError | None = None
 
-    def run(self, progress: Callable[[str], None] | None = None) -> None:
+    def run(self, progress: Callable[[str, State], None] | None = None) -> None:
         """Carry out all trees, or as many as it may be.
 
-        :param progress: called with the name of the root of each tree that has ended
+        :param progress: called with the name of the root of each tree that has ended, and its state
         :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
         check_allowed(
@@ -84,7 +84,7 @@ class Carrying:
             if result.error is not None:
                 result.state = State.FAILED
             if progress:
-                progress(result.tree.root_provider_name)
+                progress(result.tree.root_provider_name, result.state)
 
     @property
     def exit_status(self) -> ExitStatus:

@@ -137,6 +137,7 @@ class Shell(app.App):
         except BrokenPipeError:
             return BROKEN_PIPE
         except KeyboardInterrupt:
+            print('Interrupted', file=self.stderr)
             return errors.ExitStatus.INTERRUPTED
         finally:
             if self.client_manager and self._session is None and self._existing is None:

@@ -24,6 +24,7 @@ _IMPOSSIBLE = (
     'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
     'name, or give another specification as --spec. Then plan them again'
 )
+_AS_PLANNED = 'as planned'
 _TREES = ('tree', 'state', 'reason')
 
 
@@ -81,18 +82,20 @@ def planning_anew(
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:
-    return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
+    """Return the state of each tree; those that differ come last."""
+    ordered = sorted(trees, key=lambda tree: tree.status is Status.DIFFERS)
+    return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
 def verdicts(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     different = {difference.tree for difference in differences}
     names = [tree.root_provider_name for tree in trees]
-    return tally((name, Status.DIFFERS if name in different else 'as planned') for name in names)
+    return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
 
 
 def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:
-    """A row for each difference from a plan, and one for each tree that has none."""
+    """A row for each tree that is as planned, then one for each difference of the others."""
     by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:
         by_tree.setdefault(difference.tree, []).append(difference)
@@ -101,8 +104,18 @@ def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[De
         rows += [
             (d.tree, d.kind, d.message, d.is_damage, d.verdict.value)
             for d in by_tree.get(tree.root_provider_name, [])
-        ] or [(tree.root_provider_name, 'as planned', '', False, 'applied')]
+        ] or [(tree.root_provider_name, _AS_PLANNED, '', False, 'applied')]
+    rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
+
+
+def rehearsal_ending(result: Rehearsal) -> str:
+    """Return how many trees are in each state, there and back, and the number of differences."""
+    number = len(result.differences) + len(result.remains)
+    return (
+        f'apply: {ending(result.applied)}; rollback: {ending(result.rolled_back)}; '
+        f'{counted(number, "difference")}'
+    )
 
 
 def rehearsal(result: Rehearsal) -> Output:
@@ -119,4 +132,4 @@ def _stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
         for difference in differences:
             yield (check, difference.tree, difference.kind, difference.message)
         if not differences and any(tree.is_done for tree in run.trees):
-            yield (check, 'all', 'as planned' if stage == 'apply' else 'as before', '')
+            yield (check, 'all', _AS_PLANNED if stage == 'apply' else 'as before', '')

@@ -169,7 +169,9 @@ def placement(session: Session, service: Service, capsys: pytest.CaptureFixture[
             status = shell.main([*chosen, *arguments], session=session)
         except SystemExit as exit:
             status = int(exit.code or 0)
-        return Result(status, *capsys.readouterr())
+        result = Result(status, *capsys.readouterr())
+        assert result.stderr or status in (0, shell.BROKEN_PIPE), 'an exit status without a word'
+        return result
 
     return run
 

@@ -148,7 +148,7 @@ class PlacementCommand(command.Command):
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
             if not getattr(parsed_args, 'watch', None):
-                self._say_ending(status)
+                self._say_ending(parsed_args, status)
         except errors.PlacementError as failure:
             self.log_failure(failure)
             if change := self._last_change:
@@ -162,8 +162,11 @@ class PlacementCommand(command.Command):
             return errors.ExitStatus.ERROR
         return status
 
-    def _say_ending(self, status: int) -> None:
-        """Say how the command ended: no exit status but 0 is silent."""
+    def _say_ending(self, parsed_args: argparse.Namespace, status: int) -> None:
+        """Say which file was written, and how the command ended: no exit status but 0 is silent."""
+        path = getattr(parsed_args, 'output', None)
+        if path not in (None, '-'):
+            self.hint(f'wrote {path}')
         sentence = self.ending or dict(self.statuses).get(errors.ExitStatus(status), '')
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
@@ -207,11 +210,13 @@ class PlacementCommand(command.Command):
             raise interruption.not_printed(self.app.stdout, full, done) from full
 
     def log_interruption(self) -> None:
-        """Say what a signal has ended, where that has changed something or may have."""
+        """Say that a signal has ended it, and what became of the last change."""
+        done = ''
         if self._last_change is not None:
             from placementclient.commands.framework import interruption
 
-            self.log.error(f'Interrupted: {interruption.sentence(self._last_change)}')
+            done = f': {interruption.sentence(self._last_change)}'
+        self.log.error(f'Interrupted{done}')
 
     @property
     def _last_change(self) -> Change | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from placementclient.client.printable import printable
+from placementclient.client.wording import tally
 from placementclient.render.style import Style
 
 #: Erases the line of the cursor.
@@ -22,33 +23,33 @@ _STYLE = Style(bars=True)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A function to call with a line for each part that has ended.
+    """A function to call with the name of each part that has ended, its state and its reason.
 
-    :param show: shows the line
+    :param show: shows them
     :param warn: to be called with a sentence that is printed in any case
     :param expect: to be called with the number of parts, as soon as it is known
     """
 
-    show: Callable[[str], None]
+    show: Callable[[str, str, str], None]
     warn: Callable[[str], None]
     expect: Callable[[int], None] = lambda total: None
 
-    def __call__(self, line: str) -> None:
-        self.show(line)
+    def __call__(self, name: str, state: str = '', reason: str = '') -> None:
+        self.show(name, state, reason)
 
 
 @contextlib.contextmanager
 def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
     """Show the progress of long work.
 
-    With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal and not
-    redirected to stdout.
+    With ``-v`` there is a line for each part. Without it there is a bar, where stderr is a terminal
+    and not redirected to stdout.
 
     :param total: how many parts there are, where that is known
     """
     has_screen = app.stderr.isatty() and app.stderr is not app.stdout
     if log.isEnabledFor(logging.INFO) or not has_screen:
-        yield Progress(log.info, log.warning)
+        yield Progress(lambda *facts: log.info(': '.join(filter(None, facts))), log.warning)
         return
     bar = _Bar(app.stderr, total)
     try:
@@ -58,14 +59,16 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
 
 
 class _Bar:
-    """One line of a terminal: a bar, the number of parts, the seconds, and the last part.
+    """One line of a terminal: a bar, the number of parts, the seconds, and how many parts are in
+    each state; the last part, if parts have no states.
 
     :param total: the number of parts, if it is known
     """
 
     def __init__(self, stream: TextIO, total: int | None) -> None:
         self._stream, self._total = stream, total
-        self._done, self._line = 0, ''
+        self._done, self._last = 0, ''
+        self._states: list[tuple[str, str]] = []
         self._began, self._drawn = time.monotonic(), float('-inf')
         self._lock = threading.Lock()
         self._draw()
@@ -76,10 +79,11 @@ class _Bar:
             self._total = total
             self._draw()
 
-    def advance(self, line: str) -> None:
-        """Count one more part, with a line about it."""
+    def advance(self, name: str, state: str, reason: str) -> None:
+        """Count one more part."""
         with self._lock:
-            self._done, self._line = self._done + 1, line
+            self._done, self._last = self._done + 1, name
+            self._states += [(name, state)] if state else []
             if time.monotonic() - self._drawn > _PAUSE:
                 self._draw()
 
@@ -97,7 +101,8 @@ class _Bar:
     def _draw(self) -> None:
         self._drawn = time.monotonic()
         bar = f'{_STYLE.bar(self._done, self._total)} ' if self._total else ''
-        count = f'{self._done}/{self._total or "?"}  {self._drawn - self._began:.0f} s'
+        count = f'{self._done}/{self._total}' if self._total else str(self._done or 'starting')
+        text = f'{count}  {self._drawn - self._began:.0f} s  {tally(self._states) or self._last}'
         # A line that is too long is cut, not wrapped: its second line would stay.
-        self._stream.write(f'{_ERASE}\x1b[?7l{bar}{count}  {printable(self._line)}\x1b[?7h')
+        self._stream.write(f'{_ERASE}\x1b[?7l{bar}{printable(text)}\x1b[?7h')
         self._stream.flush()

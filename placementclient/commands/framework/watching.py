@@ -62,7 +62,8 @@ class Watching(base._Table):
         on_screen = _screen(self.app.stdout)
         with contextlib.suppress(KeyboardInterrupt), terminable(), on_screen as draw:
             while True:
-                draw([f'{read_at}  {about}', *messages.splitlines(), '', *table.splitlines()])
+                head = f'{read_at}  {about}', self.ending, *messages.splitlines()
+                draw([*filter(None, head), '', *table.splitlines()])
                 time.sleep(parsed_args.watch)
                 reading = self._read(parsed_args)
                 messages = reading.said
@@ -71,6 +72,7 @@ class Watching(base._Table):
                 else:
                     read_at, table = _now(), reading.table
         self.app.stdout.write(table)
+        self.log_interruption()
         return errors.ExitStatus.INTERRUPTED
 
     def _read(self, parsed_args: argparse.Namespace, stderr: Any = None) -> _WatchedOutput:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.printable import printable
+from placementclient.client.wording import listed
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.program import command_lines
@@ -81,7 +82,7 @@ class Batch(base.Command):
         # Who writes to stdin may wait for an answer before the next line.
         path = parsed_args.file
         ahead = 0 if path == '-' else parsed_args.workers - 1
-        worst = 0
+        worst, done, failed = 0, 0, list[str]()
         with (
             command_lines.opened(path, self.app.stdin) as file,
             _nothing_to_read(),
@@ -96,10 +97,17 @@ class Batch(base.Command):
                 ):
                     show(line)
                 worst = max(worst, line.status, key=_badness)
-                if line.status == ExitStatus.INTERRUPTED or (
-                    line.status and not parsed_args.keep_going
-                ):
+                if not line.status:
+                    done += 1
+                    continue
+                failed.append(f'line {line.line}')
+                if line.status == ExitStatus.INTERRUPTED:
                     break
+                if not parsed_args.keep_going:
+                    self.next_steps = [f'Stopped at line {line.line}: --keep-going goes on']
+                    break
+        lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''
+        self.ending = f'{done} done{lines_failed}'
         return worst
 
     def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[BatchLine]:

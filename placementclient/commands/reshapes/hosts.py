@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.client.wording import counted
 from placementclient.commands.framework import base, compute
 from placementclient.commands.framework.option import Flag, Option
 
@@ -126,7 +125,6 @@ class AssignmentsReshape(_Fitting):
             list(map(_moved, outcome.rows)),
             lambda text, path: list(map(_moved, parse(text, path))),
         )
-        self.log.info(f'{counted(len(outcome.rows), "row")} written to {parsed_args.output}')
         return self.misfits(outcome.misfits)
 
     def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
@@ -212,7 +210,6 @@ class DevicesReshape(_Fitting):
         result = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in result.entries]}
         disk.write_document(parsed_args.output, document)
-        self.log.info(f'{counted(len(result.entries), "provider")} written to {parsed_args.output}')
         return self.misfits(result.misfits)
 
 

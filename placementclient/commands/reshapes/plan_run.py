@@ -113,11 +113,6 @@ class PlanRunCommand(PlanCommand):
 
         run = {'apply': engines.apply, 'rollback': engines.rollback}[command]
         with progress.shown(self.app, self.log, total) as shown:
-
-            def report(result: TreeResult) -> None:
-                reason = f': {result.reason}' if result.reason else ''
-                shown(f'{result.root_provider_name}: {result.state}{reason}')
-
             return run(
                 self.client,
                 plan,
@@ -127,7 +122,7 @@ class PlanRunCommand(PlanCommand):
                 workers=parsed_args.workers,
                 max_failures=parsed_args.max_failures,
                 other_service=parsed_args.other_service,
-                report=report,
+                report=lambda tree: shown(tree.root_provider_name, tree.state, tree.reason),
                 warn=shown.warn,
             )
 

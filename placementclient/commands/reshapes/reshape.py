@@ -264,5 +264,5 @@ class RehearseReshape(base.Lister):
         snapshot = disk.read_snapshot(parsed_args.snapshot)
         trees = selectors.trees_of(plan, self, parsed_args, snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
-        self.exit_status = rehearsal.exit_status
+        self.exit_status, self.ending = rehearsal.exit_status, runs.rehearsal_ending(rehearsal)
         return runs.rehearsal(rehearsal)

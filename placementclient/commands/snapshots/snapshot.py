@@ -54,6 +54,7 @@ class SaveSnapshot(base.ShowOne):
             )
         snapshot = reading.part(self, parsed_args, parsed_args.workers)
         disk.write_snapshot(path, snapshot)
+        self.ending = f'wrote {path}'
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
 

@@ -158,7 +158,7 @@ sys.exit(main())
     ended = subprocess.run(
         [sys.executable, '-c', interrupted, 'trait', 'list'], capture_output=True, timeout=60
     )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'')
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'Interrupted\n')
 
 
 def test_unbuffered_output_is_not_written_piece_by_piece() -> None:

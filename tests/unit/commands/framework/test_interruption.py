@@ -146,11 +146,11 @@ def test_a_change_that_was_answered_is_told(
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_where_nothing_was_changed_there_is_nothing_to_tell(
+def test_where_nothing_was_changed_it_says_no_more_than_that_it_was_interrupted(
     placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
-    assert placement('trait list') == Result(130, '', '')
+    assert placement('trait list') == Result(130, '', 'Interrupted\n')
 
 
 @pytest.mark.parametrize('number', SIGNALS)
@@ -193,7 +193,10 @@ def test_a_batch_ends_and_tells_the_command(
     result = placement('batch', '--keep-going')
     assert result.status == 130
     assert result.stdout.endswith('# line 2, exit status 130: trait create CUSTOM_A\n')
-    assert result.stderr == 'Interrupted: whether PUT /traits/CUSTOM_A was done is not known\n'
+    assert result.stderr == (
+        'Interrupted: whether PUT /traits/CUSTOM_A was done is not known\n'
+        '1 done, 1 failed: line 2 (exit 130)\n'
+    )
 
 
 def test_somebody_elses_handler_stays(

@@ -20,23 +20,27 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_is_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, '_PAUSE', -1)
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet')) as show:
-        show('host1: done')
+        show('host1')
         show.expect(4)
         show.warn('host\x1b[2J is gone')
-        show('host\x1b[2J: done')
+        show('host\x1b[2J', 'applied', 'it took long')
+        show('host3', 'applied')
+        show('host4', 'left alone')
     first, *drawn, last = app.stderr.getvalue().split(ERASE)
     assert (first, last) == ('', '')
     assert [line.replace('\x1b[?7l', '').replace('\x1b[?7h', '') for line in drawn] == [
-        '0/?  0 s  ',
-        '1/?  0 s  host1: done',
-        '▕███         ▏ 1/4  0 s  host1: done',
+        'starting  0 s  ',
+        '1  0 s  host1',
+        '▕███         ▏ 1/4  0 s  host1',
         'host\\x1b[2J is gone\n',
-        '▕███         ▏ 1/4  0 s  host1: done',
-        '▕██████      ▏ 2/4  0 s  host\\x1b[2J: done',
+        '▕███         ▏ 1/4  0 s  host1',
+        '▕██████      ▏ 2/4  0 s  1 applied',
+        '▕█████████   ▏ 3/4  0 s  2 applied',
+        '▕████████████▏ 4/4  0 s  2 applied, 1 left alone: host4',
     ]
 
 
@@ -57,8 +61,9 @@ def test_without_a_terminal_or_with_v_the_lines_are_logged(
     with progress.shown(app, logging.getLogger('told'), 2) as show:
         show('host1')
         show.warn('careful')
+        show('host2', 'left alone', 'it differs')
     assert app.stderr.getvalue() == ''
-    assert caplog.messages == ['host1', 'careful']
+    assert caplog.messages == ['host1', 'careful', 'host2: left alone: it differs']
 
 
 def test_no_bar_is_drawn_where_stderr_goes_to_stdout() -> None:

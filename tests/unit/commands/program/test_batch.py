@@ -65,7 +65,7 @@ def test_each_line_is_printed_with_its_number_its_status_and_its_output(
         0,
         f'# line 3, exit status 0: {LIST}\nVCPU\n'
         f'# line 4, exit status 0: {LIST} --sort-column name # again\nVCPU\n',
-        '',
+        '2 done\n',
     )
 
 
@@ -73,12 +73,15 @@ def test_each_line_is_printed_with_its_number_its_status_and_its_output(
 def test_a_line_may_begin_with_the_program(batch: Batch, service: Service, program: str) -> None:
     service.answer(CLASSES)
     line = f'{program} {LIST}'
-    assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '')
+    assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '1 done\n')
 
 
 def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
     service.answer(GONE, CLASSES)
-    assert batch([SHOW, LIST]) == Result(1, f'# line 1, exit status 1: {SHOW}\n', SENTENCE)
+    ends = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: --keep-going goes on\n'
+    assert batch([SHOW, LIST]) == Result(
+        1, f'# line 1, exit status 1: {SHOW}\n', f'{SENTENCE}{ends}'
+    )
     assert len(service.requests) == 1
 
 
@@ -87,7 +90,10 @@ def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch: Batch, servic
     result = batch([SHOW, 'nonsense', LIST], '--keep-going')
     assert result.status == 2
     assert result.stdout.endswith(f'# line 3, exit status 0: {LIST}\nVCPU\n')
-    assert result.stderr == f"{SENTENCE}'nonsense' is not a command. See placement --help\n"
+    assert result.stderr == (
+        f"{SENTENCE}'nonsense' is not a command. See placement --help\n"
+        '1 done, 2 failed: line 1, line 2 (exit 2)\n'
+    )
 
 
 def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service) -> None:
@@ -98,7 +104,7 @@ def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service)
         {'line': 1, 'command': LIST, 'status': 0, 'stdout': 'VCPU\n', 'stderr': ''},
         {'line': 3, 'command': SHOW, 'status': 1, 'stdout': '', 'stderr': SENTENCE},
     ]
-    assert result.stderr == ''
+    assert result.stderr.startswith('1 done, 1 failed: line 3 (exit 1)\n')
 
 
 @pytest.mark.parametrize(
@@ -295,7 +301,7 @@ def test_a_file_may_be_empty_or_no_text(
 ) -> None:
     file = tmp_path / 'commands'
     file.touch()
-    assert placement('batch', str(file)) == Result(0, '', '')
+    assert placement('batch', str(file)) == Result(0, '', '0 done\n')
     file.write_bytes(b'\xef\xbb\xbf# \xff\r\nnonsense \xff\r\n')
     result = placement('batch', str(file))
     assert result.status == 2
@@ -310,7 +316,8 @@ def test_a_line_that_is_not_utf_8_is_refused(
     assert placement('batch', str(file)) == Result(
         2,
         '# line 1, exit status 2: resource provider create caf\\xe9\n',
-        f'{file}:1: the line is not UTF-8\n',
+        f'{file}:1: the line is not UTF-8\n'
+        '0 done, 1 failed: line 1 (exit 2)\nStopped at line 1: --keep-going goes on\n',
     )
     assert service.requests == []
 
@@ -437,7 +444,7 @@ def test_a_failure_beside_others_ends_the_batch_where_it_stands(
     assert result == Result(
         1,
         f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
-        SENTENCE,
+        f'{SENTENCE}1 done, 1 failed: line 2 (exit 1)\nStopped at line 2: --keep-going goes on\n',
     )
 
 
