@@ -29,8 +29,8 @@ _SELECTORS = {
     'OS_CLOUD_NAME',
 }
 HINT = (
-    'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
-    '--os-auth-type placement_direct for a Placement without a server'
+    'set OS_CLOUD to a cloud of your clouds.yaml, or OS_AUTH_URL and the other variables of your '
+    'openrc; or use --os-auth-type placement_direct for a Placement without a server'
 )
 
 
@@ -50,7 +50,7 @@ class TypedOptions:
             way = DEFAULT_WAY if _variables() else _way(argv)
             loading.register_auth_argparse_arguments(self.parser, argv, default=way)
         except exceptions.NoMatchingPlugin as unknown:
-            raise errors.UsageError(str(unknown)) from None
+            raise _unknown_type(unknown.name) from None
 
     def connect(self) -> Any:
         """The session.
@@ -107,12 +107,16 @@ class NamedCloud:
 
         :raises errors.PlacementError: if there is no such cloud, or not enough said of it
         """
+        from keystoneauth1.exceptions import NoMatchingPlugin
+
         given = self.parser.parse_known_args(self._argv)[0]
         # The SDK's name of it; without this, it takes the option for one of its own.
         given.api_timeout, given.timeout = given.timeout, None
         try:
             region = self._clouds.get_one(cloud=given.cloud, argparse=given)
             session = region.get_session()
+        except NoMatchingPlugin as unknown:
+            raise _unknown_type(unknown.name) from None
         except self._unusable as unusable:
             missing = re.findall(r'Missing value (\S+) required', str(unusable))
             if missing:
@@ -148,6 +152,14 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
     except (ValueError, yaml.YAMLError) as reason:
         raise errors.BadFile(path, ' '.join(str(reason).split())) from None
+
+
+def _unknown_type(name: str) -> errors.UsageError:
+    from keystoneauth1 import loading
+
+    names = sorted(loading.get_available_plugin_names())
+    near = suggestion(name, names)
+    return errors.UsageError(f'There is no auth type {name}, but {", ".join(names)}{near}')
 
 
 def _missing(names: Iterable[str]) -> errors.PlacementError:

@@ -18,7 +18,7 @@ from placementclient import DISTRIBUTION, plugin
 from placementclient.cli import connection
 from placementclient.client import errors
 from placementclient.client.printable import printable
-from placementclient.client.wording import without_credentials
+from placementclient.client.wording import did_you_mean, without_credentials
 from placementclient.loading import command_help, entry_points
 from placementclient.loading.entry_points import COMMANDS
 
@@ -188,9 +188,13 @@ class Shell(app.App):
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
-        near = command_help.near(words, commands)
-        hint = f'Did you mean: {", ".join(near)}? ' if near else ''
-        print(f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr)
+        near = did_you_mean(command_help.near(words, commands))
+        refusal = f'{name!r} is not a command' + (f'. {near}' if near else '')
+        if not words:
+            unknown = f'unrecognized arguments: {name}'
+            refusal = f'{unknown}{command_help.meant(unknown, [self.parser])}'
+        stop = '' if refusal.endswith('?') else '.'
+        print(f'{refusal}{stop} See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:

@@ -202,7 +202,12 @@ class Undetermined(PlacementError):
 
 
 class AuthenticationFailed(PlacementError):
-    """No token was had, or no endpoint found: the service was asked nothing."""
+    """No token was had, or no endpoint found: the service was asked nothing.
+
+    :ivar url: the URL of Keystone, where it gives no answer
+    """
+
+    url: str | None = None
 
 
 class NoEndpoint(AuthenticationFailed):
@@ -213,9 +218,11 @@ class NoAnswer(PlacementError):
     """The service has not said what became of a request.
 
     :ivar may_be_done: whether it would have changed something, so that it may have
+    :ivar url: the URL of the request, where no connection was made
     """
 
     may_be_done = False
+    url: str | None = None
 
     def __str__(self) -> str:
         message = super().__str__()

@@ -152,7 +152,7 @@ class Client:
     @property
     def url(self) -> str | None:
         """The URL of the service."""
-        with translated():
+        with translated(self.session):
             url: str | None = self.endpoint_override or self.session.get_endpoint(
                 **self.endpoint_filter
             )
@@ -333,7 +333,7 @@ class Client:
     def _have_token(self) -> None:
         """Be authenticated, so that what fails from here on may have reached the service."""
         if self.session.auth is not None:
-            with translated():
+            with translated(self.session):
                 self.session.get_auth_headers()
 
     def _send(
@@ -346,7 +346,7 @@ class Client:
     ) -> Any:
         """The response to a request."""
         self._thread.request_id = ''
-        with translated():
+        with translated(self.session):
             response = self.session.request(
                 path,
                 endpoint.method,

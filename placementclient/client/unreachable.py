@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import ssl
 import urllib.parse
+from collections.abc import Iterable, Mapping
 
 import urllib3
 from requests import exceptions
@@ -42,6 +44,31 @@ def sentence(failure: Exception) -> str:
     if isinstance(cause, exceptions.ProxyError):
         return f'No connection to {where} through the proxy: {reason}'
     return f'No answer from {where}: {reason}'
+
+
+def url(failure: Exception) -> str | None:
+    """Return the URL of the request for which a connection failed."""
+    cause = _cause(failure)
+    return str(cause.request.url) if cause and cause.request else None
+
+
+def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
+    """Return the option, the variable or the file that has the URL of a service.
+
+    :param argv: the command line
+    """
+    origin = '://'.join(urllib.parse.urlsplit(url)[:2])
+    words = list(argv)
+    for option, value in itertools.pairwise([*words, '']):
+        name, equals, own = option.partition('=')
+        if name.startswith('--os-') and origin in (own if equals else value):
+            return name
+    for name, value in variables.items():
+        if name.startswith('OS_') and origin in value:
+            return name
+    file = variables.get('OS_CLIENT_CONFIG_FILE') or 'clouds.yaml'
+    is_named = '--os-cloud' in words or variables.get('OS_CLOUD')
+    return f'{file} or the service catalog' if is_named else 'the service catalog'
 
 
 def _fault_of_answer(cause: exceptions.RequestException) -> str:

@@ -6,20 +6,31 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
-def meant(word: str, words: Iterable[str]) -> str:
-    """A question for the word that was probably meant, or nothing; to be put after a sentence."""
+def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
+    """Return a question for the words that were probably meant, or nothing; it ends a sentence.
+
+    :param unknown: a word, or several
+    """
+    near = closest([unknown] if isinstance(unknown, str) else unknown, words)
+    return f'. {did_you_mean(near)}' if near else ''
+
+
+def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
+    """Return the word that was probably meant by each unknown one, where there is such a word."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
-    near = get_close_matches(word, list(words), 1)
-    return f', did you mean {near[0]}?' if near else ''
+    known, near = list(words), dict[str, None]()
+    for word in unknown:
+        # Letters that are transposed are likelier than others.
+        matches = get_close_matches(word, known, 5)
+        near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
+    return list(near)
 
 
-def suggestion(word: str, words: Iterable[str]) -> str:
-    """Return a question for the word that was probably meant, or nothing; it ends a sentence."""
-    from difflib import get_close_matches  # loaded where something is wrong only
-
-    near = get_close_matches(word, list(words), 1)
-    return f'. Did you mean "{near[0]}"?' if near else ''
+def did_you_mean(words: Iterable[str]) -> str:
+    """``Did you mean "a" or "b"?``, or nothing if there are no words."""
+    quoted = ' or '.join(f'"{word}"' for word in words)
+    return quoted and f'Did you mean {quoted}?'
 
 
 def installing(extra: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 
 from placementclient.client import errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.model.providers import is_uuid
 from placementclient.model.wire_values import LONGEST_SYMBOL, SYMBOL
 
@@ -187,7 +187,7 @@ class Cursor:
         inside = self.mapping()
         missing = [key for key in needed if key not in inside]
         for key in [key for key in inside if key not in known]:
-            near = meant(key, known)
+            near = suggestion(key, known)
             hint = near or ', known are ' + ', '.join(known)
             faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if not near.endswith(f' {name}?')]

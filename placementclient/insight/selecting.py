@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.client import errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
@@ -78,7 +78,7 @@ class ProviderSelector:
         }
         name = getattr(self, field)
         if field in names_of and name not in (names := names_of[field]()):
-            return error(f'no provider has {name}{meant(name, names)}')
+            return error(f'no provider has {name}{suggestion(name, names)}')
         return error('no provider meets all conditions')
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight import owners
 from placementclient.model.consumers import Resources
@@ -79,5 +79,5 @@ def taken(
     flavors = {flavor.name: flavor for flavor in list_flavors(shape.get('flavors'))}
     name = shape['flavor']
     if name not in flavors:
-        raise at.inside('flavor').error(f'there is no flavor {name}{meant(name, flavors)}')
+        raise at.inside('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
     return ServerShape(flavors[name], scheduling=scheduling)

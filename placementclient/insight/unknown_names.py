@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from os_resource_classes import STANDARDS
 
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.model.providers import is_uuid
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import Snapshot
@@ -50,7 +50,7 @@ class Names(NamedTuple):
                 if name not in reported and not name.startswith('CUSTOM_'):
                     possible = {*reported, *standard()}
                     if name not in possible:
-                        hint = meant(name, possible)
+                        hint = suggestion(name, possible)
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
@@ -58,13 +58,13 @@ def absent(reported: Names, request: CandidateRequest) -> Iterator[Absent]:
     """Each class, trait and aggregate that is asked for and that no provider has."""
     filters = (request.common, *request.groups.values())
     for name in sorted({name for group in filters for name in group.resources} - reported.classes):
-        hint = '' if name in STANDARDS else meant(name, {*reported.classes, *STANDARDS})
+        hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})
         sentence = f'No resource provider has inventory of {name}{hint}'
         yield Absent(sentence, name in STANDARDS)
     required = [*request.root_required, *(name for group in filters for name in group.required)]
     for names in _missing(required, reported.traits):
         possible = {*reported.traits, *_standard_traits()}
-        hints = ''.join(meant(name, possible) for name in names if name not in possible)
+        hints = suggestion((name for name in names if name not in possible), possible)
         sentence = f'No resource provider has the trait {",".join(names)}{hints}'
         yield Absent(sentence, possible.issuperset(names))
     requested = [name for group in filters for name in group.member_of]

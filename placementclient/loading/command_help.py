@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import functools
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+from placementclient.client.wording import closest, did_you_mean, suggestion
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
@@ -60,23 +63,61 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     return collected
 
 
+def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
+    """Return the options, or the choice, that were probably meant; it follows an error of argparse.
+
+    :param parsers: the parsers whose options could have been typed
+    """
+    choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message)
+    if choice:
+        return suggestion(choice[1], re.findall("[^', ]+", choice[2]))
+    if not message.startswith('unrecognized arguments: '):
+        return ''
+    shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
+    options = [option.lstrip('-') for action in shown for option in action.option_strings]
+    words = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
+    near = closest((word.lstrip('-') for word in words), options)
+    return f'. {did_you_mean(f"--{option}" for option in near)}' if near else ''
+
+
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return the commands that may have been meant, the likeliest first.
+    """Return the commands, or the group of commands, that may have been meant.
 
     :param words: what was typed, up to the first option; arguments may follow the command
     """
+    names, least = sorted(commands), min(DEPTH, len(words))
+    return (
+        _containing(words, range(len(words), least - 1, -1), names)
+        or _alike(words, names)
+        or _containing(words, range(least - 1, 0, -1), names)
+    )
+
+
+def _containing(words: Sequence[str], lengths: Iterable[int], names: Sequence[str]) -> list[str]:
+    """Return the few commands that have the first words in them, or the group that ends so.
+
+    :param lengths: how many words these may be
+    """
+    for length in lengths:
+        typed = f' {" ".join(words[:length])} '
+        commands = [name for name in names if typed in f' {name} ']
+        groups = {f' {name} '.partition(typed)[0].strip() for name in commands}
+        if 0 < len(commands) <= SUGGESTIONS:
+            return commands
+        if len(groups) == 1 and groups != {''}:
+            return [f'{groups.pop()}{typed}'.strip()]
+    return []
+
+
+def _alike(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the command that begins or ends with words that are spelled most alike, if any is."""
     from difflib import SequenceMatcher
 
-    names = list(commands)
-    # Arguments may follow the first words of a command, as in "drain compute1".
-    for length in range(len(words), min(DEPTH, len(words)) - 1, -1):
-        typed = ' '.join(words[:length])
-        below = [command for command in names if command.startswith(f'{typed} ')]
-        if 0 < len(below) <= SUGGESTIONS:
-            return sorted(below)
     matcher, alike = SequenceMatcher(), []
-    for command in sorted(names):
-        matcher.set_seqs(command, ' '.join(words[: len(command.split())]))
-        if matcher.real_quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE:
-            alike.append((-matcher.ratio(), command))
-    return [command for _, command in sorted(alike)[:SUGGESTIONS]]
+    for name in names:
+        parts = name.split()
+        for known, typed in ((parts, words[: len(parts)]), (parts[-len(words) :], words)):
+            matcher.set_seqs(' '.join(known), ' '.join(typed))
+            if known != [*typed] and matcher.real_quick_ratio() >= ALIKE <= matcher.ratio():
+                alike.append((-matcher.ratio(), name))
+    return [name for _, name in sorted(alike)[:1]]

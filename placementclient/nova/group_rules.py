@@ -6,7 +6,7 @@ from collections import Counter
 
 import os_resource_classes
 
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
 from placementclient.nova.refusals import Refusal
 from placementclient.nova.server_parts import RequestedPort
@@ -98,7 +98,7 @@ def _pci_aliases(draft: Draft) -> None:
         name, _, count = item.partition(':')
         name = name.strip()
         if name not in aliases:
-            raise Refusal(f'no PCI alias is called {name}{meant(name, aliases)}')
+            raise Refusal(f'no PCI alias is called {name}{suggestion(name, aliases)}')
         try:
             amount = int(count)
         except ValueError:

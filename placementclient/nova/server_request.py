@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import os_resource_classes
 
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.model.consumers import together
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
@@ -132,7 +132,7 @@ def _ignored(flavor: Flavor) -> Iterator[str]:
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'resources' and not OpenGroup().add('resources', match[3], value):
-            hint = '' if is_class(match[3]) else meant(match[3], os_resource_classes.STANDARDS)
+            hint = '' if is_class(match[3]) else suggestion(match[3], os_resource_classes.STANDARDS)
             yield f'{key}={value}{hint}'
 
 

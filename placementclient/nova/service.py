@@ -242,7 +242,7 @@ def _following(body: Any, key: str) -> str | None:
 
 def _page(client: Client, page: str, service: _CatalogService) -> Any:
     try:
-        with translated():
+        with translated(client.session):
             response = client.session.get(
                 page,
                 endpoint_filter={**client.endpoint_filter, **service.endpoint_filter},

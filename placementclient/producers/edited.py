@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.client import errors
-from placementclient.client.wording import listed, meant
+from placementclient.client.wording import listed, suggestion
 from placementclient.model.inventories import LARGEST_RATIO, UNLIMITED, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -88,7 +88,7 @@ class InventoryEdit:
             if name not in classes and 'total' not in fields:
                 raise errors.BadArgument(
                     f'No resource provider that is selected has inventory of {name}'
-                    f'{meant(name, classes)}'
+                    f'{suggestion(name, classes)}'
                 )
         dropped = {name for state in states for name in self._dropped(state)}
         if dropped and not self.replaces:
@@ -132,7 +132,7 @@ class NamesEdit:
         kind = self.facet.removesuffix('s')
         for name in sorted(self.removed - present):
             sentence = f'No resource provider that is selected has the {kind} {name}'
-            yield f'{sentence}{meant(name, present)}'
+            yield f'{sentence}{suggestion(name, present)}'
 
     def _names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from placementclient.api import resource_class, resource_provider, trait
 from placementclient.client import errors, wording
 from placementclient.client.http import Client
-from placementclient.client.wording import meant
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records, service
@@ -76,12 +75,12 @@ def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> s
 
     :param command: makes one of that kind; empty: none does
     """
-    near = ''.join(dict.fromkeys(meant(name, sorted(existing)) for name in unknown))
+    near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
     if not custom:
         return near
     if not all(map(_CUSTOM.fullmatch, custom)):
-        return f'{near}; names are made of A to Z, 0 to 9 and _'
+        return f'{near}{"" if near else "."} Names are made of A to Z, 0 to 9 and _'
     commands = ', '.join(f'{command} {name}' for name in custom)
     return f'{near}{" Or" if near else ";"} make it first: {commands}'
 

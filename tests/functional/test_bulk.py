@@ -90,7 +90,7 @@ MISTAKES = [
     (
         '--all --amend --resource VCPUS=8',
         1,
-        "There is no resource class 'VCPUS', did you mean VCPU?",
+        'There is no resource class \'VCPUS\'. Did you mean "VCPU"?',
     ),
 ]
 RESERVED = '--amend --resource VCPU:reserved=2'
@@ -149,7 +149,7 @@ def test_a_dry_run_that_finds_nothing(client: Client, placement: Placement) -> N
 def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) -> None:
     build(client)
     result = placement(f'{SET} --all --amend --resource VCPUU:reserved=2 --yes')
-    said = 'No resource provider that is selected has inventory of VCPUU, did you mean VCPU?\n'
+    said = 'No resource provider that is selected has inventory of VCPUU. Did you mean "VCPU"?\n'
     assert (result.status, result.stdout, result.stderr) == (1, '', said)
 
 
@@ -459,8 +459,8 @@ def test_a_trait_that_nobody_has_is_told(client: Client, placement: Placement) -
     result = placement('resource provider trait remove --all CUSTOM_A41 --yes')
     assert (result.status, result.stdout) == (0, '')
     assert result.stderr == (
-        'No resource provider that is selected has the trait CUSTOM_A41, did you mean '
-        'CUSTOM_A40?\nNothing to change\n'
+        'No resource provider that is selected has the trait CUSTOM_A41. Did you mean '
+        '"CUSTOM_A40"?\nNothing to change\n'
     )
 
 

@@ -344,14 +344,14 @@ def test_what_the_previous_file_of_nova_added_is_removed(
 @pytest.mark.parametrize(
     ('text', 'said'),
     [
-        ('- name: a\n  inventory: {}', 'unknown key, did you mean inventories?'),
+        ('- name: a\n  inventory: {}', 'unknown key. Did you mean "inventories"?'),
         ('- name: a\n- name: a', 'a is declared twice'),
         ('- name: a\n  inventories: {VCPU: {total: -1}}', 'from 1'),
         ('- name: a\n  inventories: {VCPU: {}}', 'a: VCPU has no total'),
         (NOVA.replace('compute1', '$COMPUTE_NODE'), 'is known on a host only'),
         (NOVA.replace('1.0', '2.0'), 'version 2.0 is not known'),
-        ('- name: a\n  inventories: {VCPUU: {total: 1}}', 'did you mean VCPU?'),
-        ('- name: a\n  traits: [OWNER_NOVAA]', 'did you mean OWNER_NOVA?'),
+        ('- name: a\n  inventories: {VCPUU: {total: 1}}', 'Did you mean "VCPU"?'),
+        ('- name: a\n  traits: [OWNER_NOVAA]', 'Did you mean "OWNER_NOVA"?'),
         (NOVA, "No resource provider is called 'compute1'"),
     ],
 )

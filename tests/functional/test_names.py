@@ -14,10 +14,13 @@ COMPUTE0 = uuid_of('compute0')
 MISTYPED = {
     'resource provider inventory show compute0 VCPUS': (
         f'No inventory of class VCPUS for {COMPUTE0} (compute0) (HTTP 404)',
-        'did you mean VCPU?',
+        'Did you mean "VCPU"?',
     ),
-    'resource class show VCPUS': ('No such resource class VCPUS. (HTTP 404)', 'did you mean VCPU?'),
-    'trait show HW_CPU_X86_VM': ('HW_CPU_X86_VM. (HTTP 404)', 'did you mean HW_CPU_X86_VMX?'),
+    'resource class show VCPUS': (
+        'No such resource class VCPUS. (HTTP 404)',
+        'Did you mean "VCPU"?',
+    ),
+    'trait show HW_CPU_X86_VM': ('HW_CPU_X86_VM. (HTTP 404)', 'Did you mean "HW_CPU_X86_VMX"?'),
     'resource provider delete compute0': (
         f'Unable to delete parent resource provider {COMPUTE0} (compute0)',
         '',

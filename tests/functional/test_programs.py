@@ -70,7 +70,9 @@ def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> 
     asked = ('--os-placement-retries', retries, 'trait', 'list')
     ended = run(program, *asked, **nobody)
     assert (ended.returncode, ended.stdout) == (1, b'')
-    assert ended.stderr.splitlines()[-1] == b'No answer from http://127.0.0.1:9: Connection refused'
+    assert ended.stderr.splitlines()[-1] == (
+        b'No answer from http://127.0.0.1:9: Connection refused. The URL is from OS_ENDPOINT'
+    )
     lost = run(program, 'trait', 'create', 'CUSTOM_LOST', **nobody)
     assert lost.returncode == 1
     assert b'unsupported operand' not in lost.stderr

@@ -204,8 +204,8 @@ class ExplainCandidate(DocumentCommand):
         known = {each.name: each for each in flavors.given(self, parsed_args.flavors)}
         if name not in known:
             raise errors.BadArgument(
-                f'No flavor is called {name!r}{wording.meant(name, known)}: see openstack flavor '
-                'list --all'
+                f'No flavor is called {name!r}: see openstack flavor list --all'
+                f'{wording.suggestion(name, known)}'
             )
         return how.requested(known[name], is_owned=is_owned)
 

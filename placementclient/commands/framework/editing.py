@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient.api import resource_provider
 from placementclient.api.conflict import edited
 from placementclient.client import errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.commands.framework import changing, option, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
@@ -175,7 +175,7 @@ class NamesEditing(Editing):
             return [*there, *lacking]
         # Where it is read again, what it had may be gone by what was sent.
         for name in [] if self._is_told else lacking:
-            near = '' if is_uuid(name) else meant(name, there)
+            near = '' if is_uuid(name) else suggestion(name, there)
             self.log.warning(f'{self.lacks} {name}{near}')
         self._is_told = True
         return [name for name in there if name not in given]

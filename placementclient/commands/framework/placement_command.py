@@ -6,7 +6,9 @@ import argparse
 import contextlib
 import functools
 import logging
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -16,7 +18,7 @@ from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
-from placementclient.client.wording import without_credentials
+from placementclient.client.wording import did_you_mean, without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.signals import interruptible
 from placementclient.loading import command_help
@@ -117,12 +119,14 @@ class PlacementCommand(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         # Keeps the examples of the docstrings as they are.
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        # An error repeats unknown words as they were typed: maybe a name of another user.
-        error = parser.error
-        vars(parser)['error'] = lambda message: error(printable(message))
+        refuse, known = parser.error, [parser]
         if self._is_lean:
             parser.allow_abbrev = False
-            vars(parser)['error'] = functools.partial(_refuse, parser)
+            refuse, known = functools.partial(_refuse, parser), [parser, self.app.parser]
+        # An error repeats unknown words as they were typed: maybe a name of another user.
+        vars(parser)['error'] = lambda message: refuse(
+            printable(f'{message}{command_help.meant(message, known)}')
+        )
         for option in self.options:
             option.add_to(parser)
         return parser
@@ -229,11 +233,9 @@ class PlacementCommand(command.Command):
         The file of ``-o`` is hardly called as a format.
         """
         if (format := getattr(parsed_args, 'output', None)) in _FORMATS:
-            alternative = f'-f {format} or ' if 'formatter' in parsed_args else ''
-            self._parser.error(
-                f'argument -o: {format} is a format, not a file. '
-                f'Did you mean {alternative}-o x.{format}?'
-            )
+            alternatives = [f'-f {format}'] if 'formatter' in parsed_args else []
+            near = did_you_mean([*alternatives, f'-o x.{format}'])
+            self._parser.error(f'argument -o: {format} is a format, not a file. {near}')
         for dest, value in vars(parsed_args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
@@ -257,6 +259,11 @@ class PlacementCommand(command.Command):
             self.log.error(without_credentials(message))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
+        unreached = errors.NoConnection | errors.UnusableURL | errors.AuthenticationFailed
+        if isinstance(failure, unreached) and failure.url:
+            from placementclient.client import unreachable
+
+            return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
         client: Client | None = vars(self).get('client')
         if client is None or not isinstance(
             failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider
@@ -389,7 +396,7 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     usage = ' '.join(f'{parser.prog} [options] {arguments}'.split())
     parser.exit(
         errors.ExitStatus.USAGE,
-        f'{parser.prog}: error: {printable(message)}\nusage: {usage} (see {parser.prog} --help)\n',
+        f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient import api
 from placementclient.client import endpoints, errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base, changing, editing, filters, option, selectors
 from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
@@ -152,7 +152,7 @@ def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
         if not (name and field and parts[1]):
             raise errors.BadArgument('Name, field and value must be not empty')
         if field not in FIELDS:
-            raise errors.BadArgument(f'Unknown inventory field {field}{meant(field, FIELDS)}')
+            raise errors.BadArgument(f'Unknown inventory field {field}{suggestion(field, FIELDS)}')
         inventories.setdefault(name, {})[field] = _field_value(name, field, parts[1])
     return inventories
 

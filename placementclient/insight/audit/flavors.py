@@ -49,8 +49,8 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     Look yourself: ``openstack flavor show FLAVOR`` and ``openstack allocation candidate list`` with
     the same resources and traits
 
-    Example: ``nobody_has (No resource provider has the trait CUSTOM_SDD, did you mean
-    CUSTOM_SSD?)``
+    Example: ``nobody_has (No resource provider has the trait CUSTOM_SDD. Did you mean
+    "CUSTOM_SSD"?)``
     """
     if not cloud.answers.flavors:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from placementclient.client import errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations
@@ -113,7 +113,7 @@ class KnownAssignments:
             for row in unknown:
                 near = {uuid for part in _parts(row.consumer_uuid) for uuid in alike.get(part, ())}
                 reason = f'unknown consumer {row.consumer_uuid}'
-                yield row.error(f'{reason}{meant(row.consumer_uuid, near)}')
+                yield row.error(f'{reason}{suggestion(row.consumer_uuid, near)}')
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
             targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
@@ -121,7 +121,7 @@ class KnownAssignments:
                 yield row.error(_not_a_target(row, targets))
             elif consumer and not partial and not _is_in(snapshot, consumer.allocations, left_out):
                 moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
-                hint = meant(row.resource_class, moved) or (
+                hint = suggestion(row.resource_class, moved) or (
                     '; if that has moved already, plan the other trees with --tree'
                 )
                 reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
@@ -203,7 +203,7 @@ def _only(row: AssignmentRow, matching: Sequence[Place]) -> Place:
 
 def _not_a_target(row: AssignmentRow, targets: Iterable[str]) -> str:
     target = row.to_provider
-    hint = meant(target, targets)
+    hint = suggestion(target, targets)
     if row.to_resource_class is not None:
         target += f' as {row.to_resource_class}'
     return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'

@@ -8,7 +8,7 @@ import os_traits
 from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
-from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.specification.values import (
@@ -62,11 +62,11 @@ def _unknown(
     if not name.startswith('CUSTOM_'):
         yield spec.error(
             f'{name} is no standard {what}, no provider has it, and it does not begin with '
-            f'CUSTOM_{meant(name, {*there, *standards})}',
+            f'CUSTOM_{suggestion(name, {*there, *standards})}',
             *keys,
         )
     elif is_needed:
-        hint = meant(name, {*there, *standards})
+        hint = suggestion(name, {*there, *standards})
         yield spec.error(f'no provider has the {what} {name}{hint}', *keys)
 
 
@@ -142,4 +142,4 @@ class _Hints:
     def of(self, name: str) -> str:
         """A question, or nothing."""
         self._left -= 1
-        return meant(name, self._names) if self._left >= 0 else ''
+        return suggestion(name, self._names) if self._left >= 0 else ''

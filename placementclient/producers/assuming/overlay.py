@@ -14,7 +14,7 @@ from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
-from placementclient.client.wording import counted, first, listed, meant
+from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
@@ -201,7 +201,7 @@ class _Overlay:
         state = self.snapshot.find(name)
         if state is None:
             names = [each.name for each in self._states.values()]
-            raise at.error(f'there is no provider {name}{meant(name, names)}')
+            raise at.error(f'there is no provider {name}{suggestion(name, names)}')
         if state.provider.parent_provider_uuid is not None:
             root = self.snapshot.providers[state.provider.root_uuid]
             raise at.error(f'{state.name} is a part of {root.name}: name the whole host')

@@ -310,12 +310,41 @@ def test_more_is_logged_the_more_is_asked_for(
     assert logging.getLevelName(logging.getLogger().level) == level
 
 
-def test_a_way_of_authentication_that_does_not_exist_is_wrong_usage(
+def test_an_auth_type_that_does_not_exist_is_wrong_usage_and_those_there_are_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert shell.main(['--os-auth-type', 'nonsense', *LIST.split()]) == 2
+    assert shell.main(['--os-auth-type', 'v3passwd', *LIST.split()]) == 2
     # What looks for it may log a line before.
-    assert capsys.readouterr().err.endswith('The plugin nonsense could not be found\n')
+    refusal = capsys.readouterr().err.splitlines()[-1]
+    assert refusal.startswith('There is no auth type v3passwd, but admin_token, ')
+    assert ', v3password, ' in refusal
+    assert refusal.endswith('. Did you mean "v3password"?')
+
+
+def test_an_option_that_does_not_exist_is_told_with_a_near_one(
+    placement: Placement, service: Service
+) -> None:
+    for command, refusal in (
+        (
+            'resource provider tree list --alocations',
+            'placement resource provider tree list: error: unrecognized arguments: --alocations. '
+            'Did you mean "--allocations"?',
+        ),
+        (
+            '--os-placement-timeot 3 trait list',
+            'unrecognized arguments: --os-placement-timeot. Did you mean "--os-placement-timeout"? '
+            'See placement --help',
+        ),
+        (
+            'trait list -f jsn',
+            "placement trait list: error: argument -f/--format: invalid choice: 'jsn' (choose from "
+            "'csv', 'json', 'table', 'value', 'yaml'). Did you mean \"json\"?",
+        ),
+    ):
+        result = placement(command)
+        assert (result.status, result.stdout) == (2, '')
+        assert result.stderr.splitlines()[0] == refusal
+    assert service.requests == []
 
 
 def test_the_arguments_are_those_of_the_process_if_none_are_given(

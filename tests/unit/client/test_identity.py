@@ -82,6 +82,16 @@ def test_a_refusal_of_nova_says_who_asks(service: Service) -> None:
         nova.servers(client)
 
 
+def test_a_wrong_password_names_the_url_the_user_and_the_project(service: Service) -> None:
+    service.answer(Reply(401, {'error': {'message': 'No.'}}, reason='Unauthorized'))
+    with pytest.raises(errors.AuthenticationFailed) as refusal:
+        trait.list(client_of('project'))
+    assert str(refusal.value) == (
+        'Keystone at http://cloud.test/v3 refuses to authenticate user bob of project all: No. '
+        '(HTTP 401)'
+    )
+
+
 def test_a_wrong_token_is_no_page_that_is_not_found(service: Service) -> None:
     service.fail(NotFound('Could not recognize Fernet token', http_status=404))
     with pytest.raises(errors.AuthenticationFailed) as refusal:

@@ -51,6 +51,21 @@ def said(
     return str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ('argv', 'variables', 'source'),
+    [
+        (['--os-endpoint', 'http://a:1/x'], {'OS_AUTH_URL': 'http://a:1'}, '--os-endpoint'),
+        (['--os-auth-url=http://a:1'], {}, '--os-auth-url'),
+        (['--os-auth-url=http://b'], {'OS_AUTH_URL': 'http://a:1/v3'}, 'OS_AUTH_URL'),
+        (['--os-cloud', 'lab'], {}, 'clouds.yaml or the service catalog'),
+        ([], {'OS_CLOUD': 'x', 'OS_CLIENT_CONFIG_FILE': 'f'}, 'f or the service catalog'),
+        (['trait', 'list'], {'HOME': 'http://a:1'}, 'the service catalog'),
+    ],
+)
+def test_the_source_of_a_url(argv: list[str], variables: dict[str, str], source: str) -> None:
+    assert unreachable.source('http://a:1/traits', argv, variables) == source
+
+
 @contextmanager
 def served(answer: bytes) -> Iterator[str]:
     """The URL of what gives this answer to one request."""

@@ -156,7 +156,7 @@ def test_what_was_probably_meant_stands_behind_the_sentence(
     )
     result = placement(f'resource provider trait add {RP} HW_CPU_X86_AVX22')
     assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.endswith(', did you mean HW_CPU_X86_AVX2?\n')
+    assert result.stderr.endswith('. Did you mean "HW_CPU_X86_AVX2"?\n')
 
 
 def test_a_claim_without_candidates_is_infeasible(placement: Placement, service: Service) -> None:

@@ -44,6 +44,11 @@ def test_a_command_has_a_subject(command: str, subject: str) -> None:
         ('resource provder list', ['resource provider list']),
         ('resource provder list compute1 more', ['resource provider list']),
         ('resource provider drain compute1', ['resource provider drain plan']),
+        ('drain plan', ['resource provider drain plan']),
+        ('drain plan compute1', ['resource provider drain plan']),
+        ('inventory', [f'resource provider inventory {end}' for end in ('class set', 'set')]),
+        ('inventry set', ['resource provider inventory set']),
+        ('list', ['resource provider list', 'trait list']),
         ('something entirely different', []),
         ('', []),
     ],
@@ -72,7 +77,7 @@ def test_a_wrong_command_is_told_with_near_ones(placement: Placement, service: S
     result = placement('resource provder list --name x')
     assert (result.status, result.stdout) == (2, '')
     assert result.stderr.startswith(
-        "'resource provder list' is not a command. Did you mean: resource provider list"
+        '\'resource provder list\' is not a command. Did you mean "resource provider list"?'
     )
     assert service.requests == []
 

@@ -147,7 +147,7 @@ def test_nova_34_wants_its_mark_on_the_root() -> None:
 def test_what_the_scheduler_passes_over_is_named() -> None:
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     found = flavor(**specs)
-    assert asked(found).ignored == ('resources:VPGU=1, did you mean VGPU?', 'resources1:VGPU=x')
+    assert asked(found).ignored == ('resources:VPGU=1. Did you mean "VGPU"?', 'resources1:VGPU=x')
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ moves:
 split: maybe
 """
     assert faults_of(text) == [
-        'spec.yaml:1: trees.klass: unknown key, did you mean class?',
+        'spec.yaml:1: trees.klass: unknown key. Did you mean "class"?',
         'spec.yaml:1: trees.name[0]: 1 has to be a text: quote it',
         "spec.yaml:1: trees.trait[0]: 'owner' has to be A-Z, 0-9 and _ only",
-        'spec.yaml:4: providers[0].inventories.VGPU.totl: unknown key, did you mean total?',
+        'spec.yaml:4: providers[0].inventories.VGPU.totl: unknown key. Did you mean "total"?',
         'spec.yaml:4: providers[0].inventories.VGPU.max_unit: has to be from 1 to 2147483647',
-        'spec.yaml:5: providers[1].nam: unknown key, did you mean name?',
+        'spec.yaml:5: providers[1].nam: unknown key. Did you mean "name"?',
         'spec.yaml:7: moves[0].from_resource_provider: unknown placeholder {host}, known are '
         '{root}',
         'spec.yaml:9: moves[0].moved_resources.VGPU: has to be an integer',
@@ -68,16 +68,17 @@ together: [[VGPU, MEMORY_BM]]
     no_class = 'is no standard resource class, no provider has it, and it does not begin with '
     no_trait = no_class.replace('resource class', 'trait')
     assert faults_of(text) == [
-        f'spec.yaml:1: trees.class[0]: VGPUU {no_class}CUSTOM_, did you mean VGPU?',
-        f'spec.yaml:4: providers[0].inventories.VGPPU: VGPPU {no_class}CUSTOM_, did you mean VGPU?',
-        f'spec.yaml:5: providers[0].traits[0]: OWNER_NOVVA {no_trait}CUSTOM_, did you mean '
-        'OWNER_NOVA?',
+        f'spec.yaml:1: trees.class[0]: VGPUU {no_class}CUSTOM_. Did you mean "VGPU"?',
+        f'spec.yaml:4: providers[0].inventories.VGPPU: VGPPU {no_class}CUSTOM_. Did you mean '
+        '"VGPU"?',
+        f'spec.yaml:5: providers[0].traits[0]: OWNER_NOVVA {no_trait}CUSTOM_. Did you mean '
+        '"OWNER_NOVA"?',
         'spec.yaml:9: moves[0].moved_resources.CUSTOM_FPGA: no provider has the resource class '
         'CUSTOM_FPGA',
-        f'spec.yaml:10: moves[0].as.VGPU: PGPPU {no_class}CUSTOM_, did you mean PGPU?',
-        f'spec.yaml:11: moves[0].moved_traits[0]: OWNER_NOWA {no_trait}CUSTOM_, did you mean '
-        'OWNER_NOVA?',
-        f'spec.yaml:12: together[0][1]: MEMORY_BM {no_class}CUSTOM_, did you mean MEMORY_MB?',
+        f'spec.yaml:10: moves[0].as.VGPU: PGPPU {no_class}CUSTOM_. Did you mean "PGPU"?',
+        f'spec.yaml:11: moves[0].moved_traits[0]: OWNER_NOWA {no_trait}CUSTOM_. Did you mean '
+        '"OWNER_NOVA"?',
+        f'spec.yaml:12: together[0][1]: MEMORY_BM {no_class}CUSTOM_. Did you mean "MEMORY_MB"?',
     ]
 
 
@@ -101,7 +102,7 @@ providers:
         'spec.yaml:8: moves[1].moved_resources.VGPU: gpu01 and 2 others: moving VGPU from gpu01 '
         'to itself',
         'spec.yaml:11: providers[0].traits[0]: OWNER_NOVVA is no standard trait, no provider has '
-        'it, and it does not begin with CUSTOM_, did you mean OWNER_NOVA?',
+        'it, and it does not begin with CUSTOM_. Did you mean "OWNER_NOVA"?',
     ]
     assert faults_of(text) == expected
     assert faults_of(text, skip_infeasible=True) == expected
@@ -137,7 +138,7 @@ def test_sources_that_are_not_there() -> None:
     move = '- {from_resource_provider: %s, to_resource_provider: b, moved_resources: {VGPU: 1}}'
     assert faults_of('\n'.join(move % name for name in ('gpu1', 'gpu01', uuid_of('gpu09')))) == [
         'spec.yaml:1: [0].from_resource_provider: there is no provider gpu1 to move anything '
-        'from, did you mean gpu01?',
+        'from. Did you mean "gpu01"?',
         f'spec.yaml:3: [2].from_resource_provider: there is no provider {uuid_of("gpu09")} to '
         'move anything from',
     ]
@@ -177,7 +178,7 @@ def test_what_was_meant_is_said_of_the_first_names_alone() -> None:
     )
     said = faults_of(moves)
     assert len(said) == 30
-    assert sum('did you mean ' in line for line in said) == 20
+    assert sum('Did you mean ' in line for line in said) == 20
 
 
 def test_a_uuid_in_capitals_is_one() -> None:

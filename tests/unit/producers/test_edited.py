@@ -69,7 +69,7 @@ def test_a_value_that_one_cannot_have() -> None:
     [
         (
             InventoryEdit({'VCPUS': {'reserved': 2}}, amend=True),
-            'No resource provider that is selected has inventory of VCPUS, did you mean VCPU?',
+            'No resource provider that is selected has inventory of VCPUS. Did you mean "VCPU"?',
         ),
         (
             InventoryEdit({'VCPU': {'total': 2}}),

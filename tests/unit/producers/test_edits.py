@@ -99,7 +99,7 @@ def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Servic
     with pytest.raises(errors.BadArgument) as refused:
         edits.plan()
     assert str(refused.value) == (
-        "There is no trait 'CUSTOM_B', did you mean CUSTOM_A? "
+        'There is no trait \'CUSTOM_B\'. Did you mean "CUSTOM_A"? '
         'Or make it first: trait create CUSTOM_B'
     )
 

@@ -64,7 +64,7 @@ UNSETTING = {
             get('/resource_classes/VPGU', fault(404, 'No such resource class VPGU.')),
             get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
         ],
-        stderr='No such resource class VPGU. (HTTP 404) [req-1], did you mean VGPU?\n',
+        stderr='No such resource class VPGU. (HTTP 404) [req-1]. Did you mean "VGPU"?\n',
         status=1,
     ),
     'a provider in capitals is the same': unset(

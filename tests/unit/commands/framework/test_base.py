@@ -164,8 +164,8 @@ def test_elsewhere_nobody_is_asked() -> None:
 @pytest.mark.parametrize(
     ('command', 'meant'),
     [
-        ('resource provider tree export -o yaml', '-o x.yaml'),
-        ('resource provider reshape plan --spec s -o json', '-f json or -o x.json'),
+        ('resource provider tree export -o yaml', '"-o x.yaml"'),
+        ('resource provider reshape plan --spec s -o json', '"-f json" or "-o x.json"'),
     ],
 )
 def test_a_format_is_no_file(placement: Placement, command: str, meant: str) -> None:
@@ -184,4 +184,4 @@ def test_a_mistake_that_many_requests_have_is_looked_up_once(
     for _ in range(3):
         command.log_failure(errors.BadRequest(400, 'No such trait CUSTOM_A41'))
     assert len(service.requests) == 1
-    assert ['did you mean CUSTOM_A40?' in line for line in caplog.messages] == [True] * 3
+    assert ['Did you mean "CUSTOM_A40"?' in line for line in caplog.messages] == [True] * 3

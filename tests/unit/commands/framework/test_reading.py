@@ -115,7 +115,7 @@ def test_metrics_name_the_files(placement: Placement) -> None:
 def test_a_report_names_the_files(placement: Placement, folder: Path) -> None:
     command = 'resource provider report --snapshot cloud.json'
     result = placement(f'{command} --assume assume.yaml -o report.html')
-    assert (result.status, result.stderr) == (0, SAID)
+    assert (result.status, result.stderr) == (0, f'{SAID}wrote report.html\n')
     assert '<dt>Assuming</dt><dd><bdi>assume.yaml</bdi>' in (folder / 'report.html').read_text()
     assert 'Assuming' not in placement(command).stdout
 

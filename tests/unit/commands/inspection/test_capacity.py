@@ -107,7 +107,7 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
     [
         (
             '--fits VCPU=1,VCPUS=1',
-            'No resource provider has inventory of VCPUS, did you mean VCPU?',
+            'No resource provider has inventory of VCPUS. Did you mean "VCPU"?',
         ),
         (
             '--fits FPGA=1,XYZ=1',
@@ -115,7 +115,7 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
         ),
         (
             '--fits VCPU=1 --required HW_CPU_X86_AVX22',
-            'No resource provider has the trait HW_CPU_X86_AVX22, did you mean HW_CPU_X86_AVX2?',
+            'No resource provider has the trait HW_CPU_X86_AVX22. Did you mean "HW_CPU_X86_AVX2"?',
         ),
         (
             '--fits VCPU=1 --root-required CUSTOM_X,HW_CPU_X86_AVX2',
@@ -264,12 +264,12 @@ def test_what_cannot_be_asked(
     [
         (
             {'resources:CUSTOM_GPUU': '1'},
-            'No resource provider has inventory of CUSTOM_GPUU, did you mean CUSTOM_GPU?',
+            'No resource provider has inventory of CUSTOM_GPUU. Did you mean "CUSTOM_GPU"?',
         ),
         ({'resources1:FPGA': '1'}, 'No resource provider has inventory of FPGA'),
         (
             {'trait:CUSTOM_SSDD': 'required'},
-            'No resource provider has the trait CUSTOM_SSDD, did you mean CUSTOM_SSD?',
+            'No resource provider has the trait CUSTOM_SSDD. Did you mean "CUSTOM_SSD"?',
         ),
         ({'trait2:HW_CPU_X86_AVX2': 'required', 'resources2:CUSTOM_GPU': '1'},
          'No resource provider has the trait HW_CPU_X86_AVX2'),

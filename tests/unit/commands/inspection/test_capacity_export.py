@@ -405,7 +405,7 @@ def test_a_file_for_another_user_to_read(
 ) -> None:
     target = tmp_path / 'placement.prom'
     command = f'resource capacity export --snapshot {files[0]}'
-    assert placement(f'{command} -o {target}') == Result(0, '', '')
+    assert placement(f'{command} -o {target}') == Result(0, '', f'wrote {target}\n')
     assert target.read_text() == placement(command).stdout
     assert target.stat().st_mode & stat.S_IROTH
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -19,7 +19,8 @@ REPORT = 'resource provider report'
 def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_path: Path) -> None:
     cloud, target = save(tmp_path, 'cloud.json', small()), tmp_path / 'report.html'
     target.write_text('the one of yesterday')
-    assert placement(f'{REPORT} --snapshot {cloud} -o {target}') == Result(0, '', '')
+    result = placement(f'{REPORT} --snapshot {cloud} -o {target}')
+    assert result == Result(0, '', f'wrote {target}\n')
     assert target.read_text().startswith('<!DOCTYPE html>\n<html lang="en">')
     assert {path.name for path in tmp_path.iterdir()} == {'cloud.json', 'report.html'}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600

@@ -97,8 +97,8 @@ READING = {
             get(f'{ALL}/VGPUS', fault(404, f'No inventory of class VGPUS for {RP}')),
             get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
         ],
-        stderr=f'No inventory of class VGPUS for {RP} (compute1) (HTTP 404) [req-1], did you mean '
-        'VGPU?\n',
+        stderr=f'No inventory of class VGPUS for {RP} (compute1) (HTTP 404) [req-1]. Did you mean '
+        '"VGPU"?\n',
         status=1,
     ),
 }
@@ -250,7 +250,7 @@ ALL_CLASSES = {
     ),
     'an unknown field': refused('VGPU:bogus=4', 'Unknown inventory field bogus'),
     'a field that was mistyped': refused(
-        'VGPU:reservd=4', 'Unknown inventory field reservd, did you mean reserved?'
+        'VGPU:reservd=4', 'Unknown inventory field reservd. Did you mean "reserved"?'
     ),
 }
 

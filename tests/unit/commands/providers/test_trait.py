@@ -137,7 +137,7 @@ CASES = {
             ),
             get('/traits', {'traits': ['CUSTOM_B']}),
         ],
-        stderr='No such trait CUSTOM_C (HTTP 400) [req-1], did you mean CUSTOM_B? '
+        stderr='No such trait CUSTOM_C (HTTP 400) [req-1]. Did you mean "CUSTOM_B"? '
         'Or make it first: trait create CUSTOM_C\n',
         status=1,
     ),
@@ -162,7 +162,7 @@ CASES = {
             get('/resource_providers?required=CUSTOM_C', fault(400, 'No such trait(s): CUSTOM_C.')),
             get('/traits', {'traits': ['CUSTOM_C_1']}),
         ],
-        stderr='No such trait(s): CUSTOM_C. (HTTP 400) [req-1], did you mean CUSTOM_C_1?\n',
+        stderr='No such trait(s): CUSTOM_C. (HTTP 400) [req-1]. Did you mean "CUSTOM_C_1"?\n',
         status=1,
     ),
     "a provider's traits are deleted": Case(f'resource provider trait delete {RP}', [delete(PATH)]),

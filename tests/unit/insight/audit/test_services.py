@@ -248,7 +248,7 @@ def test_flavors_that_fit(asked: Flavor) -> None:
         ),
         (
             flavor(resources__VGPUS='1'),
-            {'ignored': ['resources:VGPUS=1, did you mean VGPU?']},
+            {'ignored': ['resources:VGPUS=1. Did you mean "VGPU"?']},
         ),
         (flavor(vcpus=9), {'never_on_one_host': ['VCPU=9']}),
         (

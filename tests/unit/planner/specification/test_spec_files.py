@@ -23,7 +23,7 @@ MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {V
 BAD_SPECS = {
     '': 'spec: is empty',
     '- a: {b': 'spec:1: the brace that opens here is not closed',
-    f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
+    f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key. Did you mean "moves"?',
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
     ),
@@ -41,7 +41,7 @@ BAD_SPECS = {
         'spec:2: together[1]: names a class that is in a group already'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{totl: 1}}}}': (
-        'spec:4: providers[0].inventories.VGPU.totl: unknown key, did you mean total?'
+        'spec:4: providers[0].inventories.VGPU.totl: unknown key. Did you mean "total"?'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{total: 0}}}}': (
         'spec:4: providers[0].inventories.VGPU.total: has to be from 1 to 2147483647'
@@ -176,7 +176,7 @@ def test_long_form() -> None:
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'
 BAD_ROWS = {
     'consumer,resource_class\n': (
-        'rows:1: consumer: unknown key, did you mean consumer_uuid?; '
+        'rows:1: consumer: unknown key. Did you mean "consumer_uuid"?; '
         'rows:1: amount and to_provider are missing'
     ),
     'consumer_uuid,resource_class\n': 'rows:1: amount and to_provider are missing',
@@ -189,7 +189,7 @@ BAD_ROWS = {
         f'rows:5: the same row as line 2: {A}, VGPU, gpu0'
     ),
     f'- consumer_uuid: {A}\n  resource_clas: VGPU\n': (
-        'rows:2: [0].resource_clas: unknown key, did you mean resource_class?'
+        'rows:2: [0].resource_clas: unknown key. Did you mean "resource_class"?'
     ),
     f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
     f'consumer_uuid: {A}\n': 'rows: has to be a list',

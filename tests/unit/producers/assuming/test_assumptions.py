@@ -98,9 +98,9 @@ def test_servers_of_resources_on_some_hosts() -> None:
         ('- 7', ':1:3: [0]: has to be a mapping'),
         (
             '- match: a\n  inventory: {}\n',
-            ':2:3: [0].inventory: unknown key, did you mean inventories?',
+            ':2:3: [0].inventory: unknown key. Did you mean "inventories"?',
         ),
-        ('- witout: [a]', ':1:3: [0].witout: unknown key, did you mean without?'),
+        ('- witout: [a]', ':1:3: [0].witout: unknown key. Did you mean "without"?'),
         (
             '- {traits: {add: [A]}}',
             ':1:3: [0]: selects nothing: give match, with_trait, '
@@ -137,7 +137,7 @@ def test_servers_of_resources_on_some_hosts() -> None:
         ),
         (
             '- servers: {flavor: m1.lrage, count: 1}',
-            ':1:13: [0].servers.flavor: there is no flavor m1.lrage, did you mean m1.large?',
+            ':1:13: [0].servers.flavor: there is no flavor m1.lrage. Did you mean "m1.large"?',
         ),
         (
             '- servers: {flavor: m1.large, required: [A], count: 1}',

@@ -264,7 +264,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         ),
         (
             '- {with_trait: CUSTOM_SDS, traits: {add: [CUSTOM_A]}}',
-            ':1:4: [0].with_trait: no provider has CUSTOM_SDS, did you mean CUSTOM_SSD?',
+            ':1:4: [0].with_trait: no provider has CUSTOM_SDS. Did you mean "CUSTOM_SSD"?',
         ),
         (
             '- {match: nfs, with_class: VGPU, traits: {add: [CUSTOM_A]}}',
@@ -273,12 +273,12 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         (
             '- {match: nfs, traits: {add: [COMPUTE_NODEE]}}',
             ':1:25: [0].traits.add: COMPUTE_NODEE is no standard trait, and does not begin with '
-            'CUSTOM_, did you mean COMPUTE_NODE?',
+            'CUSTOM_. Did you mean "COMPUTE_NODE"?',
         ),
         (
             '- {match: nfs, inventories: {VCPUS: {total: 1}}}',
             ':1:16: [0].inventories: VCPUS is no standard resource class, and does not begin with '
-            'CUSTOM_, did you mean VCPU?',
+            'CUSTOM_. Did you mean "VCPU"?',
         ),
         (
             '- {match: nfs, inventories: {VCPU: {reserved: 1}}}',
@@ -290,7 +290,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         ),
         (
             '- {add: 1, like: compute3, name: x}',
-            ':1:12: [0].like: there is no provider compute3, did you mean compute2?',
+            ':1:12: [0].like: there is no provider compute3. Did you mean "compute2"?',
         ),
         (
             '- {add: 1, like: compute1_gpu, name: x}',
@@ -306,7 +306,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         ),
         (
             '- without: [compute1, compute9]',
-            ':1:23: [0].without[1]: there is no provider compute9, did you mean compute2?',
+            ':1:23: [0].without[1]: there is no provider compute9. Did you mean "compute2"?',
         ),
         (
             '- without: ["gpu*"]',
