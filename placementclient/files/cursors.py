@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 
 from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.client.wording import closest, did_you_mean
 from placementclient.model.providers import is_uuid
 from placementclient.model.wire_values import LONGEST_SYMBOL, SYMBOL
 
@@ -187,10 +187,10 @@ class Cursor:
         inside = self.mapping()
         missing = [key for key in needed if key not in inside]
         for key in [key for key in inside if key not in known]:
-            near = suggestion(key, known)
-            hint = near or ', known are ' + ', '.join(known)
+            near = closest([key], known)
+            hint = f'. {did_you_mean(near)}' if near else ', known are ' + ', '.join(known)
             faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
-            missing = [name for name in missing if not near.endswith(f' {name}?')]
+            missing = [name for name in missing if name not in near]
         if missing:
             are = 'are' if len(missing) > 1 else 'is'
             faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))

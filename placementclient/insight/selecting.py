@@ -77,6 +77,13 @@ class ProviderSelector:
             'with_class': lambda: {name for state in states for name in state.inventories},
         }
         name = getattr(self, field)
+        if field == 'member_of':
+            for aggregate in (part for group in self.member_of for part in group.split(',')):
+                if not is_uuid(aggregate.removeprefix('in:').removeprefix('!')):
+                    return error(
+                        f'"{aggregate}" cannot be looked up without Nova: give the UUID of the '
+                        'aggregate, which "resource provider aggregate list HOST" prints'
+                    )
         if field in names_of and name not in (names := names_of[field]()):
             return error(f'no provider has {name}{suggestion(name, names)}')
         return error('no provider meets all conditions')

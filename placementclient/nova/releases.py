@@ -20,6 +20,17 @@ NEEDED = {
     **dict.fromkeys(('2023.1', '2023.2', '2024.1', '2024.2', '2025.1'), Microversion(1, 36)),
     **dict.fromkeys(('2025.2', '2026.1', '2026.2'), Microversion(1, 36)),
 }
+#: The names of the releases that operators know by a number.
+NUMBERS = {
+    'antelope': '2023.1',
+    'bobcat': '2023.2',
+    'caracal': '2024.1',
+    'dalmatian': '2024.2',
+    'epoxy': '2025.1',
+    'flamingo': '2025.2',
+    'gazpacho': '2026.1',
+    'hibiscus': '2026.2',
+}
 #: Nova's major version of the oldest of them.
 _OLDEST = 16
 
@@ -27,11 +38,12 @@ _OLDEST = 16
 def name_of(release: str) -> str | None:
     """Return the name of a release of Nova.
 
-    :param release: ``2024.2``, ``zed``, or Nova's own version: ``30``, ``30.3.0``
+    :param release: ``2025.1``, ``Epoxy``, ``zed``, or Nova's own version: ``30``, ``30.3.0``
     :return: ``None`` if there is no such release
     """
-    if release.lower() in NEEDED:
-        return release.lower()
+    name = NUMBERS.get(release.lower(), release.lower())
+    if name in NEEDED:
+        return name
     names, major = list(NEEDED), release.partition('.')[0]
     number = int(major) - _OLDEST if major.isascii() and major.isdigit() else -1
     return names[number] if 0 <= number < len(names) else None

@@ -126,9 +126,9 @@ class Repairing(Producer):
             modified = allocation.show(self.client, repair.consumer.uuid).last_modified
             if modified is None or parsedate_to_datetime(modified) > limit:
                 reasons[number] = (
-                    f'What consumer {repair.consumer.uuid} holds may be younger than the list of '
-                    'servers: save a snapshot, list servers and migrations after that, and give '
-                    'all three'
+                    f'Consumer {repair.consumer.uuid} may have allocations that are younger than '
+                    'the list of servers: save a snapshot, list servers and migrations after that, '
+                    'and give all three'
                 )
         return reasons
 
@@ -183,7 +183,7 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
             if now.allocations.keys().isdisjoint(repair.provider_uuids):
                 continue
             if _identity(now) != _identity(repair.consumer):
-                reasons[number] = f'What consumer {uuid} holds has changed since'
+                reasons[number] = f'The allocations of consumer {uuid} have changed since'
                 continue
             consumers[uuid] = _without(consumers[uuid], repair)
         elif repair.provider_uuid in states:

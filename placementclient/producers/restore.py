@@ -70,7 +70,7 @@ class Restoring(Producer):
             altered = [*providers, *_altered_consumers(self._snapshot, live)]
         if altered:
             raise Unrestorable(
-                'What exists is not what a restore of this snapshot leaves: '
+                'A restore of this snapshot does not leave these as they are: '
                 f'{listed(altered, 3, "others")}'
             )
         return simulate(live, rebased.operations)

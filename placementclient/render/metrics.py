@@ -30,17 +30,21 @@ Samples = Iterable[tuple[Sequence[str], float]]
 #: the end of the name, help and figure of each.
 _OF_INVENTORIES = {
     ('openstack_placement_resource', ('hostname', 'resourcetype', 'provider')): (
-        ('total', 'What a provider has.', 'total'),
-        ('reserved', 'What a provider keeps for itself.', 'reserved'),
-        ('allocation_ratio', 'How many times what is not reserved counts.', 'allocation_ratio'),
-        ('usage', 'What of it is allocated.', 'used'),
+        ('total', 'Total amount of a provider.', 'total'),
+        ('reserved', 'Reserved amount of a provider.', 'reserved'),
+        (
+            'allocation_ratio',
+            'Factor by which the amount that is not reserved can be allocated.',
+            'allocation_ratio',
+        ),
+        ('usage', 'Allocated amount of a provider.', 'used'),
         ('generation', 'The generation of the provider.', 'generation'),
     ),
     ('openstack_hypervisor_placement', ('hypervisor', 'resource', 'provider')): (
-        ('allocated', 'What of a provider is allocated.', 'used'),
+        ('allocated', 'Allocated amount of a provider.', 'used'),
         (
             'allocatable_capacity',
-            'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
+            'Amount of a provider that can be allocated: (total - reserved) * allocation_ratio.',
             'capacity',
         ),
     ),

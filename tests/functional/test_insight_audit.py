@@ -330,7 +330,7 @@ def test_a_consumer_that_changes_while_others_are_fixed_is_left(
 
     with disturbed(small.client, 'POST', '/allocations', touch):
         rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
-    assert rows['orphan']['fix'] == f'failed: What consumer {uuid} holds has changed since'
+    assert rows['orphan']['fix'] == f'failed: The allocations of consumer {uuid} have changed since'
     assert allocation.show(small.client, uuid).value.allocations
     assert {rows[id]['fix'] for id in SAFE - {'orphan'}} == {'done'}
 

@@ -228,6 +228,6 @@ def test_what_others_have_changed_is_refused(
         allocation.set(client, replace(there, allocations=held, **owner))
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
-    sentence = f'What exists is not what a restore of this snapshot leaves: {said}\n'
+    sentence = f'A restore of this snapshot does not leave these as they are: {said}\n'
     assert (result.status, result.stderr) == (1, sentence)
     assert content(clouds.captured(client)) == before

@@ -27,6 +27,6 @@ def check_free(path: str, overwrite: bool) -> None:
     if not overwrite and os.path.exists(journal_path):
         raise errors.BadFile(
             path,
-            f'was applied, wholly or in part, as {journal_path} says, and is what status and '
-            'rollback need: give another name, or --overwrite',
+            f'was applied, as {journal_path} says, and status and rollback need both: give another '
+            'name; if all is rolled back, you can remove them',
         )

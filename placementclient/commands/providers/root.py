@@ -7,7 +7,7 @@ import argparse
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import TYPED, Microversion
-from placementclient.client.wording import listed
+from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
@@ -60,8 +60,8 @@ class CheckApi(base.Lister):
         Option(
             '--for <release>',
             dest='release',
-            help='A release of Nova, such as 2025.1, zed or 31, or a microversion, such as 1.36; '
-            'default: the newest release known',
+            help='A release of Nova, such as 2025.1, epoxy, zed or 31, or a microversion, such as '
+            '1.36; default: the newest release known',
         ),
     )
 
@@ -83,11 +83,12 @@ def _needed(release: str | None) -> dict[str, Microversion]:
 
     :raises errors.UsageError: if there is no such release
     """
-    from placementclient.nova.releases import NEEDED, name_of
+    from placementclient.nova.releases import NEEDED, NUMBERS, name_of
 
     if release and release.startswith('1.'):
         return {'microversion': Microversion.parse(release)}
     name = name_of(release) if release else [*NEEDED][-1]
     if name is None:
-        raise errors.UsageError(f'No release of Nova is called {release}: {listed([*NEEDED], 99)}')
+        known = f'No release of Nova is called {release}, but {", ".join(NEEDED)}'
+        raise errors.UsageError(f'{known}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
     return {f'Nova {name}': NEEDED[name]}

@@ -29,7 +29,7 @@ _TYPES: dict[str, tuple[str, Any]] = {
         'The specification of a reshape: its long form, or a list of moves',
         specs.SpecRecord | list[specs.MoveRecord],
     ),
-    'assignments': ('What is known of who holds what', list[AssignmentRecord]),
+    'assignments': ('Known providers of allocations', list[AssignmentRecord]),
     'snapshot': (
         'A Placement at one moment',
         snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],

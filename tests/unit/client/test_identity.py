@@ -83,12 +83,12 @@ def test_a_refusal_of_nova_says_who_asks(service: Service) -> None:
 
 
 def test_a_wrong_password_names_the_url_the_user_and_the_project(service: Service) -> None:
-    service.answer(Reply(401, {'error': {'message': 'No.'}}, reason='Unauthorized'))
+    service.answer(Reply(401, {}, reason='Unauthorized'))
     with pytest.raises(errors.AuthenticationFailed) as refusal:
         trait.list(client_of('project'))
     assert str(refusal.value) == (
-        'Keystone at http://cloud.test/v3 refuses to authenticate user bob of project all: No. '
-        '(HTTP 401)'
+        'Keystone at http://cloud.test/v3 refuses to authenticate user bob of project all: '
+        'Unauthorized (HTTP 401)'
     )
 
 

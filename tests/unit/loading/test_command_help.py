@@ -89,7 +89,7 @@ def test_without_authentication_it_is_said_what_to_set(
     assert shell.main(['trait', 'list']) == 1
     error = capsys.readouterr().err
     assert error.count('\n') == 1
-    for what in ('--os-auth-url', 'OS_*', '--os-cloud', '--os-auth-type placement_direct'):
+    for what in ('OS_CLOUD', 'OS_AUTH_URL', 'clouds.yaml', '--os-auth-type placement_direct'):
         assert what in error
     # What needs no service needs no settings, not even right ones.
     monkeypatch.setenv(variable, 'nonsense')

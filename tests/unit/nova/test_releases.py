@@ -12,6 +12,8 @@ from placementclient.nova.releases import NEEDED, name_of
     [
         ('2024.2', '2024.2'),
         ('Zed', 'zed'),
+        ('epoxy', '2025.1'),
+        ('Hibiscus', '2026.2'),
         ('30', '2024.2'),
         ('30.3.0', '2024.2'),
         ('16', 'pike'),

@@ -15,7 +15,7 @@ HELD = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
 CLOUD = cloud(
     [provider('a', VCPU=Inventory(8, reserved=9), traits=['T']), provider('b', VCPU=8)], [HELD]
 )
-CHANGED = 'What consumer c holds has changed since'
+CHANGED = 'The allocations of consumer c have changed since'
 TRAIT, RESERVED = AddTrait('b', 'b', 'T'), LowerReserved('a', 'a', 'VCPU', 8)
 
 

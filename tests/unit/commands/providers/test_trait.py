@@ -152,7 +152,7 @@ CASES = {
             ),
             get('/traits', {'traits': ['A', 'B']}),
         ],
-        stderr='No such trait CUSTOM_c4 (HTTP 400) [req-1]; names are made of A to Z, 0 to 9 '
+        stderr='No such trait CUSTOM_c4 (HTTP 400) [req-1]. Names are made of A to Z, 0 to 9 '
         'and _\n',
         status=1,
     ),

@@ -1,0 +1,49 @@
+"""The rows of a run's trees: those that need a look come last."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from placementclient.model.outcomes import (
+    Deviation,
+    Outcome,
+    Rehearsal,
+    State,
+    Status,
+    TreeResult,
+    TreeStatus,
+)
+from placementclient.render import runs
+
+STATUSES = [
+    TreeStatus('1', 'gpu1', Status.DIFFERS, 'changed'),
+    TreeStatus('2', 'gpu2', Status.APPLIED),
+    TreeStatus('3', 'gpu3', Status.PENDING),
+]
+
+
+def test_trees_that_differ_come_last() -> None:
+    assert runs.statuses(STATUSES)[1] == [
+        ('gpu2', 'applied', ''),
+        ('gpu3', 'pending', ''),
+        ('gpu1', 'differs', 'changed'),
+    ]
+
+
+def test_differences_come_after_the_trees_that_are_as_planned() -> None:
+    trees: list[Any] = [SimpleNamespace(root_provider_name=name) for name in ('gpu1', 'gpu2')]
+    _, rows = runs.verification(trees, [Deviation('gpu1', 'inventory', 'VGPU is 3')])
+    assert rows == [
+        ('gpu2', 'as planned', '', False, 'applied'),
+        ('gpu1', 'inventory', 'VGPU is 3', True, 'damaged'),
+    ]
+
+
+def test_the_last_line_of_a_rehearsal_counts_both_ways() -> None:
+    there = Outcome([TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)])
+    back = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
+    rehearsal = Rehearsal(there, [Deviation('gpu1', 'inventory', 'VGPU is 3')], back, [])
+    assert runs.rehearsal_ending(rehearsal) == (
+        'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'
+    )
