@@ -18,7 +18,8 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts, amounts
+from placementclient.render.facts import Facts, sizes
+from placementclient.render.units import sized
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'command')
@@ -38,7 +39,7 @@ class _Held(Facts):
     """``{provider UUID: {class: amount}}``, in a table the amounts alone."""
 
     def human_readable(self) -> str:
-        return amounts(together(self._value.values()))
+        return sizes(together(self._value.values()))
 
 
 def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
@@ -102,7 +103,14 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
                 )
 
 
-def summary(decision: DrainDecision) -> str:
+def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
+    """Return the number of servers that can move.
+
+    :param hosts: the UUIDs of the roots of the hosts to empty
+    """
+    if not decision.total and not decision.unsettled:
+        names = listed([_name(snapshot, uuid) for uuid in hosts], _NAMED)
+        return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     least, most = decision.bounds
     servers = counted(decision.total, 'server')
     if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.packing.is_complete:
@@ -214,7 +222,7 @@ def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
 
 def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
-    words = amounts(request.totals)
+    words = sizes(request.totals)
     required = {*request.root_required, *(n for part in request.parts for n in part.required)}
     rare = sorted(name for names in required if len(names) == 1 for name in names & cloud.rare)
     if rare:
@@ -254,9 +262,10 @@ def free(
 def headroom(rooms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     by_zone: dict[str, list[str]] = {}
     for row in rooms:
+        name = row['resource_class']
+        free, capacity, most = (sized(name, row[key]) for key in ('free', 'capacity', 'largest'))
         by_zone.setdefault(row['zone'], []).append(
-            f'{row["resource_class"]} {row["free"]} of {row["capacity"]}, at most {row["largest"]} '
-            'on a provider'
+            f'{name} {free} of {capacity}, at most {most} on a provider'
         )
     for place, sentences in by_zone.items():
         where = f' in zone {place}' if place else ''

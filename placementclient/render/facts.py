@@ -56,6 +56,18 @@ class Sized(Facts):
         return RightAligned(sized(self._resource_class, self._value))
 
 
+class ClassFacts(Facts):
+    """Figures by class: ``{'VCPU': {'used': 9}}``, in a table ``VCPU (used 9)``."""
+
+    def human_readable(self) -> str:
+        return text(
+            {
+                name: {key: sized(name, amount) for key, amount in figures.items()}
+                for name, figures in self._value.items()
+            }
+        )
+
+
 class Groups(Facts):
     """``['', '1']``, the groups of a request that a provider serves, in a table ``1``."""
 
@@ -65,6 +77,11 @@ class Groups(Facts):
 
 def amounts(resources: Resources) -> str:
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
+
+
+def sizes(resources: Resources) -> str:
+    """``DISK_GB 1.5 TiB, VCPU 4``: amounts with their units."""
+    return ', '.join(f'{name} {sized(name, amount)}' for name, amount in resources.items())
 
 
 def text(value: Any) -> str:

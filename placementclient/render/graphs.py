@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from placementclient.client.printable import printable, unbroken
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
+from placementclient.render.units import sized
 
 #: The title of a picture.
 TITLE = 'Resource providers'
@@ -37,7 +38,8 @@ class Node:
     def lines(self) -> Iterator[str]:
         yield unbroken(self.state.name)
         for name, inventory in sorted(self.state.inventories.items()):
-            yield f'{name} {self.state.used(name)}/{inventory.capacity}'
+            used, capacity = self.state.used(name), inventory.capacity
+            yield f'{name} {sized(name, used)}/{sized(name, capacity)}'
         yield from self.notes
 
 

@@ -17,6 +17,7 @@ from placementclient.render import style
 from placementclient.render.graphs import TITLE, Node, nodes, titled
 from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, gap, lane, place
 from placementclient.render.trees import remarks
+from placementclient.render.units import sized
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
@@ -37,7 +38,7 @@ _STYLE = """\
   .note { font-size: 10px; fill: #94a3b8; }
   .legend { fill: #475569; }
   .track { fill: #e2e8f0; }
-  .green { fill: #22c55e; } .yellow { fill: #f59e0b; } .red { fill: #ef4444; }
+  .cyan { fill: #3a78b5; } .yellow { fill: #b27300; } .red { fill: #8f1a10; }
   .edge { fill: none; stroke: #94a3b8; stroke-width: 1.5; }
   .share { fill: none; stroke: #0891b2; stroke-dasharray: 5 3; }
   @media (prefers-color-scheme: dark) {
@@ -46,6 +47,7 @@ _STYLE = """\
     .name { fill: #f1f5f9; } .row { fill: #cbd5e1; } .note { fill: #64748b; }
     .legend { fill: #cbd5e1; }
     .track { fill: #334155; }
+    .cyan { fill: #64a3dd; } .yellow { fill: #e2a73c; } .red { fill: #e0533a; }
   }
 """
 
@@ -144,7 +146,7 @@ def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
         *(
             (f'<rect class="{colour}" x="24" y="{{y}}" width="26" height="6" rx="3"/>', text)
             for colour, text in (
-                ('green', f'below {low} used'),
+                ('cyan', f'below {low} used'),
                 ('yellow', f'{low} used or more'),
                 ('red', f'{high} used or more'),
             )
@@ -199,7 +201,7 @@ def _row(card: Card, name: str, baseline: float) -> Iterator[str]:
 
 
 def _amount(state: ProviderState, name: str) -> str:
-    return f'{state.used(name)}/{state.inventories[name].capacity}'
+    return f'{sized(name, state.used(name))}/{sized(name, state.inventories[name].capacity)}'
 
 
 def _tooltip(state: ProviderState) -> str:

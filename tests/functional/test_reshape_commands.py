@@ -87,7 +87,7 @@ def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     said = placement(f'{planned} --migrations migrations.json').stderr
     assert said == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
-        'compute1: migrations that are under way: 2\n'
+        'compute1: migrations that are under way: 2\nwrote plan.json\n'
     )
     refused = placement(f'{planned} --migrations nova')
     assert (refused.status, refused.stderr) == (
@@ -345,7 +345,10 @@ def test_a_specification_that_moves_nothing_fails_no_playbook(
     Path('nothing.yaml').write_text(text)
     for _ in range(2):
         result = placement(f'{PREFIX} plan --spec nothing.yaml -o plan.json')
-        assert (result.status, result.stderr) == (0, 'Nothing to change: the plan has no trees\n')
+        assert (result.status, result.stderr) == (
+            0,
+            'Nothing to change: the plan has no trees\nwrote plan.json\n',
+        )
         result = placement(f'{PREFIX} apply plan.json --yes -f json')
         assert (result.status, result.stdout) == (0, '[]\n')
     assert not Path('plan.json.journal').exists()

@@ -230,7 +230,7 @@ class PlanDrain(base.Lister):
             parsed_args.solver_timeout,
             is_certain=parsed_args.strict,
         )
-        said = [drains.summary(decision), *drains.remarks(cloud, decision)]
+        said = [drains.summary(cloud.snapshot, hosts, decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
         remedies: list[str] = []
         if decision.verdict is plan.DrainVerdict.NO:

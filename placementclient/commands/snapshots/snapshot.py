@@ -73,14 +73,14 @@ class ShowSnapshot(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
         from placementclient.insight import summary
-        from placementclient.render.facts import Facts
+        from placementclient.render.facts import ClassFacts, Facts
 
         snapshot = disk.read_snapshot(parsed_args.file)
         numbers = summary.of(reading.assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
-        }
+        } | {'resource_classes': ClassFacts(numbers['resource_classes'])}
         if parsed_args.assume:
             shown = {'assuming': parsed_args.assume} | shown
         return ('file', *shown), (parsed_args.file, *shown.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
@@ -137,6 +138,29 @@ def room(cloud: Cloud) -> list[ClassFill]:
         ClassFill(line, tuple(spread[line.resource_class]))
         for line in totals.by_class(cloud.snapshot)
     ]
+
+
+class HostFill(NamedTuple):
+    """The fullest class of a host.
+
+    :param host: its name
+    """
+
+    host: str
+    resource_class: str
+    amount: Amount
+
+
+def heat(cloud: Cloud) -> list[HostFill]:
+    """Return the fullest class of each tree that has inventory, by the name of its root."""
+    fills = []
+    for root_uuid, states in cloud.topology.trees.items():
+        amounts = together(map(of_state, states))
+        if amounts:
+            fullest = max(amounts, key=lambda n: style.part(amounts[n].used, amounts[n].capacity))
+            name = cloud.snapshot.providers[root_uuid].name
+            fills.append(HostFill(name, fullest, amounts[fullest]))
+    return fills
 
 
 def _step(amount: Amount) -> int:

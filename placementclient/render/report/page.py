@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 #: How many classes have a column of their own in the list of trees.
 COLUMNS = 5
 #: How full something is, in the words of the style sheet.
-_LEVELS = {'red': 'full', 'yellow': 'high', 'green': 'usual'}
+#: How many hosts stand in a row of the heat map.
+_HEAT_COLUMNS = 60
+_LEVELS = {'red': 'full', 'yellow': 'high', 'cyan': 'usual'}
 
 
 def template() -> jinja2.Template:
@@ -95,6 +97,8 @@ def page(template: jinja2.Template, report: Report) -> str:
     return template.render(
         **_values(report),
         rooms=rooms,
+        heat=contents.heat(report.cloud),
+        heat_columns=_HEAT_COLUMNS,
         verdict=verdict(report, rooms),
         tree_columns=[(name, '') for name in ('Host', *columns, *others)],
         policy=_policy(sheet, script),

@@ -10,12 +10,12 @@ from placementclient.render.style import PLAIN, Style, level, part
 @pytest.mark.parametrize(
     ('used', 'capacity', 'share', 'colour'),
     [
-        (0, 10, 0.0, 'green'),
-        (6, 10, 0.6, 'green'),
+        (0, 10, 0.0, 'cyan'),
+        (6, 10, 0.6, 'cyan'),
         (7, 10, 0.7, 'yellow'),
         (9, 10, 0.9, 'red'),
         (12, 10, 1.0, 'red'),
-        (0, 0, 0.0, 'green'),
+        (0, 0, 0.0, 'cyan'),
         (1, 0, 1.0, 'red'),
         (1, -5, 1.0, 'red'),
     ],

@@ -24,6 +24,8 @@ def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_pa
     assert target.read_text().startswith('<!DOCTYPE html>\n<html lang="en">')
     assert {path.name for path in tmp_path.iterdir()} == {'cloud.json', 'report.html'}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    fill = '<title>host1: VCPU 25 %</title>'
+    assert fill in target.read_text().partition('<figure class="heat">')[2]
     assert '<h1><bdi>Capacity report</bdi></h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
 
 

@@ -37,7 +37,7 @@ def test_a_snapshot_is_shown_in_numbers(
             'VGPU': {'used': 0, 'capacity': 2},
         },
     }
-    assert 'DISK_GB (used 40, capacity 100)' in placement(f'{SNAPSHOT} show {file}').stdout
+    assert 'DISK_GB (used 40 GiB, capacity 100 GiB)' in placement(f'{SNAPSHOT} show {file}').stdout
 
 
 def test_the_same_does_not_differ(placement: Placement, service: Service, tmp_path: Path) -> None:

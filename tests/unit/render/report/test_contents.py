@@ -36,6 +36,17 @@ def test_what_is_over_its_capacity_is_full() -> None:
     assert room.spread[-1] == 1
 
 
+def test_the_heat_map_has_the_fullest_class_of_each_host() -> None:
+    snapshot = cloud(
+        [provider('b', VCPU=4, VGPU=4), provider('a', VCPU=4), provider('empty')],
+        [consumer('s', b={'VCPU': 1, 'VGPU': 3}), consumer('t', a={'VCPU': 4})],
+    )
+    assert contents.heat(Cloud(snapshot)) == [
+        contents.HostFill('a', 'VCPU', Amount(4, 4)),
+        contents.HostFill('b', 'VGPU', Amount(3, 4)),
+    ]
+
+
 def test_before_and_after_a_plan() -> None:
     [tree] = plan(flat()).trees
     root, *children = tree.providers
