@@ -99,6 +99,12 @@ def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
     assert result.stdout == 'openstack server migrate --live-migration --host new s\n'
 
 
+NO_NOVA = (
+    '"x" cannot be looked up without Nova: give the UUID of the aggregate, which "resource '
+    'provider aggregate list HOST" prints'
+)
+
+
 @pytest.mark.parametrize(
     ('options', 'status', 'said'),
     [
@@ -226,8 +232,8 @@ def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> 
         ('compute1 --keep-free 100', 2, '--keep-free is a part of 100, from 0 on'),
         ('nobody', 1, "No resource provider has the name or UUID 'nobody'"),
         ('--match compte*', 1, '"compte*" matches no provider. Did you mean "compute*"?'),
-        ('--member-of x', 1, '"x" cannot be looked up without Nova'),
-        ('compute1 --match compute2 --member-of x', 1, '"x" cannot be looked up without Nova'),
+        ('--member-of x', 1, NO_NOVA),
+        ('compute1 --match compute2 --member-of x', 1, NO_NOVA),
     ],
 )
 def test_usage(placement: Placement, file: str, options: str, status: int, said: str) -> None:
