@@ -275,4 +275,4 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
 
 
 def _other(service: _CatalogService) -> str:
-    return f'The answer is not that of {service.kind} service'
+    return f'The service that answers is not {service.kind} service'
