@@ -48,7 +48,7 @@ class Judged:
         raise NotImplementedError
 
     def assignments(self, hostname: str) -> list[dict[str, Any]]:
-        """What is known of who holds what on it."""
+        """Known providers of allocations on it."""
         return []
 
     def reshape(self, hostname: str) -> None:
