@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -78,16 +79,22 @@ class Look(Generic[T]):
 class Carrier(Generic[T]):
     """Carries out a plan, tree by tree: each way is what :func:`rebase` leaves of it.
 
-    :ivar journal: of the plan, while the run is under way
+    :ivar journal: of the plan; in memory, unless it has a file
     :ivar records: of the journal, by the roots of trees
     """
 
-    journal: Journal
+    #: The errors after which a tree is read again, until the deadline.
+    retried_errors: tuple[type[errors.PlacementError], ...] = (
+        *_REFUSALS,
+        PlannedAgain,
+        errors.NoAnswer,
+    )
     #: The record of an operation in the journal.
     record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
     def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
         self.client, self.plan = client, plan
+        self.journal = Journal(None, {})
         self.records: Mapping[str, Record] = {}
         #: Those that make the custom classes and traits that the trees of the run have made.
         self._names = set[Operation]()
@@ -177,6 +184,14 @@ class Carrier(Generic[T]):
         """Return the operations that the run has carried out for a tree, to be added to."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
+    def report(self, tree: T, operation: Operation, is_known: bool) -> None:
+        """Take note of an operation that was carried out.
+
+        :param is_known: whether that is known
+        """
+        if is_known:
+            self.done(tree).append(operation)
+
     def leave_alone(
         self, tree: T, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
@@ -241,26 +256,30 @@ class Carrier(Generic[T]):
 
     def write(self, tree: T, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Carry out operations, in one transaction where the service has them."""
-        done = self.done(tree)
         applier = Applier(
             self.client,
             generations_of(live),
             journal=TreeJournal(self.journal, tree.root_provider_uuid, self.record_of),
             names=self._names,
-            report=lambda operation, is_known: done.append(operation) if is_known else None,
+            report=functools.partial(self.report, tree),
         )
         # Not joined to others: when a name is there already, the service tries and fails.
-        names = [each for each in operations if isinstance(each, EnsureClass | EnsureTrait)]
-        applier.run(names)
+        applier.run(each for each in operations if isinstance(each, EnsureClass | EnsureTrait))
+        known = len(self.done(tree))
         try:
             with applier.joint():
-                applier.run(operations[len(names) :])
-        except errors.DuplicateName:
-            self._check_elsewhere(live, operations)
-            raise
-        except errors.BadRequest:
-            # Others may have deleted a custom trait since.
-            self._names.clear()
+                applier.run(
+                    each for each in operations if not isinstance(each, EnsureClass | EnsureTrait)
+                )
+        except BaseException as failure:
+            if self.client.transaction is not None:
+                # They are taken back.
+                del self.done(tree)[known:]
+            if isinstance(failure, errors.DuplicateName):
+                self.check_elsewhere(live, operations)
+            if isinstance(failure, errors.BadRequest):
+                # Others may have deleted a custom trait since.
+                self._names.clear()
             raise
 
     def _forward(self, tree: T) -> TreeResult:
@@ -306,7 +325,7 @@ class Carrier(Generic[T]):
                 return conflict.retried(
                     attempted,
                     max_retries=self.client.max_retries,
-                    conflicts=(*_REFUSALS, PlannedAgain, errors.NoAnswer),
+                    conflicts=self.retried_errors,
                 )
         except VerificationFailed as reason:
             return result_of(tree, State.FAILED, reason)
@@ -334,7 +353,7 @@ class Carrier(Generic[T]):
         if rebased.operations:
             raise LeftAlone('its journal does not say that this plan was applied')
 
-    def _check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Refuse, if a provider that is to be made exists in another tree."""
         roots = {state.provider.root_uuid for state in live.providers.values()}
         for operation in operations:

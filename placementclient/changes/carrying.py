@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from placementclient.api.conflict import retried
-from placementclient.changes.applier import Applier, check_allowed, generations_of
+from placementclient.changes.carrier import Carrier
+from placementclient.changes.comparison import LeftAlone
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import ChangeRow, row_sentence, rows
+from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import State
+from placementclient.model.snapshots import Snapshot
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
 Decide = Callable[[Sequence[str]], ChangePlan]
@@ -24,7 +26,7 @@ Decide = Callable[[Sequence[str]], ChangePlan]
 Check = Callable[[ChangeSet], ChangeSet | None]
 
 
-class NotShown(errors.Differs):
+class NotShown(LeftAlone):
     """Others have changed a tree meanwhile: there is more to do than what was shown.
 
     :param rows: the parts of the change that were not shown
@@ -38,7 +40,7 @@ class NotShown(errors.Differs):
         )
 
 
-class Carrying:
+class Carrying(Carrier[ChangeSet]):
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
     After a conflict it is decided again what is left to do. That is done only as far as it is a
@@ -51,14 +53,21 @@ class Carrying:
     :ivar stopped: what ended the run before its time
     """
 
+    retried_errors = (errors.ConcurrentUpdate,)
+
     def __init__(
         self, client: Client, plan: ChangePlan, decide: Decide, check: Check | None = None
     ) -> None:
-        self._client, self._decide = client, decide
+        super().__init__(client, plan)
+        self._decide = decide
         self._check: Check = check or (lambda tree: tree)
-        self._names = set[Operation]()
-        self.results = [Carried(tree) for tree in plan.trees]
+        self._results = {tree.root_provider_uuid: Carried(tree) for tree in plan.trees}
+        self._pending = {tree.root_provider_uuid: tree for tree in plan.trees}
         self.stopped: errors.PlacementError | None = None
+
+    @property
+    def results(self) -> list[Carried]:
+        return list(self._results.values())
 
     def run(self, progress: Callable[[str, State], None] | None = None) -> None:
         """Carry out all trees, or as many as it may be.
@@ -66,25 +75,26 @@ class Carrying:
         :param progress: called with the name of the root of each tree that has ended, and its state
         :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
-        check_allowed(
-            self._client, chain.from_iterable(result.tree.operations for result in self.results)
-        )
-        for result in self.results:
+        self.check(self.plan.trees)
+        for tree in self.plan.trees:
             if self.stopped is not None:
                 return
+            result = self._results[tree.root_provider_uuid]
             try:
-                result.state = self._carry_out(result)
+                result.error = self.brought(tree, backward=False).error
             except KeyboardInterrupt:
                 self.stopped = result.error = errors.Interrupted('Interrupted')
+            except OutcomeUnknown as failure:
+                self.stopped = result.error = failure.answer
             except errors.PlacementError as failure:
                 result.error = failure
-                if isinstance(failure, (*errors.SHUT_OUT, errors.NoAnswer)):
+                if isinstance(failure, errors.SHUT_OUT):
                     # The next request would fare no better.
                     self.stopped = failure
             if result.error is not None:
                 result.state = State.FAILED
             if progress:
-                progress(result.tree.root_provider_name, result.state)
+                progress(tree.root_provider_name, result.state)
 
     @property
     def exit_status(self) -> ExitStatus:
@@ -100,81 +110,69 @@ class Carrying:
         is_one = len(statuses) == 1 and len(failed) == len(self.results)
         return statuses.pop() if is_one else ExitStatus.ERROR
 
-    def _carry_out(self, result: Carried) -> State:
-        attempts = self._attempts(result)
-
-        def attempt() -> State:
-            decided = next(attempts)
-            trees = [tree for each in decided if (tree := self._check(each))]
-            wanted = [row for tree in trees for row in _rows(tree, tree.operations)]
-            # An answer that was lost: what need not be done again was done.
-            result.rows += [row for row in result.unknown if row not in wanted]
-            result.unknown, result.lost = [], []
-            for tree in trees:
-                self._write(result, tree)
-            return State.APPLIED if trees or not decided else State.LEFT_ALONE
-
-        return retried(attempt, max_retries=self._client.max_retries)
-
-    def _write(self, result: Carried, tree: ChangeSet) -> None:
-        done: list[Operation] = []
-        try:
-            Applier(
-                self._client,
-                generations_of(tree.before),
-                names=self._names,
-                report=lambda operation, is_known: self._note(
-                    result, tree, done, operation, is_known
-                ),
-            ).run(tree.operations)
-        finally:
-            result.rows += _rows(tree, done)
-            result.done += done
-
-    def _attempts(self, result: Carried) -> Iterator[Sequence[ChangeSet]]:
-        """Return the change set as it was decided, then what is left of it after conflicts.
+    def left(self, tree: ChangeSet) -> tuple[Snapshot, Sequence[Operation]]:
+        """Return what is left to do: first the change set as it was decided, then of it.
 
         That may be several: what joined its trees may be done.
 
         :raises NotShown: if there is more to do
         """
+        result = self._results[tree.root_provider_uuid]
+        first = self._pending.pop(tree.root_provider_uuid, None)
+        decided = [first] if first is not None else self._decided_again(result)
+        parts = [part for each in decided if (part := self._check(each))]
+        desired = [row for part in parts for row in _rows(part.before, part.operations)]
+        # An answer that was lost: what need not be done again was done.
+        result.rows += [row for row in result.unknown if row not in desired]
+        result.unknown, result.lost = [], []
+        result.state = State.APPLIED if parts or not decided else State.LEFT_ALONE
+        live = Snapshot(
+            chain.from_iterable(part.before.providers.values() for part in parts),
+            chain.from_iterable(part.before.consumers.values() for part in parts),
+        )
+        return live, list(chain.from_iterable(part.operations for part in parts))
+
+    def write(self, tree: ChangeSet, live: Snapshot, operations: Sequence[Operation]) -> None:
+        result, done = self._results[tree.root_provider_uuid], self.done(tree)
+        known = len(done)
+        try:
+            super().write(tree, live, operations)
+        finally:
+            before = simulate(live, done[known:])
+            result.rows += rows(live, before)
+            result.unknown = _rows(before, result.lost)
+
+    def report(self, tree: ChangeSet, operation: Operation, is_known: bool) -> None:
+        super().report(tree, operation, is_known)
+        if not is_known:
+            self._results[tree.root_provider_uuid].lost = [operation]
+
+    def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
+        """Leave it to the answer of the service, which names the provider."""
+
+    def _decided_again(self, result: Carried) -> Sequence[ChangeSet]:
         tree = result.tree
-        yield [tree]
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.
         known = {*roots, *(state.uuid for state in tree.after.roots())}
-        while True:
-            left = [each for each in self._decide(roots).trees if known & _roots(each)]
-            if added := list(_not_shown(result, left)):
-                raise NotShown(tree.root_provider_name, added)
-            yield left
-
-    def _note(
-        self,
-        result: Carried,
-        tree: ChangeSet,
-        done: list[Operation],
-        operation: Operation,
-        is_known: bool,
-    ) -> None:
-        if is_known:
-            done.append(operation)
-        else:
-            before = simulate(tree.before, done)
-            result.lost = [operation]
-            result.unknown = list(rows(before, simulate(before, [operation])))
+        left = [each for each in self._decide(roots).trees if known & _roots(each)]
+        if added := list(_not_shown(result, self.done(tree), left)):
+            raise NotShown(tree.root_provider_name, added)
+        return left
 
 
-def _rows(tree: ChangeSet, operations: Sequence[Operation]) -> list[ChangeRow]:
-    return list(rows(tree.before, simulate(tree.before, operations)))
+def _rows(before: Snapshot, operations: Sequence[Operation]) -> list[ChangeRow]:
+    return list(rows(before, simulate(before, operations)))
 
 
-def _not_shown(result: Carried, left: Iterable[ChangeSet]) -> Iterator[ChangeRow]:
+def _not_shown(
+    result: Carried, done: Sequence[Operation], left: Iterable[ChangeSet]
+) -> Iterator[ChangeRow]:
     """Return the rows that are no part of the change set, as far as that is not made yet.
 
     :param left: the change sets of what there is to do now
     """
-    before, after = simulate(result.tree.before, result.done), result.tree.after
+    before, after = simulate(result.tree.before, done), result.tree.after
     shown = [*rows(before, after), *rows(simulate(before, result.lost), after)]
     for row in (row for tree in left for row in rows(tree.before, tree.after)):
         if not row.is_move and not any(map(row.is_part_of, shown)):

@@ -61,12 +61,14 @@ class Record:
 class Journal:
     """An open journal. Its methods may be called by several threads.
 
-    :param lines: where it is written
+    :param lines: where it is written; ``None``: it is kept in memory
     :param records: what it knew when it was opened, and has learned since, by the tree's root
     :param header: its first line, where it has none yet
     """
 
-    def __init__(self, lines: JournalFile, records: dict[str, Record], header: bytes = b'') -> None:
+    def __init__(
+        self, lines: JournalFile | None, records: dict[str, Record], header: bytes = b''
+    ) -> None:
         self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
@@ -78,7 +80,7 @@ class Journal:
         :raises JournalFailed: if that is impossible
         """
         header, self._header = self._header, b''
-        if header:
+        if header and self.lines:
             self.lines.append(header, synced=True)
             system.sync_folder(os.path.dirname(self.lines.path))
 
@@ -98,7 +100,8 @@ class Journal:
 
         :raises JournalFailed: if that is impossible
         """
-        self.lines.append(b'', synced=True)
+        if self.lines:
+            self.lines.append(b'', synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
         """Note what became of the intent before, and the IDs under which the logs have it.
@@ -137,7 +140,8 @@ class Journal:
         self, entry: JournalEntry[Any], *, synced: bool = False, before: bytes = b''
     ) -> None:
         self.begin()
-        self.lines.append(before + journals.encode(entry), synced=synced)
+        if self.lines:
+            self.lines.append(before + journals.encode(entry), synced=synced)
         _learn(self.records, entry)
 
 

@@ -39,7 +39,6 @@ class Carried:
 
     :param rows: the parts of the change that are made
     :param unknown: the parts of which it is not known, as no answer came
-    :param done: the operations that were carried out
     :param lost: the operation of which that is not known
     :param error: what stopped it
     """
@@ -48,6 +47,5 @@ class Carried:
     state: State = State.NOT_STARTED
     rows: list[ChangeRow] = field(default_factory=list)
     unknown: list[ChangeRow] = field(default_factory=list)
-    done: list[Operation] = field(default_factory=list)
     lost: list[Operation] = field(default_factory=list)
     error: errors.PlacementError | None = None

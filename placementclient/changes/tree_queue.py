@@ -23,7 +23,16 @@ class OtherService(errors.PlacementError):
 
 
 class OutcomeUnknown(errors.PlacementError):
-    """The service does not answer: it is not known whether the last request was granted."""
+    """The service does not answer: it is not known whether the last request was granted.
+
+    :param answer: what came instead
+    """
+
+    def __init__(self, answer: errors.NoAnswer) -> None:
+        self.answer = answer
+        super().__init__(
+            f'No answer of the service: {answer}. What was done is read back by the next run'
+        )
 
 
 T = TypeVar('T', bound=PlannedTree)
@@ -166,9 +175,7 @@ def unknown_outcomes() -> Iterator[None]:
     try:
         yield
     except errors.NoAnswer as reason:
-        raise OutcomeUnknown(
-            f'No answer of the service: {reason}. What was done is read back by the next run'
-        ) from reason
+        raise OutcomeUnknown(reason) from reason
 
 
 def result_of(
