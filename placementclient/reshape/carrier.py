@@ -83,7 +83,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
         def look(tree: TreePlan) -> Look[TreePlan]:
             try:
                 return self._look(source, tree)
-            except (UnstableRead, errors.NotFound):
+            except (errors.ConcurrentUpdate, errors.NotFound):
                 # It changes just now: decide when it is its turn.
                 return Look(tree)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+from collections.abc import Collection, Iterable, Mapping
 
-from msgspec.structs import replace
-
-from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
+from placementclient.api import allocation, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reading.capture import UnstableRead
+from placementclient.reading.facets import ALLOCATIONS, CONTENT, consumers_of, read_states
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import Phase, TreeState
 
@@ -32,7 +30,7 @@ def read_tree_state(
     """Read the providers of a plan that are there, and who holds what of them.
 
     :param listed: all providers of its trees, if they are known
-    :raises UnstableRead: if one does not hold still
+    :raises errors.ConcurrentUpdate: if one does not hold still
     """
     live = StateSource(client, [tree])
     return live.tree_state(tree, live.listed(tree) if listed is None else listed)
@@ -46,24 +44,20 @@ def read_applied(client: Client, tree: TreePlan) -> TreeState:
     inventories. Allocations are read by consumer where these are fewer than the providers, as on a
     host with many devices.
 
-    :raises UnstableRead: if a provider does not hold still
+    :raises errors.ConcurrentUpdate: if a provider does not hold still
     """
     live = StateSource(client, [tree])
-    planned = {change.uuid: _provider(change) for change in tree.providers}
-    if client.snapshot_reader is not None or all(
-        consumer.before == consumer.after for consumer in tree.consumers
-    ):
+    planned = {uuid: state.provider for uuid, state in tree.after.providers.items()}
+    if client.snapshot_reader is not None or not any(each.is_changed for each in tree.consumers):
         return live.tree_state(tree, planned, holdings=bool(tree.consumers))
     consumers: Iterable[Consumer]
     if len(tree.consumers) < len(planned):
         consumers = [allocation.show(client, change.uuid).value for change in tree.consumers]
     else:
-        held = {uuid: allocation.list_of_provider(client, uuid).value for uuid in planned}
-        consumers = _consumers(held)
-    states = (
-        ProviderState(planned[change.uuid], change.after.inventories) for change in tree.providers
-    )
-    return TreeState(tree, Snapshot(states, consumers), planned)
+        consumers = consumers_of(
+            {uuid: allocation.list_of_provider(client, uuid).value for uuid in planned}
+        )
+    return TreeState(tree, Snapshot(tree.after.providers.values(), consumers), planned)
 
 
 def phase_of(client: Client, tree: TreePlan) -> Phase:
@@ -117,42 +111,27 @@ class StateSource:
 
         :param listed: those that are there
         :param holdings: whether to read who holds what of them, too
-        :raises UnstableRead: if one does not hold still
+        :raises errors.ConcurrentUpdate: if one does not hold still
         """
         if self._whole is not None:
             return live_state.tree_state_of(tree, self._whole)
-        held: dict[str, list[Holding]] = {}
-        states = (
-            self._read(listed[change.uuid], held if holdings else None)
-            for change in tree.providers
-            if change.uuid in listed
-        )
-        # The states first: reading them finds the holdings.
-        there = [state for state in states if state]
-        return TreeState(tree, Snapshot(there, _consumers(held)), listed)
+        facets = ['inventories', *([ALLOCATIONS] if holdings else [])]
+        for _ in range(MAX_RETRIES):
+            with contextlib.suppress(errors.ConcurrentUpdate):
+                return TreeState(tree, self._read(tree, listed, facets, True), listed)
+        return TreeState(tree, self._read(tree, listed, facets, True), listed)
 
     def _read(
-        self, provider: Provider, held: dict[str, list[Holding]] | None
-    ) -> ProviderState | None:
-        """Read a provider; ``None`` if it does not exist any more.
-
-        :param held: gets what its consumers hold of it
-        """
-        client, uuid = self._client, provider.uuid
-        try:
-            for _ in range(MAX_RETRIES + 1):
-                there = inventory.list(client, uuid)
-                holdings = None if held is None else allocation.list_of_provider(client, uuid)
-                if holdings is None or holdings.generation == there.generation:
-                    assert there.generation is not None
-                    if held is not None and holdings is not None:
-                        held[uuid] = holdings.value
-                    return ProviderState(
-                        replace(provider, generation=there.generation), there.value
-                    )
-        except errors.NotFound:
-            return None
-        raise UnstableRead(provider.name, MAX_RETRIES + 1)
+        self,
+        tree: TreePlan,
+        listed: Mapping[str, Provider],
+        facets: Collection[str],
+        is_consistent: bool,
+    ) -> Snapshot:
+        states = (
+            ProviderState(listed[change.uuid]) for change in tree.providers if change.uuid in listed
+        )
+        return read_states(self._client, states, lambda _: facets, is_consistent=is_consistent)
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
         if self._whole is not None:
@@ -163,46 +142,6 @@ class StateSource:
         """At least the providers and the consumers that a plan names."""
         if self._whole is not None:
             return self._whole
-        listed = self.listed(tree)
-        states = (
-            self._state(listed[change.uuid]) for change in tree.providers if change.uuid in listed
-        )
+        there = self._read(tree, self.listed(tree), CONTENT, False)
         consumers = (allocation.show(self._client, change.uuid).value for change in tree.consumers)
-        return Snapshot(
-            filter(None, states), (consumer for consumer in consumers if consumer.allocations)
-        )
-
-    def _state(self, provider: Provider) -> ProviderState | None:
-        uuid = provider.uuid
-        state = self._read(provider, None)
-        try:
-            return state and replace(
-                state,
-                traits=self.traits(uuid),
-                aggregates=frozenset(aggregate.list(self._client, uuid).value),
-            )
-        except errors.NotFound:
-            return None
-
-
-def _provider(change: ProviderChange) -> Provider:
-    return Provider(
-        change.uuid, change.name, 0, change.parent_provider_uuid, change.root_provider_uuid
-    )
-
-
-def _consumers(held: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
-    """Return consumers with all that providers say of them.
-
-    :param held: by the UUID of the provider
-    """
-    allocations: dict[str, dict[str, Mapping[str, int]]] = {}
-    generations: dict[str, set[int | None]] = {}
-    for provider_uuid, holdings in held.items():
-        for each in holdings:
-            allocations.setdefault(each.consumer_uuid, {})[provider_uuid] = each.resources
-            generations.setdefault(each.consumer_uuid, set()).add(each.consumer_generation)
-    for uuid, resources in allocations.items():
-        # None where it has changed meanwhile: so it is not the one of the plan.
-        generation = generations[uuid].pop() if len(generations[uuid]) == 1 else None
-        yield Consumer(uuid, resources, generation=generation)
+        return Snapshot(there.providers.values(), (each for each in consumers if each.allocations))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from placementclient.changes.comparison import LeftAlone, not_applied
+from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
@@ -82,7 +82,7 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
     """Return the reason why the plan of a tree cannot be carried out now, or nothing."""
     try:
         found = preconditions.found(client, reading.read_tree_state(client, tree))
-    except (LeftAlone, UnstableRead) as reason:
+    except (LeftAlone, errors.ConcurrentUpdate) as reason:
         return str(reason)
     return found if isinstance(found, str) else ''
 
