@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
 from placementclient.api import conflict, resource_provider
-from placementclient.changes import journal, region
+from placementclient.changes import journal, scope
 from placementclient.changes.applier import Applier, check_allowed, generations_of
 from placementclient.changes.comparison import (
     LeftAlone,
@@ -249,7 +249,7 @@ class Carrier(Generic[T]):
 
     def read(self, tree: T) -> Snapshot:
         def attempt() -> Snapshot:
-            return region.read(self.client, tree, is_begun=self.is_begun(tree))
+            return scope.read(self.client, tree, is_begun=self.is_begun(tree))
 
         with unknown_outcomes():
             return conflict.retried(attempt, max_retries=self.client.max_retries)

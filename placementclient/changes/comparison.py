@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.api.conflict import retried
-from placementclient.changes import region
+from placementclient.changes import scope
 from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
@@ -54,7 +54,7 @@ def compared(client: Client, tree: PlannedTree, record: Record | None) -> TreeCo
     """
     is_begun = record is not None and record.begun
     there = retried(
-        lambda: region.read(client, tree, is_begun=is_begun), max_retries=client.max_retries
+        lambda: scope.read(client, tree, is_begun=is_begun), max_retries=client.max_retries
     )
     own = sent(record)
     return TreeComparison(

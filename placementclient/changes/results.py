@@ -34,7 +34,7 @@ class Note(NamedTuple):
 
 
 @dataclass(slots=True)
-class Carried:
+class ChangeResult:
     """The end of the changes of one tree.
 
     :param rows: the parts of the change that are made

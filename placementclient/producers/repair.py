@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangeSet
-from placementclient.changes.results import Carried, Note
+from placementclient.changes.results import ChangeResult, Note
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
@@ -78,7 +78,7 @@ class Repairing(Producer):
         for number, reason in reasons.items():
             self.notes.append(Note(_row_of(self._repairs[number])[0], 'failed', reason))
 
-    def ends(self, results: Iterable[Carried]) -> dict[int, str]:
+    def ends(self, results: Iterable[ChangeResult]) -> dict[int, str]:
         """Return the result of each repair, by number."""
         results = list(results)
         return {
@@ -97,7 +97,7 @@ class Repairing(Producer):
         reason = self._reasons.get(number)
         return f'failed: {reason}' if reason else ''
 
-    def _end(self, number: int, repair: Repair, results: Sequence[Carried]) -> str:
+    def _end(self, number: int, repair: Repair, results: Sequence[ChangeResult]) -> str:
         if failed := self._failed(number):
             return failed
         for result in results:

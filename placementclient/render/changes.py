@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.changes.results import Carried, Note
+from placementclient.changes.results import ChangeResult, Note
 from placementclient.changes.summary import ChangeRow
 from placementclient.client.printable import printable
 from placementclient.client.wording import tally
@@ -31,7 +31,7 @@ def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> O
     return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]
 
 
-def carried(results: Iterable[Carried], notes: Iterable[Note] = ()) -> Output:
+def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Output:
     """Return the parts of a change that were made, then the trees that failed.
 
     :param notes: the things that the command left as they are; a tree that was left alone has some
@@ -48,7 +48,9 @@ def carried(results: Iterable[Carried], notes: Iterable[Note] = ()) -> Output:
     return CARRIED, [*made, *failed, *map(_noted, notes)]
 
 
-def ending(results: Iterable[Carried], notes: Iterable[Note], refused: Iterable[str] = ()) -> str:
+def ending(
+    results: Iterable[ChangeResult], notes: Iterable[Note], refused: Iterable[str] = ()
+) -> str:
     """Return how many trees are changed, and the names of what is left to do.
 
     :param refused: the names of providers that cannot be changed

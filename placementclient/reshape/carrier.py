@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from placementclient.api import reshaper
-from placementclient.changes import region
+from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
 from placementclient.changes.comparison import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation, Reshape
@@ -163,7 +163,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
 
         :raises LeftAlone: if others have moved one of these, or have added something to it
         """
-        live = region.read(self.client, around, is_begun=True)
+        live = scope.read(self.client, around, is_begun=True)
         return live, _left(around, live, backward=backward)
 
     def _retreat(self, tree: TreePlan) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.carrying import Carrying
+from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.client import http, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.embedded import Direct
@@ -80,9 +80,9 @@ class EmbeddedPlacement:
             refuses it
         """
         declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
-        carrying = Carrying(self.client, declaring.plan(), declaring.plan)
-        carrying.run()
-        for result in carrying.results:
+        carrier = DirectCarrier(self.client, declaring.plan(), declaring.plan)
+        carrier.run()
+        for result in carrier.results:
             if result.error is not None:
                 raise result.error
         return {provider.name: provider.uuid for provider in resource_provider.list(self.client)}

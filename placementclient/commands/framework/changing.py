@@ -16,7 +16,7 @@ from placementclient.commands.framework.plan_files import check_free
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan, ChangeSet
-    from placementclient.changes.results import Carried, Note
+    from placementclient.changes.results import ChangeResult, Note
     from placementclient.changes.summary import ChangeRow
     from placementclient.producers.producer import Producer
 
@@ -67,7 +67,7 @@ class Changing(base.Lister):
             if rows:
                 self.ending = _summary(plan)
             return changes.planned(rows, notes)
-        results: Sequence[Carried] = ()
+        results: Sequence[ChangeResult] = ()
         if rows:
             self.ask(plan, parsed_args)
             results = self.carry_out(plan, producer)
@@ -106,24 +106,24 @@ class Changing(base.Lister):
             shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
-    def carry_out(self, plan: ChangePlan, producer: Producer) -> Sequence[Carried]:
+    def carry_out(self, plan: ChangePlan, producer: Producer) -> Sequence[ChangeResult]:
         """Carry out the plan that a producer made, and log the errors."""
-        from placementclient.changes.carrying import Carrying
+        from placementclient.changes.direct_carrier import DirectCarrier
         from placementclient.commands.framework import progress
 
-        carrying = Carrying(self.client, plan, producer.plan, producer.check)
+        carrier = DirectCarrier(self.client, plan, producer.plan, producer.check)
         with progress.shown(self.app, self.log, len(plan.trees)) as show:
-            carrying.run(show)
-        for result in carrying.results:
+            carrier.run(show)
+        for result in carrier.results:
             if isinstance(result.error, errors.Interrupted):
                 self.log_interruption()
             elif result.error is not None:
                 self.log_failure(_with_names(result))
-        self.exit_status = carrying.exit_status
-        return carrying.results
+        self.exit_status = carrier.exit_status
+        return carrier.results
 
 
-def _with_names(result: Carried) -> errors.PlacementError:
+def _with_names(result: ChangeResult) -> errors.PlacementError:
     """Return the error of a tree, with the names of providers beside their UUIDs."""
     assert result.error is not None
     if not isinstance(result.error, errors.HTTPError):

@@ -28,7 +28,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import examination, lists
 
 if TYPE_CHECKING:
-    from placementclient.changes.results import Carried
+    from placementclient.changes.results import ChangeResult
     from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
@@ -259,7 +259,7 @@ class AuditProvider(watching.Watching, Changing):
         if parsed_args.plan:
             self.write(plan, parsed_args)
             return repairing.planned()
-        results: Sequence[Carried] = ()
+        results: Sequence[ChangeResult] = ()
         if plan.trees:
             self.ask(plan, parsed_args)
             results = self.carry_out(plan, repairing)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from placementclient.changes.carrying import Carrying
+from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.changes.summary import rows
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -43,20 +43,22 @@ TWO = [
 ]
 
 
-def carried(client: Client, service: Service, *exchanges: Exchange, edit: Edit = MORE) -> Carrying:
+def carried(
+    client: Client, service: Service, *exchanges: Exchange, edit: Edit = MORE
+) -> DirectCarrier:
     service.answer(*TWO, *exchanges)
     edits = Edits(client, 'edit', HOSTS, edit)
-    carrying = Carrying(client, edits.plan(), edits.plan)
-    carrying.run()
+    carrier = DirectCarrier(client, edits.plan(), edits.plan)
+    carrier.run()
     lines = [each.line for each in (*TWO, *exchanges)]
     assert [sent.line for sent in service.requests][: len(lines)] == lines
-    return carrying
+    return carrier
 
 
-def states(carrying: Carrying) -> dict[str, tuple[str, str]]:
+def states(carrier: DirectCarrier) -> dict[str, tuple[str, str]]:
     return {
         each.tree.root_provider_name: (each.state.value, str(each.error or ''))
-        for each in carrying.results
+        for each in carrier.results
     }
 
 
@@ -187,7 +189,7 @@ def test_a_service_that_is_away_is_not_waited_for_again(client: Client, service:
     edits = Edits(client, 'edit', HOSTS, MORE)
     plan = edits.plan()
     service.fail(requests.ConnectionError('away'))
-    carrying = Carrying(client, plan, edits.plan)
-    carrying.run()
-    assert [state for state, _ in states(carrying).values()] == ['failed', 'not started']
+    carrier = DirectCarrier(client, plan, edits.plan)
+    carrier.run()
+    assert [state for state, _ in states(carrier).values()] == ['failed', 'not started']
     assert {RP2 in request.url for request in service.history} == {False}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from placementclient.changes.carrying import Carrying
 from placementclient.changes.diff import diff
+from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.changes.operations import UpdateProvider
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan_of as plan
@@ -31,7 +31,7 @@ def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(
     made = replacing(BEFORE)
     service.answer(fault(403, 'Policy does not allow placement:reshaper:reshape to be performed.'))
     with pytest.raises(errors.Forbidden, match="the role 'service' is needed"):
-        Carrying(client, made, lambda _: made).run()
+        DirectCarrier(client, made, lambda _: made).run()
     assert [sent.line for sent in service.requests] == ['POST /reshaper']
 
 
@@ -54,12 +54,12 @@ def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(
     assert (len(first.trees), len(second.trees)) == (1, 2)
     traits = {'traits': ['HW_CPU_X86_AVX'], 'resource_provider_generation': 2}
     service.answer(fault(409, 'Generation', STALE), Reply(200, traits), Reply(200, traits))
-    carrying = Carrying(client, first, lambda _: second)
-    carrying.run()
+    carrier = DirectCarrier(client, first, lambda _: second)
+    carrier.run()
     writes = [sent.line for sent in service.requests][1:]
     assert writes == [f'PUT /resource_providers/{name}/traits' for name in 'ab']
-    assert [row.object for row in carrying.results[0].rows] == ['a', 'b']
-    assert carrying.exit_status == 0
+    assert [row.object for row in carrier.results[0].rows] == ['a', 'b']
+    assert carrier.exit_status == 0
 
 
 def test_names_below_a_provider_change_before_its_own() -> None:

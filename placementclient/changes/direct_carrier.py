@@ -9,7 +9,7 @@ from placementclient.changes.carrier import Carrier
 from placementclient.changes.comparison import LeftAlone
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.results import Carried
+from placementclient.changes.results import ChangeResult
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import ChangeRow, row_sentence, rows
 from placementclient.changes.tree_queue import OutcomeUnknown
@@ -40,7 +40,7 @@ class NotShown(LeftAlone):
         )
 
 
-class Carrying(Carrier[ChangeSet]):
+class DirectCarrier(Carrier[ChangeSet]):
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
     After a conflict it is decided again what is left to do. That is done only as far as it is a
@@ -61,12 +61,12 @@ class Carrying(Carrier[ChangeSet]):
         super().__init__(client, plan)
         self._decide = decide
         self._check: Check = check or (lambda tree: tree)
-        self._results = {tree.root_provider_uuid: Carried(tree) for tree in plan.trees}
+        self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.trees}
         self._pending = {tree.root_provider_uuid: tree for tree in plan.trees}
         self.stopped: errors.PlacementError | None = None
 
     @property
-    def results(self) -> list[Carried]:
+    def results(self) -> list[ChangeResult]:
         return list(self._results.values())
 
     def run(self, progress: Callable[[str, State], None] | None = None) -> None:
@@ -150,7 +150,7 @@ class Carrying(Carrier[ChangeSet]):
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Leave it to the answer of the service, which names the provider."""
 
-    def _decided_again(self, result: Carried) -> Sequence[ChangeSet]:
+    def _decided_again(self, result: ChangeResult) -> Sequence[ChangeSet]:
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.
@@ -166,7 +166,7 @@ def _rows(before: Snapshot, operations: Sequence[Operation]) -> list[ChangeRow]:
 
 
 def _not_shown(
-    result: Carried, done: Sequence[Operation], left: Iterable[ChangeSet]
+    result: ChangeResult, done: Sequence[Operation], left: Iterable[ChangeSet]
 ) -> Iterator[ChangeRow]:
     """Return the rows that are no part of the change set, as far as that is not made yet.
 
