@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -83,6 +84,8 @@ class Carrier(Generic[T]):
     :ivar records: of the journal, by the roots of trees
     """
 
+    #: Whether what is left of a tree is one transaction, where the service has these.
+    is_joint = True
     #: The errors after which a tree is read again, until the deadline.
     retried_errors: tuple[type[errors.PlacementError], ...] = (
         *_REFUSALS,
@@ -267,12 +270,12 @@ class Carrier(Generic[T]):
         applier.run(each for each in operations if isinstance(each, EnsureClass | EnsureTrait))
         known = len(self.done(tree))
         try:
-            with applier.joint():
+            with applier.joint() if self.is_joint else contextlib.nullcontext():
                 applier.run(
                     each for each in operations if not isinstance(each, EnsureClass | EnsureTrait)
                 )
         except BaseException as failure:
-            if self.client.transaction is not None:
+            if self.is_joint and self.client.transaction is not None:
                 # They are taken back.
                 del self.done(tree)[known:]
             if isinstance(failure, errors.DuplicateName):

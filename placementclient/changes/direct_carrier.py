@@ -53,6 +53,7 @@ class DirectCarrier(Carrier[ChangeSet]):
     :ivar stopped: what ended the run before its time
     """
 
+    is_joint = False
     retried_errors = (errors.ConcurrentUpdate,)
 
     def __init__(
