@@ -51,7 +51,7 @@ def wide_request(chance: random.Random) -> CandidateRequest:
     return CandidateRequest(common, groups, chance.choice(('none', 'isolate')))
 
 
-@pytest.mark.parametrize('requests', few_quick([4, 20], quick=1))
+@pytest.mark.parametrize('requests', few_quick([2, 20], quick=1))
 def test_the_count_is_that_of_the_service(client: Client, requests: int) -> None:
     chance = random.Random(34)
     trait.create(client, TRAIT)

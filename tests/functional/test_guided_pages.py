@@ -12,6 +12,7 @@ import pytest
 
 from tests.functional import guide
 from tests.functional.conftest import HAS_JQ, PAGE_WITH_JQ, program
+from tests.numbers import few_quick
 
 #: Pages with a Placement that the reader has to set up before.
 OWN_PLACEMENT = ('offline',)
@@ -50,7 +51,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     return Reader(tmp_path_factory.mktemp('home'))
 
 
-@pytest.mark.parametrize('page', PAGES)
+@pytest.mark.parametrize('page', few_quick(PAGES, quick=8))
 def test_a_page(page: str, reader: Reader, capsys: pytest.CaptureFixture[str]) -> None:
     assert reader.follow(page, capsys)
 

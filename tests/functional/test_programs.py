@@ -63,7 +63,7 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program
     assert b'(HTTP 404)' in ended.stderr
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('program', few_quick(['placement', 'openstack'], quick=1))
 @pytest.mark.parametrize('retries', few_quick(['0', '1'], quick=1))
 def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> None:
     nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
@@ -78,7 +78,7 @@ def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> 
     assert b'unsupported operand' not in lost.stderr
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('program', few_quick(['openstack', 'placement'], quick=1))
 def test_an_answer_may_be_waited_for_as_long_as_is_said(
     cloud: dict[str, str], program: str
 ) -> None:
@@ -106,7 +106,7 @@ def test_no_argument_reaches_another_url(
     assert run('placement', 'resource', 'provider', 'show', other, **cloud).returncode == 0
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('program', few_quick(['placement', 'openstack'], quick=1))
 def test_the_embedded_placement_needs_no_setting(program: str) -> None:
     environment = {'OS_AUTH_TYPE': 'placement_direct'}
     created = run(program, 'resource', 'provider', 'create', 'compute1', **environment)

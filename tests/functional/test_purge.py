@@ -388,6 +388,7 @@ def test_a_migration_is_known_by_what_nova_lists(
     assert ('is a migration: confirm' in result.stderr) == (status == 'finished')
 
 
+@pytest.mark.slow
 def test_many_hosts_of_a_pool_are_asked_for_at_once(client: Client, placement: Placement) -> None:
     hosts = 20
     users = [

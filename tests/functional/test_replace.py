@@ -66,7 +66,7 @@ def test_a_cloud_is_the_same_but_for_the_uuid(
     replaced(session, seed, kills, tmp_path)
 
 
-@pytest.mark.parametrize('seed', range(100, 102))
+@pytest.mark.parametrize('seed', numbers(100, 102, quick=1))
 def test_it_is_over_http_too(service_url: str, seed: int, tmp_path: Path) -> None:
     clouds.emptied(client_of(service_url))
     replaced(Session(auth=noauth.NoAuth(endpoint=service_url)), seed, 2, tmp_path)
@@ -160,7 +160,7 @@ def test_what_is_refused_changes_nothing(
 
 
 @pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
-@pytest.mark.parametrize('merge', ['', '--merge'])
+@pytest.mark.parametrize('merge', few_quick(['', '--merge'], quick=1))
 @pytest.mark.parametrize('is_half_way', [False, True])
 def test_a_child_is_not_replaced_with_its_own_root(
     client: Client, placement: Placement, old: str, merge: str, is_half_way: bool

@@ -210,6 +210,7 @@ def test_the_search_finds(
     assert len(find(listing, '')) == 50
 
 
+@pytest.mark.slow
 def test_no_more_rows_are_drawn_than_one_page(
     browser: WebDriver, placement: Placement, tmp_path: Path
 ) -> None:
@@ -412,7 +413,7 @@ def test_the_policy_is_in_force(chromium: WebDriver, placement: Placement, tmp_p
 
 
 @pytest.mark.parametrize('width', few_quick([360, 1360], quick=1))
-@pytest.mark.parametrize('scheme', ['light', 'dark'])
+@pytest.mark.parametrize('scheme', few_quick(['light', 'dark'], quick=1))
 def test_narrow_and_wide_light_and_dark(
     browser: WebDriver, placement: Placement, tmp_path: Path, width: int, scheme: str
 ) -> None:
@@ -432,6 +433,7 @@ def test_narrow_and_wide_light_and_dark(
     assert (ground == 'rgb(255, 255, 255)') == (scheme == 'light')
 
 
+@pytest.mark.slow
 def test_print_has_each_tree_of_the_plan_open(
     browser: WebDriver, placement: Placement, tmp_path: Path
 ) -> None:

@@ -81,7 +81,7 @@ def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) 
     assert engines.verify(client, plan) == []
 
 
-@pytest.mark.parametrize('children', few_quick([1, 2], quick=1))
+@pytest.mark.parametrize('children', few_quick([1, 2], quick=0))
 def test_a_second_writer(client: Client, service: Service, tmp_path: Path, children: int) -> None:
     plan, path = planned(client, tmp_path, 5, children)
     hosts = [tree.root_provider_uuid for tree in plan.trees]

@@ -19,6 +19,7 @@ from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
 from tests.functional.stopping import Service
 from tests.logged import without_request_id
+from tests.numbers import few_quick
 
 PLACEMENT = Path(sys.executable).parent / 'placement'
 EDIT = 'resource provider inventory set --with-class VCPU --amend --resource VCPU:reserved=2'
@@ -89,7 +90,7 @@ def states(printed: str) -> list[str]:
     return [row['state'] for row in json.loads(printed)]
 
 
-@pytest.mark.parametrize('is_edit', [False, True])
+@pytest.mark.parametrize('is_edit', few_quick([True, False], quick=1))
 def test_a_limited_run_each_way(
     client: Client, service: Service, tmp_path: Path, is_edit: bool
 ) -> None:

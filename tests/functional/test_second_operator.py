@@ -22,6 +22,7 @@ from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of
 from tests.functional.conftest import Placement, program
+from tests.numbers import few_quick
 
 TRAIT, RACK = 'HW_NIC_SRIOV', uuid_of('another rack')
 Act = Callable[[Client, str], None]
@@ -142,7 +143,7 @@ def rollback_of_a_reshape(stage: Stage, folder: Path) -> Deletion:
 DELETIONS = (purge, prune, rollback_of_changes, rollback_of_a_reshape)
 
 
-@pytest.mark.parametrize('kind', ACTS)
+@pytest.mark.parametrize('kind', few_quick(ACTS, quick=1))
 @pytest.mark.parametrize('prepare', DELETIONS)
 def test_a_child_that_others_change_before_it_is_proved_is_not_deleted(
     stage: Stage, tmp_path: Path, prepare: Callable[[Stage, Path], Deletion], kind: str
@@ -192,7 +193,7 @@ def test_who_has_read_a_child_before_it_is_proved_cannot_write_after_that(
         resource_provider.show(stage.other, child)
 
 
-@pytest.mark.parametrize('kind', ACTS)
+@pytest.mark.parametrize('kind', few_quick(ACTS, quick=1))
 @pytest.mark.parametrize('prepare', [rollback_of_changes, rollback_of_a_reshape])
 def test_a_child_that_others_have_changed_since_is_not_taken_back(
     stage: Stage, tmp_path: Path, prepare: Callable[[Stage, Path], Deletion], kind: str

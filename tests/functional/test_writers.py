@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from placementclient.api import resource_provider, trait
 from placementclient.api.conflict import edited
 from tests.functional.applying import client_of
@@ -12,6 +14,7 @@ from tests.functional.applying import client_of
 WRITERS = 24
 
 
+@pytest.mark.slow
 def test_every_one_of_many_writers_has_its_effect(service_url: str) -> None:
     client = client_of(service_url)
     tag = uuid.uuid4().hex[:8].upper()
