@@ -28,9 +28,8 @@ from placementclient.changes.operations import (
     Operation,
 )
 from placementclient.changes.own_values import repeated
-from placementclient.changes.plan import ChangePlan
 from placementclient.changes.rebase import Rebased, rebase
-from placementclient.changes.records import change_plans, operations
+from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import result_of, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -80,6 +79,7 @@ class Look(Generic[T]):
 class Carrier(Generic[T]):
     """Carries out a plan, tree by tree: each way is what :func:`rebase` leaves of it.
 
+    :param identity: of the plan, where its journal has a file
     :ivar journal: of the plan; in memory, unless it has a file
     :ivar records: of the journal, by the roots of trees
     """
@@ -95,8 +95,8 @@ class Carrier(Generic[T]):
     #: The record of an operation in the journal.
     record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
-    def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
-        self.client, self.plan = client, plan
+    def __init__(self, client: Client, plan: PlannedTrees[T], identity: str = '') -> None:
+        self.client, self.plan, self.identity = client, plan, identity
         self.journal = Journal(None, {})
         self.records: Mapping[str, Record] = {}
         #: Those that make the custom classes and traits that the trees of the run have made.
@@ -118,12 +118,6 @@ class Carrier(Generic[T]):
     def recorded(self, path: str) -> Mapping[str, Record]:
         """Read the journal of the plan."""
         return journal.read(path, self.identity)
-
-    @property
-    def identity(self) -> str:
-        """The digest that identifies the plan."""
-        assert isinstance(self.plan, ChangePlan)
-        return change_plans.identity(self.plan)
 
     def is_there(self, tree: T) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""

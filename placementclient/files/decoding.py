@@ -26,8 +26,7 @@ class Envelope(msgspec.Struct):
 
 #: By the format that they say.
 _KINDS = {
-    'placementclient/change-plan': 'plan of changes',
-    'placementclient/reshape-plan': 'plan',
+    'placementclient/plan': 'plan',
     'placementclient/snapshot': 'snapshot',
 }
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)

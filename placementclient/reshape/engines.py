@@ -10,10 +10,9 @@ from placementclient.changes.carrier import Carrier
 from placementclient.changes.plan import ChangePlan
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, Outcome, TreeStatus
-from placementclient.planner.plan.plan import Plan
+from placementclient.planner.records import plans
+from placementclient.planner.records.plans import AnyPlan
 from placementclient.reshape.carrier import ReshapeCarrier
-
-AnyPlan = Plan | ChangePlan
 
 
 def apply(client: Client, plan: AnyPlan, journal_path: str, **options: Any) -> Outcome:
@@ -42,5 +41,5 @@ def verify(
 
 def _run(client: Client, plan: AnyPlan) -> Carrier[Any]:
     if isinstance(plan, ChangePlan):
-        return Carrier(client, plan)
+        return Carrier(client, plan, plans.identity(plan))
     return ReshapeCarrier(client, plan)

@@ -26,10 +26,10 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.planner.records.plans import AnyPlan
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines, live_state
-from placementclient.reshape.engines import AnyPlan
 
 #: The generation of nothing.
 _NEVER = -1

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from placementclient.client import errors
 from placementclient.files import disk, system
 from placementclient.files.decoding import kind_of
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
+from placementclient.planner.records.plans import AnyPlan
 from placementclient.planner.specification import assignments, specification
 from placementclient.planner.specification.values import Spec
-
-if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan
 
 
 def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
@@ -29,6 +27,8 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
     content = disk.read_bytes(path, disk.WRITTEN)
     if kind_of(content) == 'plan':
         plan = plans.decode(content, path)
+        if not isinstance(plan, Plan):
+            raise errors.BadFile(path, f'the plan of {plan.command} has no specification')
         if not rows:
             return plan.spec, list(plan.assignments)
         return plan.spec, [row for name in rows for row in read_assignments(name)]
@@ -64,23 +64,15 @@ def read_assignments(path: str) -> list[AssignmentRow]:
     return assignments.parse(disk.read_text(path, disk.LISTED), path)
 
 
-def read_plan(path: str) -> Plan | ChangePlan:
+def read_plan(path: str) -> AnyPlan:
     """Return a plan of a reshape, or of changes.
 
     :raises errors.BadFile: if it is neither, or not as it was written
     """
-    from placementclient.changes.records import change_plans
-
-    content = disk.read_bytes(path, disk.WRITTEN)
-    if kind_of(content) == change_plans.KIND:
-        return change_plans.decode(content, path)
-    return plans.decode(content, path)
+    return plans.decode(disk.read_bytes(path, disk.WRITTEN), path)
 
 
-def write_plan(path: str, plan: Plan | ChangePlan) -> None:
+def write_plan(path: str, plan: AnyPlan) -> None:
     """Write a plan, as :func:`placementclient.files.write_snapshot` does."""
-    from placementclient.changes.records import change_plans
-
-    lines = plans.encode(plan) if isinstance(plan, Plan) else change_plans.encode(plan)
     with disk.written(path) as stream:
-        stream.writelines(lines)
+        stream.writelines(plans.encode(plan))

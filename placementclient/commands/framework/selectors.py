@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.selecting import ProviderSelector
     from placementclient.model.snapshots import Snapshot
-    from placementclient.reshape.engines import AnyPlan
+    from placementclient.planner.records.plans import AnyPlan
 
 
 def _conditions(those: str) -> tuple[Option, ...]:

@@ -15,7 +15,7 @@ from placementclient.commands.framework.plan_files import journal_of
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
-    from placementclient.reshape.engines import AnyPlan
+    from placementclient.planner.records.plans import AnyPlan
 
 
 OTHER_SERVICE = Flag(

@@ -201,7 +201,6 @@ class ShowReshape(DocumentCommand):
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.changes.plan import ChangePlan
-        from placementclient.changes.records import change_plans
         from placementclient.planner.records import plans as codec
         from placementclient.render import plans
         from placementclient.reshape import storage
@@ -210,7 +209,7 @@ class ShowReshape(DocumentCommand):
         if isinstance(plan, ChangePlan):
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
             shown = plans.changes_lines(plan, is_summary=parsed_args.summary)
-            return Text(change_plans.document(plan), shown)
+            return Text(codec.document(plan), shown)
         if parsed_args.tree:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
         shown = plans.lines(plan, is_summary=parsed_args.summary)

@@ -22,7 +22,7 @@ from placementclient.model import origin
 
 if TYPE_CHECKING:
     from placementclient.planner.plan.plan import TreePlan
-    from placementclient.reshape.engines import AnyPlan
+    from placementclient.planner.records.plans import AnyPlan
 
 
 def _made(plan: AnyPlan, here: str) -> str:

@@ -8,22 +8,24 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.changes.records import operations
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.records import change_sets, operations
 from placementclient.files import sealing
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.wire_values import WireValues
-from placementclient.planner.plan.plan import LeftOut, Plan
+from placementclient.planner.plan.plan import LeftOut, Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderContent
 from placementclient.planner.records import specs
 from placementclient.planner.records.trees import TreeReader, tree_record
 from placementclient.planner.specification import specification
 
-FORMAT: Final = 'placementclient/reshape-plan'
+FORMAT: Final = 'placementclient/plan'
 VERSION: Final = 1
 
+AnyPlan = Plan | ChangePlan
 S = TypeVar('S')
 T = TypeVar('T')
 
@@ -35,19 +37,33 @@ class PlanOptions(msgspec.Struct, frozen=True):
     skip_infeasible: bool
 
 
-class PlanHeader(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
-    """The members before the trees."""
+class PlanHeader(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The members before the trees that all plans have."""
 
-    format: Literal['placementclient/reshape-plan']
+    format: Literal['placementclient/plan']
     version: Literal[1]
     origin: Origin | None = None
+
+
+class ChangeHeader(PlanHeader, frozen=True, kw_only=True):
+    """The members before the change sets.
+
+    :param command: the command that made the plan, without the program
+    """
+
+    command: str
+
+
+class ReshapeHeader(PlanHeader, Generic[S], frozen=True, kw_only=True):
+    """The members before the trees of a reshape, by which they are planned again."""
+
     spec: S
     assignments: tuple[AssignmentRow, ...]
     options: PlanOptions
     left_out: tuple[LeftOut, ...]
 
 
-class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
+class ChangeDocument(ChangeHeader, Generic[T], frozen=True, kw_only=True):
     """A whole file.
 
     :param digest: of all that precedes it, as :func:`encode` wrote it
@@ -57,12 +73,29 @@ class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
     digest: str
 
 
-def encode(plan: Plan) -> Iterator[bytes]:
+class PlanDocument(ReshapeHeader[S], Generic[S, T], frozen=True, kw_only=True):
+    """A whole file; so too."""
+
+    trees: list[T]
+    digest: str
+
+
+class _Kind(msgspec.Struct):
+    command: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+_CHANGES = msgspec.json.Decoder(ChangeDocument[msgspec.Raw])
+_RESHAPE = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
+_CHANGE_SET = msgspec.json.Decoder(change_sets.ChangeSetRecord)
+
+
+def encode(plan: AnyPlan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
     return sealing.sealed(_lines(plan))
 
 
-def decode(content: bytes, path: str) -> Plan:
+def decode(content: bytes, path: str) -> AnyPlan:
     """Decode the output of :func:`encode`, or any other JSON of the same content.
 
     :param path: the file that the content came from, for the error
@@ -70,11 +103,38 @@ def decode(content: bytes, path: str) -> Plan:
     """
     source = FileSource(path, content, 'plan')
     source.check_kind(VERSION)
-    skeleton = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
-    document, reader = source.decoded(skeleton), TreeReader(source)
+    is_reshape = source.decoded(_KIND).command is msgspec.UNSET
+    document, plan = _reshape(source) if is_reshape else _changes(source)
+    if isinstance(plan, ChangePlan):
+        for reason in change_sets.faults(plan):
+            raise source.error(f'damaged plan: {reason}')
+    if not sealing.is_whole(content, document.digest, _lines(plan)):
+        raise source.error('was edited: its digest is not that of its content')
+    values = _wire_values(plan) if isinstance(plan, Plan) else change_sets.wire_values(plan)
+    for reason in values.faults():
+        raise source.error(f'damaged plan: {reason}')
+    return replace(plan, digest=document.digest)
+
+
+def identity(plan: AnyPlan) -> str:
+    """Return the digest that identifies a plan."""
+    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
+
+
+def document(plan: AnyPlan) -> dict[str, Any]:
+    """A plan for a program: its file, and for each tree of a reshape what takes it back."""
+    trees = [builtins(_record(tree)) for tree in plan.trees]
+    if isinstance(plan, Plan):
+        for tree, shown in zip(plan.trees, trees, strict=True):
+            shown['inverse'] = list(map(operations.record, tree.inverse()))
+    return {**builtins(_header(plan)), 'trees': trees}
+
+
+def _reshape(source: FileSource) -> tuple[PlanDocument[Any, Any], Plan]:
+    document, reader = source.decoded(_RESHAPE), TreeReader(source)
     spec: Any = source.decoded(msgspec.json.Decoder(), document.spec, 'spec')
-    plan = Plan(
-        specification.from_document(spec, path),
+    return document, Plan(
+        specification.from_document(spec, source.path),
         tuple(reader.read(item, f'trees[{index}]') for index, item in enumerate(document.trees)),
         document.assignments,
         document.options.allow_inferred,
@@ -82,25 +142,16 @@ def decode(content: bytes, path: str) -> Plan:
         document.left_out,
         document.origin,
     )
-    if not sealing.is_whole(content, document.digest, _lines(plan)):
-        raise source.error('was edited: its digest is not that of its content')
-    for reason in _wire_values(plan).faults():
-        raise source.error(f'damaged plan: {reason}')
-    return replace(plan, digest=document.digest)
 
 
-def identity(plan: Plan) -> str:
-    """Return the digest that identifies a plan."""
-    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
-
-
-def document(plan: Plan) -> dict[str, Any]:
-    """A plan for a program: its file, and for each tree what takes it back."""
-    trees = (
-        {**builtins(tree_record(tree)), 'inverse': list(map(operations.record, tree.inverse()))}
-        for tree in plan.trees
+def _changes(source: FileSource) -> tuple[ChangeDocument[Any], ChangePlan]:
+    document = source.decoded(_CHANGES)
+    records = (
+        source.decoded(_CHANGE_SET, item, f'trees[{index}]')
+        for index, item in enumerate(document.trees)
     )
-    return {**builtins(_header(plan)), 'trees': list(trees)}
+    trees = tuple(map(change_sets.change_set, records))
+    return document, ChangePlan(document.command, trees, document.origin)
 
 
 def _wire_values(plan: Plan) -> WireValues:
@@ -124,8 +175,12 @@ def _wire_values(plan: Plan) -> WireValues:
     return values
 
 
-def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
-    return PlanHeader(
+def _header(plan: AnyPlan) -> PlanHeader:
+    if isinstance(plan, ChangePlan):
+        return ChangeHeader(
+            format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command
+        )
+    return ReshapeHeader(
         format=FORMAT,
         version=VERSION,
         origin=plan.origin,
@@ -136,8 +191,12 @@ def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
     )
 
 
-def _lines(plan: Plan) -> Iterator[bytes]:
+def _record(tree: TreePlan | ChangeSet) -> msgspec.Struct:
+    return tree_record(tree) if isinstance(tree, TreePlan) else change_sets.record(tree)
+
+
+def _lines(plan: AnyPlan) -> Iterator[bytes]:
     """All but the end."""
     # Not in the order of the texts: what the specification names first is preferred.
     yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
-    yield from separated(encoded(tree_record(tree)) for tree in plan.trees)
+    yield from separated(encoded(_record(tree)) for tree in plan.trees)

@@ -56,7 +56,7 @@ def test_rows_of_assignments() -> None:
 def test_what_is_none() -> None:
     assert faults('spec', {'move': []}) != []
     assert faults('spec', {**SPEC, 'split': 'yes'}) != []
-    assert faults('snapshot', {'format': 'placementclient/reshape-plan', 'version': 1}) != []
+    assert faults('snapshot', {'format': 'placementclient/plan', 'version': 1}) != []
 
 
 def test_it_is_printed(placement: Placement) -> None:

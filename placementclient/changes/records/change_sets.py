@@ -1,18 +1,13 @@
-"""Plans of changes: one change set to a line; last the digest of all that precedes it."""
+"""Change sets as the file of a plan has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import structs
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.files import sealing
-from placementclient.files.decoding import FileSource
-from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.files.snapshots import (
     ConsumerRecord,
     ProviderRecord,
@@ -21,16 +16,8 @@ from placementclient.files.snapshots import (
     provider_record,
     provider_state,
 )
-from placementclient.model.origin import Origin
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.wire_values import WireValues
-
-FORMAT: Final = 'placementclient/change-plan'
-VERSION: Final = 1
-#: The name of such a file in messages.
-KIND: Final = 'plan of changes'
-
-T = TypeVar('T')
 
 
 class SideRecord(msgspec.Struct, frozen=True):
@@ -49,67 +36,7 @@ class ChangeSetRecord(msgspec.Struct, frozen=True):
     after: SideRecord
 
 
-class ChangePlanHeader(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The members before the change sets.
-
-    :param command: the command that made the plan, without the program
-    """
-
-    format: Literal['placementclient/change-plan']
-    version: Literal[1]
-    origin: Origin | None = None
-    command: str
-
-
-class ChangePlanDocument(ChangePlanHeader, Generic[T], frozen=True, kw_only=True):
-    """A whole file."""
-
-    trees: list[T]
-    digest: str
-
-
-_SKELETON = msgspec.json.Decoder(ChangePlanDocument[msgspec.Raw])
-_CHANGE_SET = msgspec.json.Decoder(ChangeSetRecord)
-
-
-def encode(plan: ChangePlan) -> Iterator[bytes]:
-    """Return the content of a file, in a fixed order."""
-    return sealing.sealed(_lines(plan))
-
-
-def decode(content: bytes, path: str) -> ChangePlan:
-    """Return the plan that :func:`encode` wrote, or any other JSON of the same content.
-
-    :param path: the file that the content came from, for the error
-    :raises errors.BadFile: if it is something else, or was edited
-    """
-    source = FileSource(path, content, KIND)
-    source.check_kind(VERSION)
-    document = source.decoded(_SKELETON)
-    records = (
-        source.decoded(_CHANGE_SET, item, f'trees[{index}]')
-        for index, item in enumerate(document.trees)
-    )
-    plan = ChangePlan(document.command, tuple(map(_change_set, records)), document.origin)
-    for reason in (*_faults(plan), *_wire_values(plan).faults()):
-        raise source.error(f'damaged {KIND}: {reason}')
-    if not sealing.is_whole(content, document.digest, _lines(plan)):
-        raise source.error('was edited: its digest is not that of its content')
-    return replace(plan, digest=document.digest)
-
-
-def identity(plan: ChangePlan) -> str:
-    """Return the identity of a plan: the digest that its file has, or would have."""
-    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
-
-
-def document(plan: ChangePlan) -> dict[str, Any]:
-    """Return a plan as JSON has it, for a program."""
-    trees = [builtins(_record(change_set)) for change_set in plan.trees]
-    return {**builtins(_header(plan)), 'trees': trees}
-
-
-def _faults(plan: ChangePlan) -> Iterator[str]:
+def faults(plan: ChangePlan) -> Iterator[str]:
     """Say why a plan cannot be one that was written: each provider changes in one place only."""
     roots: set[str] = set()
     changed: set[str] = set()
@@ -133,7 +60,7 @@ def _faults(plan: ChangePlan) -> Iterator[str]:
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
 
 
-def _wire_values(plan: ChangePlan) -> WireValues:
+def wire_values(plan: ChangePlan) -> WireValues:
     """Return the values that the plan writes, or writes again when it is taken back."""
     values = WireValues()
     for tree in plan.trees:
@@ -154,23 +81,9 @@ def _wire_values(plan: ChangePlan) -> WireValues:
     return values
 
 
-def _lines(plan: ChangePlan) -> Iterator[bytes]:
-    yield opened(encoded(_header(plan)), 'trees', b'[')
-    yield from separated(encoded(_record(change_set)) for change_set in plan.trees)
-
-
-def _header(plan: ChangePlan) -> ChangePlanHeader:
-    return ChangePlanHeader(
-        format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command
-    )
-
-
-def _record(change_set: ChangeSet) -> ChangeSetRecord:
+def record(tree: ChangeSet) -> ChangeSetRecord:
     return ChangeSetRecord(
-        change_set.root_provider_uuid,
-        change_set.root_provider_name,
-        _side(change_set.before),
-        _side(change_set.after),
+        tree.root_provider_uuid, tree.root_provider_name, _side(tree.before), _side(tree.after)
     )
 
 
@@ -181,7 +94,7 @@ def _side(snapshot: Snapshot) -> SideRecord:
     )
 
 
-def _change_set(record: ChangeSetRecord) -> ChangeSet:
+def change_set(record: ChangeSetRecord) -> ChangeSet:
     return ChangeSet(
         record.root_provider_uuid,
         record.root_provider_name,

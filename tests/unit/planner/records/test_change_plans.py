@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan_of as plan
-from placementclient.changes.records import change_plans
 from placementclient.client import errors
 from placementclient.model.origin import Origin
+from placementclient.planner.records import plans
 from tests.snapshot_pairs import content, pair
 
 
@@ -25,16 +25,17 @@ def a_plan(seed: int) -> ChangePlan:
 
 
 def encoded(made: ChangePlan) -> bytes:
-    return b''.join(change_plans.encode(made))
+    return b''.join(plans.encode(made))
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_a_plan_that_was_written_is_read(seed: int) -> None:
     made = a_plan(seed)
-    read = change_plans.decode(encoded(made), 'plan.json')
+    read = plans.decode(encoded(made), 'plan.json')
+    assert isinstance(read, ChangePlan)
     assert (read.command, read.origin) == (made.command, made.origin)
-    assert change_plans.identity(read) == change_plans.identity(made)
+    assert plans.identity(read) == plans.identity(made)
     for one, other in zip(read.trees, made.trees, strict=True):
         assert one.root_provider_name == other.root_provider_name
         assert content(one.before) == content(other.before)
@@ -45,27 +46,27 @@ def test_a_plan_that_was_written_is_read(seed: int) -> None:
 def test_json_that_was_laid_out_anew_is_read() -> None:
     made = a_plan(1)
     text = json.dumps(json.loads(encoded(made)), indent=2)
-    assert change_plans.decode(text.encode(), 'plan.json').trees
+    assert plans.decode(text.encode(), 'plan.json').trees
 
 
 def test_a_plan_that_was_edited_is_refused() -> None:
     document = json.loads(encoded(a_plan(1)))
     document['command'] = 'resource provider tree apply'
     with pytest.raises(errors.BadFile, match='was edited'):
-        change_plans.decode(json.dumps(document).encode(), 'plan.json')
+        plans.decode(json.dumps(document).encode(), 'plan.json')
 
 
 def test_a_plan_with_a_key_twice_is_refused() -> None:
     text = encoded(a_plan(1)).replace(b'"command":', b'"command":"another","command":')
     with pytest.raises(errors.BadFile, match="the key 'command' is there twice"):
-        change_plans.decode(text, 'plan.json')
+        plans.decode(text, 'plan.json')
 
 
 def test_a_plan_whose_parts_contradict_each_other_is_refused() -> None:
     made = a_plan(1)
     twice = replace(made, trees=(made.trees[0], made.trees[0]))
     with pytest.raises(errors.BadFile, match='is there twice'):
-        change_plans.decode(encoded(twice), 'plan.json')
+        plans.decode(encoded(twice), 'plan.json')
     moved = replace(made.trees[0], root_provider_uuid='another')
     with pytest.raises(errors.BadFile, match='changes in two trees'):
-        change_plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')
+        plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')
