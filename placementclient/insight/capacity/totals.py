@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
+
+import msgspec
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -15,8 +16,7 @@ from placementclient.placing.topology import Topology
 ALL = '(all)'
 
 
-@dataclass(frozen=True, slots=True)
-class Amounts:
+class Amounts(msgspec.Struct, frozen=True, gc=False):
     """The amounts of a class that some providers have.
 
     :param capacity: what can be allocated in all
@@ -45,8 +45,7 @@ class Amounts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TotalsLine:
+class TotalsLine(msgspec.Struct, frozen=True, gc=False):
     """The room that a tree, an aggregate or all providers have of one class.
 
     :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
