@@ -39,6 +39,8 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     It names a class or a trait that no provider has, a class that does not exist, or parts that
     never meet on one host. The hosts count as empty, and those that are disabled or reserved as a
     whole count too. A flavor that fits on a host if the server boots from a volume is left alone.
+    ``refused`` is the reason of Nova or Placement to refuse every server of the flavor: its extra
+    specs contradict each other, say, or a group has traits and no resources.
 
     Why it matters: each server of it ends with ``No valid host was found``. Nova ignores a class
     that does not exist: such a server runs without what its owner ordered.
