@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.candidates.counting import CandidateCounter
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -155,7 +157,9 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     """A tree has 8 or more providers with one class.
 
     ``together`` is the largest number of them that one consumer, or one flavor, uses at the same
-    time.
+    time. ``candidates`` has each flavor with more candidates in this tree alone than Nova takes
+    (``[scheduler]max_placement_results``), and their number or a lower bound of it. Nova may then
+    choose no other host.
 
     Why it matters: Placement tries the providers of the tree in all combinations. With several of
     them in one request, ``GET /allocation_candidates`` takes minutes or fails, and no server can be
@@ -170,19 +174,44 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
 
     Look yourself: ``openstack resource provider list --in-tree HOST --resource CLASS=1``
 
-    Example: ``providers (VGPU 8), together (VGPU 4)``
+    Example: ``providers (VGPU 8), together (VGPU 4), candidates (gpu.four 1680)``
     """
-    for tree in cloud.topology.trees.values():
-        having = Counter(name for state in tree for name in state.inventories)
-        many = {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
-        if many:
-            together = {name: n for name in many if (n := _together(cloud, tree, name)) > 1}
-            facts = {'providers': many, **({'together': together} if together else {})}
-            yield cloud.finding(tree[0], facts, None, _WIDE)
+    wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
+    if not wide:
+        return
+    flavors = list(cloud.answers.scheduling.first_of_each(cloud.answers.flavors or ()))
+    requests = [request for _, request in flavors]
+    counters = [
+        (flavor.name, request.limit, CandidateCounter(cloud.topology, request))
+        for flavor, request in flavors
+        if request.limit is not None
+    ]
+    for root, many in wide.items():
+        tree = cloud.topology.trees[root]
+        using = {name: _together(cloud, tree, name, requests) for name in many}
+        counts = ((name, limit, counter.tree(root).count) for name, limit, counter in counters)
+        facts = {
+            'providers': many,
+            'together': {name: number for name, number in using.items() if number > 1},
+            'candidates': {name: number for name, limit, number in counts if number > limit},
+        }
+        present = {name: numbers for name, numbers in facts.items() if numbers}
+        yield cloud.finding(tree[0], present, None, _WIDE)
 
 
-def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) -> int:
-    """Return how many providers of a tree one consumer or flavor uses for a class, at most."""
+def _crowds(tree: Sequence[ProviderState]) -> dict[str, int]:
+    """Return how many providers of a tree have each class that many of them have."""
+    having = Counter(name for state in tree for name in state.inventories)
+    return {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
+
+
+def _together(
+    cloud: Cloud,
+    tree: Sequence[ProviderState],
+    resource_class: str,
+    requests: Iterable[CandidateRequest],
+) -> int:
+    """Return how many providers of a tree one consumer or request uses for a class, at most."""
     using = Counter(
         consumer.uuid
         for state in tree
@@ -191,7 +220,7 @@ def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) 
     )
     asking = (
         sum(resource_class in group.resources for group in request.groups.values())
-        for _, request in cloud.answers.scheduling.first_of_each(cloud.answers.flavors or ())
+        for request in requests
     )
     return max((*using.values(), *asking), default=0)
 

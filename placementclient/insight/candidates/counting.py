@@ -72,22 +72,32 @@ class CandidateCount:
         return len(self.trees) - chosen
 
 
-def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
-    """Return the number of candidates of a request, by tree.
+class CandidateCounter:
+    """Counts the candidates of a request by tree, of trees that are alike once.
 
     What sharing providers alone give to the common group counts once for each tree.
     """
-    asked = parsed(request)
-    known: dict[object, tuple[int, bool]] = {}
-    trees = []
-    for root, states in topology.trees.items():
-        kind = root if asked.trees else topology.kinds[root]
-        if kind not in known:
-            reached = [*states, *topology.reached(root)]
-            known[kind] = _in_tree(asked, reached, topology.host(root, asked.trees))
-        count, is_exact = known[kind]
-        if count or not is_exact:
-            trees.append(TreeCandidates(states[0].name, count, is_exact))
+
+    def __init__(self, topology: Topology, request: CandidateRequest) -> None:
+        self._topology, self._request = topology, parsed(request)
+        self._counts: dict[object, tuple[int, bool]] = {}
+
+    def tree(self, root: str) -> TreeCandidates:
+        """Return the number of candidates in a tree, by the UUID of its root."""
+        states, trees = self._topology.trees[root], self._request.trees
+        kind = root if trees else self._topology.kinds[root]
+        if kind not in self._counts:
+            reached = [*states, *self._topology.reached(root)]
+            host = self._topology.host(root, trees)
+            self._counts[kind] = _in_tree(self._request, reached, host)
+        return TreeCandidates(states[0].name, *self._counts[kind])
+
+
+def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
+    """Return the number of candidates of a request, by tree."""
+    counter = CandidateCounter(topology, request)
+    numbers = map(counter.tree, topology.trees)
+    trees = [tree for tree in numbers if tree.count or not tree.is_exact]
     return CandidateCount(sorted(trees, key=lambda tree: -tree.count), request.limit)
 
 

@@ -218,6 +218,22 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
         if each.kind == 'wide-tree'
     ]
     assert found.facts['together'] == {'VGPU': 5}
+    assert 'candidates' not in found.facts
+
+
+def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_takes() -> None:
+    gpus = [provider(f'host_{n}', 'host', VGPU=1) for n in range(8)]
+    used = consumer('s', host_0={'VGPU': 1})
+    flavors = []
+    for number in (3, 4, 5, 7):
+        specs = {f'resources{group}:VGPU': '1' for group in range(number)}
+        specs['group_policy'] = 'none'
+        flavors.append(Flavor(f'gpu{number}', 1, 0, extra_specs=specs))
+    states = [provider('host', VCPU=8), *gpus]
+    seen = Cloud(cloud(states, [used]), answers=Answers(flavors=flavors))
+    [found] = [finding for finding in audit(seen).findings if finding.kind == 'wide-tree']
+    # 7 of 8 are free: 7 * 6 * 5 * 4 candidates of four, which Nova takes all.
+    assert found.facts['candidates'] == {'gpu5': 2520, 'gpu7': 5040}
 
 
 def test_missing_owner() -> None:
