@@ -77,7 +77,8 @@ def parse(text: str, path: str) -> tuple[Declared, ...]:
         roots = (_provider(document),)
     seen: set[str] = set()
     for declaration in _all(roots):
-        for key in filter(None, (declaration.name, declaration.uuid)):
+        # Nova names the provider of a bare metal node by its UUID.
+        for key in {declaration.name, declaration.uuid} - {''}:
             if key in seen:
                 raise errors.BadFile(path, f'{key} is declared twice')
             seen.add(key)

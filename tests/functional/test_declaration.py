@@ -312,6 +312,15 @@ def test_the_files_of_nova_add(placement: Placement, client: Client, declared: A
     assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
 
 
+def test_a_node_may_be_named_by_its_uuid(
+    placement: Placement, client: Client, declared: Any
+) -> None:
+    uuid = str(uuid4())
+    path = declared(f'{{name: {uuid}, uuid: {uuid}, inventories: {{CUSTOM_GOLD: {{total: 1}}}}}}')
+    assert placement(*TREE, 'apply', path, '--yes').status == 0
+    assert capture(client).providers[uuid].name == uuid
+
+
 def test_what_the_previous_file_of_nova_added_is_removed(
     placement: Placement, client: Client, declared: Any, tmp_path: Path
 ) -> None:
