@@ -9,6 +9,7 @@ its host, with its own name in the label ``provider``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.client import errors
@@ -69,12 +70,14 @@ def capacity(
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
     around: OtherServices,
     assuming: Sequence[str] = (),
+    traits: Sequence[str] = (),
 ) -> list[Metric]:
     """All that is known of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
     :param around: what other services were asked
     :param assuming: the files of the assumptions under which the figures hold
+    :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """
     assumed = _family(
@@ -86,6 +89,7 @@ def capacity(
     return [
         *([assumed] if assuming else ()),
         *_by_provider(snapshot),
+        *([_by_trait(snapshot, traits)] if traits else ()),
         _family(
             'openstack_project_usage',
             'What the consumers of a project hold.',
@@ -189,6 +193,21 @@ def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
         for end, help, figure in metrics:
             samples = ((values, figures[figure]) for values, figures in found)
             yield _family(f'{prefix}_{end}', help, labels, samples)
+
+
+def _by_trait(snapshot: Snapshot, patterns: Sequence[str]) -> Metric:
+    return _family(
+        'openstack_placement_resource_provider_trait',
+        'The provider has the trait.',
+        ('hostname', 'trait', 'provider'),
+        (
+            ((snapshot.providers[root].name, trait, state.name), 1)
+            for root, states in Topology(snapshot).trees.items()
+            for state in states
+            for trait in sorted(state.traits)
+            if any(fnmatchcase(trait, pattern) for pattern in patterns)
+        ),
+    )
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:

@@ -15,8 +15,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from placementclient.client.http import Client
 from placementclient.producers import restore
+from placementclient.reading.capture import capture
 from tests.functional.away import Service, free_port
+from tests.functional.conftest import Placement
 from tests.functional.test_capacity_requests import varied
 
 UP = 'openstack_placement_up'
@@ -56,6 +59,27 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield service
     finally:
         service.stop()
+
+
+def test_traits_that_patterns_choose(placement: Placement, client: Client) -> None:
+    restore.load(client, varied())
+    parts = sorted(
+        (state.name, trait)
+        for state in capture(client).providers.values()
+        for trait in state.traits
+        if trait.startswith('CUSTOM_') or trait == 'COMPUTE_NODE'
+    )
+    assert parts
+    result = placement("resource capacity export --trait 'CUSTOM_*' --trait COMPUTE_NODE")
+    exported = [
+        sample
+        for family in text_string_to_metric_families(result.stdout)
+        if family.name == 'openstack_placement_resource_provider_trait'
+        for sample in family.samples
+    ]
+    assert sorted((s.labels['provider'], s.labels['trait']) for s in exported) == parts
+    assert {sample.value for sample in exported} == {1.0}
+    assert 'provider_trait' not in placement('resource capacity export').stdout
 
 
 @pytest.mark.slow

@@ -65,6 +65,11 @@ class ExportCapacity(base.Command):
             help='Add the quotas of projects: a file with the output of openstack quota list '
             '--compute -f json, or nova: ask Nova for each project with allocations',
         ),
+        Option(
+            '--trait <pattern>...',
+            help='Add which providers have the traits of this name or pattern, such as CUSTOM_*; '
+            'may be repeated',
+        ),
         *reading.OPTIONS,
         option.OUTPUT,
         Option(
@@ -127,7 +132,7 @@ class ExportCapacity(base.Command):
                 # The figures of the others are as good as ever.
                 self.warn_once(f'flavor {flavor.name}: {reason}')
         around = self._around(parsed_args, snapshot)
-        return metrics.capacity(snapshot, found, around, parsed_args.assume)
+        return metrics.capacity(snapshot, found, around, parsed_args.assume, parsed_args.trait)
 
     def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> OtherServices:
         """Return the answers of other services, asked or read from files."""
