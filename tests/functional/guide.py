@@ -213,6 +213,7 @@ def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
 
     providers = [
         _host('sev1', MEM_ENCRYPTION_CONTEXT=15, traits=['HW_CPU_X86_AMD_SEV']),
+        _host('net1', NET_BW_EGR_KILOBIT_PER_SEC=10_000_000, NET_BW_IGR_KILOBIT_PER_SEC=10_000_000),
         _host('pinned1'),
         _host('numa1', ratio=1.0),
         _host('mig1', VGPU=4),
@@ -228,6 +229,7 @@ def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
     consumers = [
         server({'sev1': {**_SERVER, 'MEM_ENCRYPTION_CONTEXT': 1}}),
         server({'sev1': _SERVER}),
+        server({'net1': {**_SERVER, 'NET_BW_EGR_KILOBIT_PER_SEC': 1000}}),
         _consumer(pinned, {'pinned1': _SERVER}),
         _consumer(migration, {'pinned1': _SERVER}, 'MIGRATION'),
         server({'pinned1': _SERVER}),
