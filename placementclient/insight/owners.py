@@ -23,11 +23,13 @@ class Owner(NamedTuple):
     traits: tuple[str, ...] = ()
 
 
+#: The names of the providers of Neutron's agents, and of their devices.
+NEUTRON = re.compile('[^:]+:.* agent(:.*)?')
 #: Ironic has none: nova-compute reports its nodes, as roots.
 OTHERS = (
     Owner('Blazar', re.compile('blazar_.+'), ('CUSTOM_RESERVATION_',)),
     Owner('Cyborg', classes=('FPGA',), traits=('CUSTOM_FPGA_',)),
-    Owner('Neutron', re.compile('[^:]+:.* agent(:.*)?'), ('NET_',)),
+    Owner('Neutron', NEUTRON, ('NET_',)),
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from placementclient.insight.capacity import totals
+from placementclient.model.nova import is_burned
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
@@ -50,6 +51,16 @@ def of_traits(snapshot: Snapshot) -> dict[str, Presence]:
 def of_classes(snapshot: Snapshot) -> dict[str, Presence]:
     """Return where each class is that a provider has inventory of."""
     return _presences(snapshot, lambda state: state.inventories)
+
+
+def burned(snapshot: Snapshot) -> Counter[str]:
+    """Count the devices for one-time use that were used and wait to be cleaned, by class."""
+    return Counter(
+        name
+        for state in snapshot.providers.values()
+        for name in state.inventories
+        if is_burned(state, name)
+    )
 
 
 def _presences(

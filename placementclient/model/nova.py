@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from placementclient.model.snapshots import ProviderState
+
 #: The types of consumers, from 1.38 on. Nova's own report client sends none.
 INSTANCE, MIGRATION = 'INSTANCE', 'MIGRATION'
 #: Marks the providers of one service. Nova's scheduler, from 34 on, requires its own on all that it
 #: schedules to.
 OWNER_PREFIX = 'OWNER_'
 OWNER_NOVA = 'OWNER_NOVA'
+OWNER_CYBORG = 'OWNER_CYBORG'
+#: Marks a device that one server may use; Nova leaves it reserved afterwards.
+ONE_TIME_USE = 'HW_PCI_ONE_TIME_USE'
 #: Marks the root of a host that runs nova-compute.
 COMPUTE_NODE = 'COMPUTE_NODE'
 #: Keeps the scheduler, since Train, from a host whose nova-compute an operator has disabled.
@@ -26,6 +31,13 @@ _CHILD = re.compile(
 )
 #: An example of each.
 CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
+
+
+def is_burned(state: ProviderState, resource_class: str) -> bool:
+    """Return whether a device for one-time use was used, and has to be cleaned."""
+    inventory = state.inventories[resource_class]
+    is_free = not state.usages.get(resource_class)
+    return ONE_TIME_USE in state.traits and inventory.reserved >= inventory.total and is_free
 
 
 def is_child_name(name: str, root: str) -> bool:

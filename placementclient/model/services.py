@@ -67,6 +67,23 @@ class BaremetalNode:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkAgent:
+    """An agent of Neutron.
+
+    :param type: of the agent, as the names of its providers have it
+    :param is_synced: whether Neutron has written its bandwidths to Placement; ``None`` if it never
+        tried
+    :param bandwidths: the amounts by class of each device, by the names of hypervisor and device;
+        ``None`` where the agent reports none
+    """
+
+    type: str
+    host: str
+    is_synced: bool | None
+    bandwidths: Mapping[tuple[str, str], Resources] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Port:
     """A port of Neutron that asks Placement for something.
 

@@ -5,12 +5,19 @@ As in :mod:`placementclient.nova.records`, each takes a document and where it ca
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.model.services import (
+    BaremetalNode,
+    ComputeService,
+    Hypervisor,
+    NetworkAgent,
+    Port,
+)
 from placementclient.nova import schema
 from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
 from placementclient.nova.server_parts import PortGroup, RequestedPort
@@ -95,8 +102,34 @@ class _DeviceProfileRecord(msgspec.Struct):
     groups: list[dict[str, str]] = []
 
 
+class _BandwidthRecord(msgspec.Struct):
+    egress: Amount | None = None
+    ingress: Amount | None = None
+
+
+class _ConfigurationRecord(msgspec.Struct):
+    resource_provider_bandwidths: dict[Text, _BandwidthRecord] | None = None
+    resource_provider_hypervisors: dict[Text, Text] = {}
+
+
+class _AgentRecord(msgspec.Struct):
+    id: OptionalText = None
+    agenttype: OptionalText = None
+    host: OptionalText = None
+    resourcessynced: bool | None = None
+    configurations: _ConfigurationRecord | None = None
+
+
+class _PoolRecord(msgspec.Struct):
+    start: Text
+    end: Text
+
+
 class _SubnetRecord(msgspec.Struct):
     id: OptionalText = None
+    ipversion: int | None = None
+    gatewayip: OptionalText = None
+    allocationpools: list[_PoolRecord] = []
     networkid: OptionalText = None
     segmentid: OptionalText = None
     aggregates: list[Text] = []
@@ -218,6 +251,57 @@ def ports(document: Any, path: str) -> list[Port]:
         and (record.deviceowner or '').startswith(_SERVERS)
         and (groups := list(_groups(record.resourcerequest)))
     ]
+
+
+@schema.reader('agents', _AgentRecord, lambda r: (r.id,))
+def agents(place: RecordPlace, record: _AgentRecord) -> NetworkAgent:
+    """The agents of Neutron: what ``GET /v2.0/agents`` answers an administrator."""
+    if record.configurations is None:
+        raise place.error('has no configurations: GET /v2.0/agents has them')
+    host = place.required('host', record.host)
+    devices = record.configurations.resource_provider_bandwidths
+    hypervisors = record.configurations.resource_provider_hypervisors
+    return NetworkAgent(
+        place.required('agent_type', record.agenttype),
+        host,
+        record.resourcessynced,
+        None
+        if devices is None
+        else {
+            (hypervisors.get(device, host), device): _amounts(
+                NET_BW_EGR_KILOBIT_PER_SEC=amounts.egress or None,
+                NET_BW_IGR_KILOBIT_PER_SEC=amounts.ingress or None,
+            )
+            for device, amounts in devices.items()
+        },
+    )
+
+
+def segment_addresses(document: Any, path: str) -> dict[str, int]:
+    """The number of IPv4 addresses of each segment of a routed network, by its ID.
+
+    :param document: what ``GET /v2.0/subnets`` answers
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a subnet twice
+    """
+    totals: dict[str, int] = {}
+    for place, record in schema.decoded(
+        document, 'subnets', path, _SubnetRecord, lambda r: (r.id,)
+    ):
+        if record.segmentid is not None and record.ipversion == 4 and record.allocationpools:
+            # Neutron counts the gateway too, and reserves it.
+            addresses = sum(_size(place, pool) for pool in record.allocationpools)
+            segment = record.segmentid.lower()
+            totals[segment] = totals.get(segment, 0) + addresses + bool(record.gatewayip)
+    return totals
+
+
+def _size(place: RecordPlace, pool: _PoolRecord) -> int:
+    try:
+        first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
+    except ValueError:
+        raise place.error(f'{pool.start} to {pool.end} are no IPv4 addresses') from None
+    return int(last) - int(first) + 1
 
 
 def requested_ports(document: Any, path: str, server: str | None = None) -> list[RequestedPort]:

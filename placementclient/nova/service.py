@@ -125,6 +125,8 @@ nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)
 ports = ServiceList(f'/ports?{"&".join(f"fields={name}" for name in _OF_PORT)}', 'ports', _NEUTRON)
 
 
+agents = ServiceList('/agents', 'agents', _NEUTRON)
+subnets = ServiceList('/subnets', 'subnets', _NEUTRON)
 device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.nova import DISABLED, OWNER_NOVA
+from placementclient.model.nova import DISABLED, ONE_TIME_USE, OWNER_CYBORG, OWNER_NOVA
 from tests.functional.planted import SERVER, Planted, uuid_of
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
+DEVICE = 'CUSTOM_PCI_8086_0B60'
 GOLD, SILVER = 'CUSTOM_BAREMETAL_GOLD', 'CUSTOM_BAREMETAL_SILVER'
 #: The nova-compute of all nodes.
 IRONIC = 'ironic-compute'
@@ -19,9 +20,10 @@ IRONIC = 'ironic-compute'
 
 def plant(cloud: Planted) -> None:
     """Add the faults, and the lists of all services."""
-    for name in ('services', 'hypervisors', 'flavors', 'limits', 'nodes', 'ports'):
+    lists = 'services', 'hypervisors', 'flavors', 'limits', 'nodes', 'ports', 'agents', 'subnets'
+    for name in lists:
         cloud.lists[name] = []
-    for each in (_owners, _nodes, _ports, _flavors, _hosts):
+    for each in (_owners, _nodes, _ports, _agents, _segments, _devices, _flavors, _hosts):
         each(cloud)
     untyped = [consumer.uuid for consumer in cloud.consumers if consumer.type is None]
     assert 2 * len(untyped) < len(cloud.consumers) - len(cloud.forgotten)
@@ -109,6 +111,95 @@ def _ports(cloud: Planted) -> None:
     cloud.lists['ports'].append(
         {'id': uuid_of('dhcp'), 'device_id': 'dhcp', 'device_owner': 'network:dhcp'}
     )
+
+
+def _agents(cloud: Planted) -> None:
+    """Agents of Neutron that are as they should be, and one for each way not to be."""
+    kind = 'Open vSwitch agent'
+
+    def agent(host: str, inventory: int | None, configured: int | None, *, synced: bool) -> str:
+        cloud.provider(host)
+        above = cloud.provider(f'{host}:{kind}', {}, parent=host, traits=())
+        device = f'{above}:br-ex'
+        if inventory is not None:
+            cloud.provider(device, {EGRESS: Inventory(inventory)}, parent=above, traits=())
+        if configured is not None:
+            cloud.lists['agents'].append(
+                {
+                    'id': uuid_of(above), 'agent_type': kind, 'host': host,
+                    'resources_synced': synced,
+                    'configurations': {
+                        'resource_provider_bandwidths': {'br-ex': {'egress': configured}},
+                        'resource_provider_hypervisors': {'br-ex': host},
+                    },
+                }
+            )  # fmt: skip
+        return device
+
+    cloud.lists['agents'].append(
+        {
+            'id': uuid_of('net agent'), 'agent_type': kind, 'host': 'net',
+            'resources_synced': None, 'configurations': {},
+        }
+    )  # fmt: skip
+    agent('bridged', 1000, 1000, synced=True)
+    cloud.expected += [
+        ('agent-bandwidth', agent('upgraded', 1000, 2000, synced=True)),
+        ('agent-bandwidth', agent('unreported', None, 1000, synced=True)),
+        ('agent-gone', agent('without-agent', 1000, None, synced=True)),
+        ('agent-gone', f'without-agent:{kind}'),
+        ('agent-bandwidth', f'unsynced:{kind}'),
+    ]
+    agent('unsynced', 1000, 1000, synced=False)
+    strayed = cloud.provider(f'bridged.old:{kind}', {}, parent='bridged', traits=())
+    cloud.expected.append(('agent-gone', strayed))
+
+
+def _segments(cloud: Planted) -> None:
+    """Segments of routed networks that are as they should be, and one for each way not to be."""
+    cloud.provider('routed', aggregates=('segment',))
+    cloud.provider('routed-too', aggregates=('segment',))
+    for number, total, aggregate, is_listed in (
+        (0, 253, 'segment', True),
+        (1, 126, 'segment', True),
+        (2, 253, 'unreached', True),
+        (3, 253, 'segment', False),
+    ):
+        addresses = {'IPV4_ADDRESS': Inventory(total, 2, max_unit=1)}
+        name = f'Neutron segment id {number}'
+        cloud.provider(name, addresses, traits=(), aggregates=(aggregate,))
+        if number:
+            cloud.expected.append(('segment-addresses', name))
+        if is_listed:
+            cloud.lists['subnets'].append(
+                {
+                    'id': uuid_of(f'{name} subnet'), 'network_id': uuid_of('routed network'),
+                    'segment_id': uuid_of(name), 'ip_version': 4, 'gateway_ip': '192.0.2.1',
+                    'allocation_pools': [{'start': '192.0.2.2', 'end': '192.0.2.253'}],
+                }
+            )  # fmt: skip
+    cloud.expected.append(('aggregate-of-one', uuid_of('unreached')))
+    cloud.lists['subnets'].append(
+        {'id': uuid_of('flat'), 'network_id': uuid_of('flat network'), 'segment_id': None}
+    )
+
+
+def _devices(cloud: Planted) -> None:
+    """Devices for one-time use, and one that two services own."""
+    host = cloud.provider('devices')
+    for slot, reserved, is_used in ((1, 0, False), (2, 1, True), (3, 1, False)):
+        device = cloud.provider(
+            f'{host}_0000:8{slot}:00.0', {DEVICE: Inventory(1, reserved, max_unit=1)},
+            parent=host, traits=(OWNER_NOVA, ONE_TIME_USE),
+        )  # fmt: skip
+        if is_used:
+            cloud.server('burning', host, **{host: SERVER, device: {DEVICE: 1}})
+        if reserved and not is_used:
+            cloud.expected.append(('burned-device', device))
+    shared = {DEVICE: Inventory(1, max_unit=1)}
+    nova = cloud.provider(f'{host}_0000:AF:00.0', shared, parent=host)
+    cloud.provider(f'{host}_0000:af:00.0', shared, parent=host, traits=(OWNER_CYBORG,))
+    cloud.expected.append(('doubled-device', nova))
 
 
 def _flavors(cloud: Planted) -> None:

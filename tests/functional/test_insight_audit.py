@@ -52,7 +52,8 @@ TOLD_APART = {
 UNHEARD = {
     'orphan', 'left-by-migration', 'left-by-shelving', 'without-allocations', 'foreign-owner',
     'wrong-host', 'wrong-amount', 'disabled-mismatch', 'inventory-drift', 'flavor-unplaceable',
-    'limit-missing', 'ironic-node', 'port-resources', 'renamed',
+    'limit-missing', 'ironic-node', 'port-resources', 'renamed', 'agent-bandwidth', 'agent-gone',
+    'segment-addresses',
 }  # fmt: skip
 SAFE = {
     'orphan', 'doubled', 'left-by-evacuation', 'left-by-shelving', 'reserved-above-total',
@@ -140,6 +141,14 @@ def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Place
     )
     wrong = [id for id, _ in large.cloud.expected if id != 'consumer-untyped']
     assert len(wrong) >= 30
+
+
+def test_burned_devices_have_a_column(large: Site, placement: Placement) -> None:
+    command = ('resource', 'class', 'list', '--long', '--snapshot', large.snapshot, '-f', 'json')
+    burned = {row['name']: row['burned'] for row in json.loads(placement(*command).stdout)}
+    assert {name: number for name, number in burned.items() if number} == {
+        planted_services.DEVICE: 1
+    }
 
 
 def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: Placement) -> None:

@@ -83,6 +83,8 @@ def sources() -> dict[str, Source]:
         'limits': Source(KEYSTONE, service.registered_limits, host_records.registered_limits),
         'nodes': Source(IRONIC, service.nodes, host_records.nodes),
         'ports': Source(NEUTRON, service.ports, host_records.ports),
+        'agents': Source(NEUTRON, service.agents, host_records.agents),
+        'subnets': Source(NEUTRON, service.subnets, host_records.segment_addresses),
         'aggregates': Source(NOVA, service.aggregates, records.aggregates),
         'device_profiles': Source(CYBORG, service.device_profiles, host_records.device_profiles),
         'segments': Source('', service.aggregates, host_records.segments),

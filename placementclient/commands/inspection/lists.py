@@ -29,6 +29,8 @@ OPTIONS = (
     _list('limits', 'registered limits', KEYSTONE),
     _list('nodes', 'bare metal nodes with details', IRONIC),
     _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
+    _list('agents', 'agents of Neutron, as an administrator sees them', NEUTRON),
+    _list('subnets', 'subnets, for the segments of routed networks', NEUTRON),
 )
 _NO_CATALOG = (
     'There is no service catalog (auth type none or placement_direct), so that no other service '

@@ -20,7 +20,8 @@ class ListClass(base.Lister):
     """List all resource classes.
 
     With --long, also how many providers and hosts have inventory of each, how much it is, and how
-    much is used. The class units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB.
+    much is used. The class units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB. The
+    column burned counts the devices for one-time use that were used and wait to be cleaned.
 
     Example:
 
@@ -42,15 +43,15 @@ class ListClass(base.Lister):
 
         names = [] if parsed_args.snapshot else api.resource_class.list(self.client)
         snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
-        present = summary.of_classes(snapshot)
+        present, burned = summary.of_classes(snapshot), summary.burned(snapshot)
         amounts = {line.resource_class: line.amounts for line in totals.by_class(snapshot)}
         rows = [
-            (name, *present[name], amounts[name].capacity, amounts[name].used)
+            (name, *present[name], amounts[name].capacity, amounts[name].used, burned[name])
             if name in present
-            else (name, 0, 0, '', 0, 0)
+            else (name, 0, 0, '', 0, 0, 0)
             for name in dict.fromkeys([*names, *present])
         ]
-        return ('name', *summary.Presence._fields, 'capacity', 'used'), rows
+        return ('name', *summary.Presence._fields, 'capacity', 'used', 'burned'), rows
 
 
 class _Write(base.Command):

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placementclient.insight.audit import (
+    agents,
     baremetal,
     completeness,
     consumers,
+    devices,
     flavors,
     hosts,
     identities,
@@ -19,6 +21,7 @@ from placementclient.insight.audit import (
     network,
     ownership,
     providers,
+    segments,
     servers,
 )
 from placementclient.insight.audit.check import Check
@@ -53,6 +56,9 @@ CHECKS = (
     Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
     Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
     Check('port-resources', _ERROR, network.port_resources, ('ports',), _BOTH),
+    Check('agent-bandwidth', _ERROR, agents.agent_bandwidth, ('agents',)),
+    Check('agent-gone', _WARNING, agents.agent_gone, ('agents',)),
+    Check('segment-addresses', _ERROR, segments.segment_addresses, ('subnets',)),
     Check('doubled-host', _ERROR, providers.doubled_host),
     Check(
         'twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers'),
@@ -74,6 +80,8 @@ CHECKS = (
     Check('sharing-alone', _WARNING, providers.sharing_alone),
     Check('aggregate-of-one', _INFO, providers.aggregate_of_one),
     Check('misnamed-child', _WARNING, providers.misnamed_child),
+    Check('burned-device', _WARNING, devices.burned_device),
+    Check('doubled-device', _ERROR, devices.doubled_device),
     Check('wide-tree', _WARNING, providers.wide_tree, (), ('flavors',)),
     Check('owner-missing', _WARNING, providers.owner_missing),
 )  # fmt: skip

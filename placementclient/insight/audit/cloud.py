@@ -15,7 +15,13 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Remedy
 from placementclient.model.servers import Server, ServerMigration, same_host
-from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.model.services import (
+    BaremetalNode,
+    ComputeService,
+    Hypervisor,
+    NetworkAgent,
+    Port,
+)
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
@@ -35,6 +41,8 @@ class Answers(NamedTuple):
     :param limits: the names of the resources with a registered limit
     :param nodes: all nodes of Ironic
     :param ports: the ports of servers that are bound and ask for resources
+    :param agents: all agents of Neutron
+    :param subnets: the number of IPv4 addresses of each segment of a routed network
     :param scheduling: of servers of a flavor
     """
 
@@ -44,6 +52,8 @@ class Answers(NamedTuple):
     limits: Sequence[str] | None = None
     nodes: Sequence[BaremetalNode] | None = None
     ports: Sequence[Port] | None = None
+    agents: Sequence[NetworkAgent] | None = None
+    subnets: Mapping[str, int] | None = None
     scheduling: Scheduling = Scheduling()
 
 

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from placementclient.client import errors
-from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.model.services import (
+    BaremetalNode,
+    ComputeService,
+    Hypervisor,
+    NetworkAgent,
+    Port,
+)
 from placementclient.nova import host_records
 
 HYPERVISOR = {
@@ -231,3 +237,47 @@ def test_a_list_that_is_none(read: str) -> None:
 def test_a_record_that_is_there_twice(read: str, record: dict[str, Any]) -> None:
     with pytest.raises(errors.BadFile, match='is there twice'):
         getattr(host_records, read)([record, record], 'x.json')
+
+
+def test_agents_have_the_bandwidths_of_their_devices() -> None:
+    bandwidths = {'eth0': {'egress': 10, 'ingress': 20}, 'eth1': {'egress': 0, 'ingress': None}}
+    agent = {'id': 'a', 'agent_type': 'NIC Switch agent', 'host': 'host', 'resources_synced': False}
+    configured = {
+        'resource_provider_bandwidths': bandwidths,
+        'resource_provider_hypervisors': {'eth0': 'host.example.com'},
+    }
+    [read] = host_records.agents({'agents': [agent | {'configurations': configured}]}, '')
+    assert read == NetworkAgent(
+        'NIC Switch agent',
+        'host',
+        False,
+        {
+            ('host.example.com', 'eth0'): {
+                'NET_BW_EGR_KILOBIT_PER_SEC': 10,
+                'NET_BW_IGR_KILOBIT_PER_SEC': 20,
+            },
+            ('host', 'eth1'): {},
+        },
+    )
+    [silent] = host_records.agents([agent | {'configurations': {}}], '')
+    assert silent.bandwidths is None
+    with pytest.raises(errors.BadFile, match='has no configurations'):
+        host_records.agents([agent], '')
+
+
+def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways() -> None:
+    def subnet(number: int, start: str, end: str, **fields: Any) -> dict[str, Any]:
+        pools = [{'start': start, 'end': end}]
+        return {
+            'id': str(number), 'segment_id': 's', 'ip_version': 4, 'allocation_pools': pools
+        } | fields  # fmt: skip
+
+    subnets = [
+        subnet(1, '192.0.2.2', '192.0.2.10', gateway_ip='192.0.2.1'),
+        subnet(2, '198.51.100.2', '198.51.100.3', gateway_ip=None),
+        subnet(3, '2001:db8::2', '2001:db8::3', ip_version=6),
+        subnet(4, '203.0.113.2', '203.0.113.3', segment_id=None),
+    ]
+    assert host_records.segment_addresses({'subnets': subnets}, '') == {'s': 12}
+    with pytest.raises(errors.BadFile, match=r'a to b are no IPv4 addresses'):
+        host_records.segment_addresses([subnet(5, 'a', 'b')], '')

@@ -25,7 +25,8 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 AUDIT = 'resource provider audit --snapshot {} '
 #: What is said where servers and migrations are all that is known, or nothing is.
 REST = (
-    'port-resources (--ports); twin, renamed, inventory-drift (--hypervisors); '
+    'port-resources (--ports); agent-bandwidth, agent-gone (--agents); '
+    'segment-addresses (--subnets); twin, renamed, inventory-drift (--hypervisors); '
     'disabled-mismatch (--services); '
     'ironic-node (--nodes); flavor-unplaceable (--flavors); limit-missing (--limits)\n'
 )
@@ -35,7 +36,7 @@ LEFT_OUT = f'Left out: {REST}'
 #: The lists of other services, in the order in which they are asked for.
 ASKED = (
     *('servers', 'migrations', 'compute_services', 'hypervisors', 'flavors'),
-    *('registered_limits', 'nodes', 'ports'),
+    *('registered_limits', 'nodes', 'ports', 'agents', 'subnets'),
 )
 ALL_LEFT_OUT = (
     'Left out: orphan, left-by-shelving, without-allocations, wrong-host, wrong-amount, '
@@ -265,7 +266,8 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
         '[]\n',
         'There is no service catalog (auth type none or placement_direct), so that no other '
         'service can be asked. A file does instead: '
-        '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, --ports'
+        '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, '
+        '--ports, --agents, --subnets'
         f'\n{ALL_LEFT_OUT}',
     )
 
@@ -335,7 +337,8 @@ def test_a_service_that_is_away_is_asked_once(
         1,
         '[]\n',
         'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
-        '--limits, --ports\nForbidden (HTTP 403). A file does instead: --nodes\n'
+        '--limits, --ports, --agents, --subnets\n'
+        'Forbidden (HTTP 403). A file does instead: --nodes\n'
         f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
     )
     assert asked == ['servers', 'registered_limits', 'nodes', 'ports']
