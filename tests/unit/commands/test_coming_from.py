@@ -1,4 +1,4 @@
-"""The page for those who come from elsewhere names commands that there are."""
+"""The pages for those who come from elsewhere name commands that there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.unit.commands.test_registry import POINTS, name
 
-PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'coming-from.rst'
+_SOURCE = Path(__file__).parents[3] / 'doc' / 'source'
+PAGES = ''.join((_SOURCE / f'{page}.rst').read_text() for page in ('coming-from', 'nova-manage'))
 #: Those of osc-placement 4.9.1.
 THEIRS = {
     'allocation candidate list',
@@ -53,14 +54,14 @@ def test_every_command_of_osc_placement_is_here() -> None:
 
 def test_the_commands_that_are_named_exist() -> None:
     literal = r'``(?:placement )?((?:resource|allocation candidate) [a-z ]+)``'
-    named = set(re.findall(literal, PAGE.read_text()))
+    named = set(re.findall(literal, PAGES))
     assert len(named) > 20
     assert named <= COMMANDS
 
 
 def test_the_options_that_are_named_exist() -> None:
     """Those of the command in the heading of each table."""
-    tables = re.split(r'\.\. list-table::', PAGE.read_text())[1:]
+    tables = re.split(r'\.\. list-table::', PAGES)[1:]
     checked = 0
     for table in tables:
         heading, *rows = re.findall(ROW, table)
