@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import requests
 
+from placementclient.client.errors import ExitStatus
 from tests.interleavings import judging
 from tests.interleavings.acts import Act, Refused, acts, build
 from tests.interleavings.judging import Order
@@ -26,7 +27,7 @@ from tests.interleavings.running import (
 )
 from tests.interleavings.scenarios import FILES, Scenario
 from tests.simulation.invariants import Violation
-from tests.simulation.state import State
+from tests.simulation.state import Delta, State
 from tests.simulation.world import URL, World
 
 
@@ -193,7 +194,7 @@ class Explorer:
             found += judging.of_overwriting(outcome, since, in_window=in_window)
         if self._is_new(trace.act, end, state):
             end.restore(self._world)
-            found += self._followed(trace, outcome, start, orders)
+            found += self._followed(trace, outcome, start, orders, in_window)
         for violation in found[:1]:
             lines = [f'{n:3} {exchange}' for n, exchange in enumerate(outcome.exchanges)]
             said = f'-> {outcome.status} {outcome.said}'
@@ -207,22 +208,22 @@ class Explorer:
         return is_new
 
     def _followed(
-        self, trace: Trace, outcome: Outcome, start: State, orders: list[Order]
+        self, trace: Trace, outcome: Outcome, start: State, orders: list[Order], in_window: bool
     ) -> list[Violation]:
-        """Run the command again, and what takes it back."""
-        found = []
-        if outcome.status != 0:
-            again = self._run(self._scenario.line, self._name)
-            found += judging.of_again(again, self._world.state(), orders, self.base)
+        """Run the command again, and the command that takes it back."""
+        uneven = self.base.uneven | outcome.written_by_others
+        found: list[Violation] = []
+
+        def follow(line: str, allowed: list[State]) -> None:
+            later, state = self._run(line, self._name), self._world.state()
+            is_alone = trace.act is None
+            found.extend(judging.of_later(later, state, allowed, uneven, is_alone=is_alone))
+
+        if outcome.status != ExitStatus.DONE:
+            follow(self._scenario.line, [order.state for order in orders])
         if self._scenario.back:
-            expected = [start]
-            if trace.act:
-                changed = {key: now for key, (_, now) in (outcome.acted or {}).items()}
-                merged = State({**start, **changed})
-                expected = [State({k: v for k, v in merged.items() if v is not None})]
-                expected += [order.state for order in self._ordered(trace.act)[2:]]
-            back = self._run(self._scenario.back, self._name)
-            found += judging.of_back(back, self._world.state(), expected, self.base)
+            allowed = [_with(start, outcome.acted or {}), *([start] if in_window else [])]
+            follow(self._scenario.back, allowed)
         return found
 
     def _ordered(self, act: Act | None) -> list[Order]:
@@ -250,3 +251,9 @@ class Explorer:
             yield Order(outcome.status, self._world.state())
         except Refused:
             pass
+
+
+def _with(state: State, changed: Delta) -> State:
+    """Return a state with what another has changed of it."""
+    result = State({**state, **{key: now for key, (_, now) in changed.items()}})
+    return State({key: value for key, value in result.items() if value is not None})

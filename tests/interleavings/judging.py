@@ -10,7 +10,7 @@ from tests.interleavings.running import Outcome
 from tests.simulation import invariants
 from tests.simulation.command import Command
 from tests.simulation.invariants import Violation
-from tests.simulation.state import Key, State, delta
+from tests.simulation.state import Delta, State, delta
 
 
 class Order(NamedTuple):
@@ -28,17 +28,21 @@ def of_run(
     :param in_window: whether the act came just before a request that no generation guards: a GET
         cannot come later, so that window stays
     """
-    yield from of_any(outcome, end, base)
+    yield from of_any(outcome, end, base.uneven | outcome.written_by_others)
     if outcome.status == ExitStatus.DONE and not in_window:
-        yield from _unordered('0', end, [order for order in orders if order.status == 0], orders)
+        succeeding = [order for order in orders if order.status == ExitStatus.DONE] or orders
+        yield from _unordered('0', end, [order.state for order in succeeding])
     elif outcome.status is not None and not outcome.said:
         yield Violation('silent', f'{outcome.status}, and nothing is said')
 
 
-def of_any(outcome: Outcome, end: State, base: Outcome) -> Iterator[Violation]:
-    """Return what is wrong with any run, whatever has happened before."""
+def of_any(outcome: Outcome, end: State, uneven: set[str]) -> Iterator[Violation]:
+    """Return what is wrong with any run, whatever has happened before.
+
+    :param uneven: the consumers that may have more or less in all than before
+    """
     yield from invariants.of_end(Command([]), outcome.ended, outcome.written, end)
-    for uuid in sorted(outcome.uneven - base.uneven):
+    for uuid in sorted(outcome.uneven - uneven):
         yield Violation('conserves', f'a request has changed how much {uuid} has in all')
 
 
@@ -50,43 +54,31 @@ def of_overwriting(outcome: Outcome, since: int, *, in_window: bool) -> Iterator
             yield Violation('overwritten', f'request {number} changes {key}, which was not read')
 
 
-def of_again(
-    outcome: Outcome, end: State, orders: list[Order], base: Outcome
+def of_later(
+    outcome: Outcome, end: State, allowed: list[State], uneven: set[str], *, is_alone: bool
 ) -> Iterator[Violation]:
-    """Return what is wrong when a command has been run again."""
-    yield from of_any(outcome, end, base)
-    is_alone = len(orders) == 1
+    """Return what is wrong when a command has been run again, or taken back.
+
+    :param allowed: the states that it may lead to
+    :param uneven: see :func:`of_any`
+    :param is_alone: whether nobody else has done anything: then it has no reason to refuse
+    """
+    yield from of_any(outcome, end, uneven)
     if outcome.status == ExitStatus.DONE or is_alone:
-        yield from _unordered(f'again {outcome.status}', end, orders, orders)
+        yield from _unordered(f'then {outcome.status}', end, allowed)
 
 
-def of_back(
-    outcome: Outcome, end: State, expected: list[State], base: Outcome
-) -> Iterator[Violation]:
-    """Return what is wrong when a plan has been rolled back."""
-    yield from of_any(outcome, end, base)
-    is_alone = len(expected) == 1
-    if outcome.status == ExitStatus.DONE or is_alone:
-        orders = [Order(0, state) for state in expected]
-        yield from _unordered(f'back {outcome.status}', end, orders, orders)
-
-
-def _unordered(
-    text: str, end: State, allowed: list[Order], orders: list[Order]
-) -> Iterator[Violation]:
+def _unordered(text: str, end: State, allowed: list[State]) -> Iterator[Violation]:
     """Return the difference from the nearest of some states, if it is none of them."""
-    differences = [_kept(delta(order.state, end)) for order in allowed]
-    if differences and not all(differences):
-        return
-    if not differences:
-        # The command alone would have failed.
-        differences = [_kept(delta(order.state, end)) for order in orders]
-    least = min(differences, key=len, default={})
-    shown = '; '.join(f'{key} {was!r} -> {now!r}' for key, (was, now) in list(least.items())[:5])
-    yield Violation('order', f'{text}, but no order of the two leads here: {shown}')
+    differences = [_kept(delta(state, end)) for state in allowed]
+    if all(differences) and differences:
+        least = min(differences, key=len)
+        shown = [f'{key} {was!r} -> {now!r}' for key, (was, now) in least.items()]
+        text = f'{text}, but no order of the two leads here: {"; ".join(shown[:5])}'
+        yield Violation('order', text)
 
 
-def _kept(changed: dict[Key, object]) -> dict[Key, object]:
+def _kept(changed: Delta) -> Delta:
     """Leave out the custom classes and traits: they stay, as others may use them."""
     return {
         key: pair for key, pair in changed.items() if key[0] not in ('class name', 'trait name')

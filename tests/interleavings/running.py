@@ -143,6 +143,11 @@ class Outcome:
         written.disturbed = set(self.acted or ())
         return written
 
+    @property
+    def written_by_others(self) -> set[str]:
+        """Return the providers and consumers that the other has changed."""
+        return {key[1] for key in self.acted or {}}
+
     def is_unguarded(self, number: int | None) -> bool:
         """Return whether a request was sent that changes a provider of any generation."""
         return number is not None and any(
