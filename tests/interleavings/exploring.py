@@ -17,6 +17,7 @@ from tests.interleavings.judging import Order
 from tests.interleavings.running import (
     KILLED,
     LOST,
+    LOST_BEFORE,
     ON,
     Exchange,
     Moment,
@@ -146,6 +147,7 @@ class Explorer:
             last = phase[-1]
             if not self.base.exchanges[last].is_read:
                 yield trace._replace(number=last, fate=LOST)
+                yield trace._replace(number=last, fate=LOST_BEFORE)
             for number in self._stops(phase):
                 yield trace._replace(number=number, fate=KILLED)
 
@@ -190,7 +192,7 @@ class Explorer:
         )
         found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
         if self._scenario.is_reviewed and trace.act and trace.number is not None:
-            since = trace.number + (trace.fate == LOST)
+            since = trace.number + (trace.fate == LOST_BEFORE)
             found += judging.of_overwriting(outcome, since, in_window=in_window)
         if self._is_new(trace.act, end, state):
             end.restore(self._world)

@@ -29,7 +29,7 @@ from tests.simulation.state import Delta, Key, delta
 from tests.simulation.world import World, over_http
 
 #: What becomes of the command at the request.
-ON, KILLED, LOST = 'goes on', 'killed', 'answer lost'
+ON, KILLED, LOST, LOST_BEFORE = 'goes on', 'killed', 'answer lost', 'answer lost before the act'
 #: The headers on which an answer depends.
 _HEADERS = ('OpenStack-API-Version', 'Accept')
 #: The seconds after which a command hangs.
@@ -40,7 +40,7 @@ class Trace(NamedTuple):
     """A run: a command, and an event at one of its requests.
 
     :param number: of the request, from 0; with none, nothing happens
-    :param act: what another does just before it; where the answer is lost, just after it
+    :param act: what another does just before it; or just after it, with ``LOST_BEFORE``
     """
 
     scenario: str
@@ -203,7 +203,7 @@ class _Run:
     def _exchange(self, request: Any) -> requests.Response:
         number, fate = len(self.outcome.exchanges), self._trace.fate
         is_here = number == self._trace.number
-        if is_here and fate != LOST:
+        if is_here and fate != LOST_BEFORE:
             self._act()
         if is_here and fate == KILLED:
             self._end()
@@ -225,8 +225,9 @@ class _Run:
             assert self._trace.act
             if self._trace.act.is_shown(exchange.path, exchange.answer):
                 self.outcome.shown = number
-        if is_here and fate == LOST:
+        if is_here and fate == LOST_BEFORE:
             self._act()
+        if is_here and fate in (LOST, LOST_BEFORE):
             raise requests.exceptions.ConnectionError('The connection is reset')
         return answer
 
