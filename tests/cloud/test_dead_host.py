@@ -207,7 +207,8 @@ def test_a_host_with_servers_gets_its_uuid_back_where_nova_has_its_compute_node(
     _refused(placement, node, new)
     assert _holdings(compute, server) == held
     IDENTITY.write_text(node)
-    hosts.revive(compute, DEAD)
+    compute.update_service(DEAD, forced_down=False)
+    hosts.launch(compute, DEAD)
 
     assert _holdings(compute, server) == held
     assert list(compute.allocations(compute.boot('next', host=DEAD))) == [node]
