@@ -23,7 +23,7 @@ def examine(
     judged: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
 ) -> tuple[Cloud, Audit, lists.Lists]:
-    """Read what is to be audited, and read it again if a comparison of live services suspects some.
+    """Read what is to be audited, and read it again if a comparison of live answers suspects some.
 
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all

@@ -47,6 +47,7 @@ class Check:
     :param needs: the lists of other services that it cannot do without, by the option for each
     :param also: the lists that it looks at where they are there
     :param gap: says why the lists that are there are not enough; empty if they are
+    :param is_of_two_answers: whether it compares two answers of Placement with each other
     """
 
     id: str
@@ -55,11 +56,12 @@ class Check:
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     gap: Callable[[Cloud], str] | None = None
+    is_of_two_answers: bool = False
 
     @property
-    def is_of_services(self) -> bool:
-        """Return True if the check compares Placement with another service."""
-        return bool(self.needs or self.also)
+    def is_of_moments(self) -> bool:
+        """Return True if the check compares answers that are of different moments."""
+        return bool(self.needs or self.also or self.is_of_two_answers)
 
     @property
     def text(self) -> CheckText:

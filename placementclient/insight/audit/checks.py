@@ -38,7 +38,7 @@ _BOTH = ('servers', 'migrations')
 
 CHECKS = (
     Check('over-capacity', _ERROR, inventories.over_capacity),
-    Check('unlisted-usage', _ERROR, inventories.unlisted_usage),
+    Check('unlisted-usage', _ERROR, inventories.unlisted_usage, is_of_two_answers=True),
     Check('broken-units', _ERROR, inventories.broken_units),
     Check('reserved-above-total', _ERROR, inventories.reserved_above_total),
     Check('ratio-without-room', _ERROR, inventories.ratio_without_room),
@@ -104,8 +104,8 @@ class Audit(NamedTuple):
 
     @property
     def has_suspects(self) -> bool:
-        """Return True if a comparison of two services found something, in this reading of both."""
-        compared = {check.id for check in CHECKS if check.is_of_services}
+        """Return True if a comparison of answers of different moments found something."""
+        compared = {check.id for check in CHECKS if check.is_of_moments}
         return self.shortfall is not None or any(
             finding.kind in compared for finding in self.findings
         )
@@ -120,8 +120,9 @@ def audit(
 ) -> Audit:
     """Return everything that is wrong.
 
-    Two services are never read at the same moment: a server that is deleted in between seems to be
-    leaked. With an earlier reading, a comparison of services reports what it finds in both.
+    Two answers are never of the same moment: a server that is deleted in between seems to be
+    leaked, or its usage to be nobody's. With an earlier reading, a comparison of answers reports
+    what it finds in both.
 
     :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all
@@ -148,9 +149,9 @@ def audit(
 
 
 def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> Iterable[Finding]:
-    """Return the findings of a check that are in each reading; of one service, in the last one."""
+    """Return the findings of a check that are in each reading; of one answer, in the last one."""
     findings = check.find(cloud)
-    if earlier is None or not check.is_of_services:
+    if earlier is None or not check.is_of_moments:
         return findings
     suspects = {finding.subject for finding in check.find(earlier)}
     return (finding for finding in findings if finding.subject in suspects)

@@ -88,6 +88,14 @@ def test_what_is_reserved_as_a_whole_may_be_used() -> None:
     assert findings([device], [consumer('s', device={'PGPU': 1})]) == []
 
 
+def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone() -> None:
+    host = provider('host', VCPU=8)
+    quiet, busy = (Cloud(cloud([replace(host, usages=used)])) for used in ({}, {'VCPU': 2}))
+    assert audit(busy).has_suspects
+    assert audit(busy, quiet).findings == audit(quiet, busy).findings == []
+    assert [finding.kind for finding in audit(busy, busy).findings] == ['unlisted-usage']
+
+
 def test_unlisted_usage() -> None:
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
