@@ -1,4 +1,4 @@
-"""The operations that change a Placement. Each knows the operations that take it back.
+"""The operations that change a Placement. ``diff`` gives those that take them back.
 
 Pure: :mod:`placementclient.changes.applier` sends the requests.
 """
@@ -6,8 +6,8 @@ Pure: :mod:`placementclient.changes.applier` sends the requests.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
@@ -19,20 +19,12 @@ class EnsureClass:
 
     name: str
 
-    def inverse(self) -> tuple[Operation, ...]:
-        """Return nothing: others may use the class by then."""
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
 class EnsureTrait:
     """Make a custom trait, unless it exists."""
 
     name: str
-
-    def inverse(self) -> tuple[Operation, ...]:
-        """Return nothing: others may use the trait by then."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +34,6 @@ class CreateProvider:
     uuid: str
     name: str
     parent_provider_uuid: str | None
-
-    def inverse(self) -> tuple[Operation, ...]:
-        """Delete the provider."""
-        return (DeleteProvider(self.uuid, self.name, self.parent_provider_uuid),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +52,6 @@ class DeleteProvider:
     traits: frozenset[str] = frozenset()
     aggregates: frozenset[str] = frozenset()
 
-    def inverse(self) -> tuple[Operation, ...]:
-        """Make the provider again, with all that it had."""
-        contents = (
-            SetTraits(self.uuid, frozenset(), self.traits),
-            SetAggregates(self.uuid, frozenset(), self.aggregates),
-            SetInventories(self.uuid, {}, self.inventories),
-        )
-        made = CreateProvider(self.uuid, self.name, self.parent_provider_uuid)
-        return (made, *(each for each in contents if each.before != each.after))
-
 
 class Position(NamedTuple):
     """The name of a provider, and the UUID of its parent; ``None`` for a root."""
@@ -82,18 +60,8 @@ class Position(NamedTuple):
     parent_provider_uuid: str | None
 
 
-class _Reversible:
-    """An operation whose way back is the same one with its two sides exchanged."""
-
-    __slots__ = ()
-
-    def inverse(self) -> tuple[Self, ...]:
-        """Lead from ``after`` to ``before``."""
-        return (replace(self, before=self.after, after=self.before),)  # type: ignore[type-var, attr-defined]
-
-
 @dataclass(frozen=True, slots=True)
-class UpdateProvider(_Reversible):
+class UpdateProvider:
     """Rename a provider, or move it below another parent; from 1.37 unless it is a root."""
 
     uuid: str
@@ -102,7 +70,7 @@ class UpdateProvider(_Reversible):
 
 
 @dataclass(frozen=True, slots=True)
-class _SetNames(_Reversible):
+class _SetNames:
     """Replace a set of names that a provider has."""
 
     provider_uuid: str
@@ -124,7 +92,7 @@ class SetAggregates(_SetNames):
 
 
 @dataclass(frozen=True, slots=True)
-class SetInventories(_Reversible):
+class SetInventories:
     """Replace all inventories of a provider."""
 
     provider_uuid: str
@@ -133,7 +101,7 @@ class SetInventories(_Reversible):
 
 
 @dataclass(frozen=True, slots=True)
-class SetAllocations(_Reversible):
+class SetAllocations:
     """Replace all that some consumers hold, and their owners, in one transaction.
 
     :param before: the consumers; one that does not exist yet has no allocations and no generation
@@ -170,11 +138,6 @@ class ConsumerChange:
         owner = self.project_id, self.user_id
         return Consumer(self.uuid, allocations, *owner, self.generation, self.type)
 
-    def inverse(self) -> ConsumerChange:
-        """Lead back. The generation stays the one that was read."""
-        owner = self.project_id, self.user_id, self.generation, self.type
-        return ConsumerChange(self.uuid, *owner, self.after, self.before)
-
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
@@ -192,16 +155,6 @@ class Reshape:
     inventories: tuple[SetInventories, ...]
     consumers: tuple[ConsumerChange, ...]
     forward: bool = True
-
-    def inverse(self) -> tuple[Operation, ...]:
-        """Lead back, in one request too."""
-        return (
-            Reshape(
-                tuple(back for change in self.inventories for back in change.inverse()),
-                tuple(change.inverse() for change in self.consumers),
-                not self.forward,
-            ),
-        )
 
 
 Operation = (
