@@ -1,4 +1,4 @@
-"""The writes of a run that were made again."""
+"""The values that a run has written: taken back in their order, and written again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.changes.own_values import repeated
+from placementclient.changes.own_values import OwnValues, repeated
 from placementclient.model.inventories import Inventory
 
 
@@ -47,3 +47,15 @@ def test_what_others_have_taken_back_is_named() -> None:
         'the trait B of host',
         'the inventory of VCPU of host',
     ]
+
+
+def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order() -> None:
+    first, second, third = (Inventory(total) for total in (4, 8, 16))
+    written = OwnValues(
+        [
+            SetInventories('host', {'VCPU': first}, {'VCPU': second}),
+            SetInventories('host', {'VCPU': second}, {'VCPU': third}),
+        ]
+    )
+    assert written.without('host', 'VCPU', third) == first
+    assert written.without('host', 'VCPU', Inventory(99)) == Inventory(99)
