@@ -32,7 +32,7 @@ def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
 def set(
     client: Client, provider_uuid: str, aggregates: Iterable[str], generation: int | None
 ) -> Read[builtins.list[str]]:
-    """Put a provider into these aggregates and no others.
+    """Replace the aggregates of a provider.
 
     :param generation: the provider's; needed from 1.19, not sent below
     :raises errors.ConcurrentUpdate: if the generation has moved

@@ -121,7 +121,7 @@ def edited(
     *,
     max_retries: int,
 ) -> Read[T]:
-    """Change what a generation guards, by what is there; a change of nothing is not written.
+    """Read an object with a generation, edit it, and write it if the edit changed anything.
 
     :param read: reads what is there, with the generation
     :param change: the wanted value

@@ -68,7 +68,7 @@ def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[s
 def set_on_provider(
     client: Client, provider_uuid: str, traits: Iterable[str], generation: int
 ) -> Read[builtins.list[str]]:
-    """Give a provider these traits and no others.
+    """Replace the traits of a provider.
 
     :param generation: the provider's
     :raises errors.ConcurrentUpdate: if the generation has moved

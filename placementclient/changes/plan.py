@@ -71,7 +71,7 @@ class ChangePlan(PlannedTrees[ChangeSet]):
 
 
 def plan_of(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
-    """Make a plan of all that differs between two snapshots.
+    """Make a plan that turns one snapshot into the other.
 
     :param command: the command that it is made by, without the program
     :param before: what was read

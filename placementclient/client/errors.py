@@ -239,7 +239,7 @@ class Transient(NoAnswer):
 
 
 class Unreachable(Transient):
-    """No answer came, or only a part of it."""
+    """There was no answer, or an incomplete one."""
 
 
 class NotSent(NoAnswer):
@@ -251,7 +251,7 @@ class NoConnection(NotSent, Unreachable):
 
 
 class UnusableURL(NotSent):
-    """The URL of the service is none of HTTP."""
+    """The URL of the service does not begin with http:// or https://."""
 
 
 class InvalidAnswer(NoAnswer):

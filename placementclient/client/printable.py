@@ -92,7 +92,7 @@ def shown(value: Any) -> Any:
 
 
 class RightAligned(str):
-    """An amount as text, which stands at the right of its cell as a number does."""
+    """An amount as text that a table aligns to the right, as it does numbers."""
 
 
 def number(value: Any) -> Any:

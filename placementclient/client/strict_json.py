@@ -19,7 +19,7 @@ class InvalidJSON(ValueError):
 
 
 def decoded(content: bytes, kind: Any = Any) -> Any:
-    """Return JSON as a value of a type.
+    """Decode JSON into a value of a type.
 
     :raises InvalidJSON: with the fault, and its place where there is one
     """

@@ -81,7 +81,7 @@ def following(commands: Iterable[str]) -> dict[str, list[str]]:
 
 
 def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
-    """The options that take a value, as ``'command --option'``, by the kind of it."""
+    """Return the options that take a value, as ``'command --option'``, by the kind of value."""
     kinds: dict[str, list[str]] = {}
     for command, its in commands.items():
         for option, kind in its.options.items():

@@ -22,7 +22,7 @@ from placementclient.client import errors
 
 
 class Transactions:
-    """Of the threads that use one service.
+    """The transactions of the threads that use one service.
 
     :param conf: the server's configuration
     """

@@ -25,7 +25,7 @@ _CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of'
 class ProviderSelector:
     """Selects providers; all conditions that are given have to hold.
 
-    :param match: a pattern of their names, as of files
+    :param match: a shell pattern that their names match
     :param with_trait: a trait that they have
     :param without_trait: a trait that they do not have
     :param with_class: a class that they have inventory of

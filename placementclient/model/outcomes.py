@@ -58,7 +58,7 @@ class TreeResult:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a run.
+    """The result of a run, tree by tree.
 
     :param trees: in the order of the plan
     :param stopped: what ended the run before its time: then trees that were not started may be

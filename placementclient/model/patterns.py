@@ -1,4 +1,4 @@
-"""Names of providers, and patterns of names as of files, as options take them."""
+"""Names of providers, and shell patterns of names, as options take them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from placementclient.model.consumers import Consumer
 
 @dataclass(frozen=True, slots=True)
 class AddTrait:
-    """Give a provider a trait beside those that it has."""
+    """Add a trait to a provider."""
 
     provider_uuid: str
     provider_name: str

@@ -49,7 +49,7 @@ class Server(msgspec.Struct, frozen=True, gc=False):
 
 
 class ServerDetail(msgspec.Struct, frozen=True, gc=False):
-    """A server with what decides what it holds.
+    """A server with the facts that decide its allocations.
 
     :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
         one that is on no host

@@ -341,7 +341,7 @@ def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]
 
 
 def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
-    """The aggregates of each segment of a subnet and of a network, by the ID of that.
+    """Return the aggregates of each segment, by the ID of its subnet and by that of its network.
 
     :param document: what ``GET /v2.0/subnets`` answers, with ``aggregates``
     :param path: where it came from, for the error

@@ -56,7 +56,7 @@ class NovaRequest(NamedTuple):
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """All that is asked for beside the requests."""
+        """Return the parts of the request that Placement does not count."""
         return (*self.unknown, *self.filters, *self.ignored)
 
     @property
@@ -152,7 +152,7 @@ def amounts(request: CandidateRequest) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Nova's way to schedule servers of any flavor.
+    """The scheduler requests of Nova for servers of any flavor.
 
     :param parts: what all of these servers have, by the fields of :class:`ServerRequest`
     """

@@ -30,7 +30,7 @@ class Flow:
         self._reachable = reachable
 
     def draw(self, user: int, amount: int) -> int:
-        """Draw units for a user, without taking any from what others get in all.
+        """Draw units for a user without reducing the total of the other users.
 
         :return: how many it gets: the most that is possible, up to ``amount``
         """

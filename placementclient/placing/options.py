@@ -36,7 +36,7 @@ class PartSearch(ABC):
         self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
 
     def places(self) -> Iterator[tuple[int, ...]]:
-        """Return the number of the provider of each part, for each way to serve all of them."""
+        """Return each way to serve all parts, as the number of the provider of each part."""
         if len(self._chosen) == len(self._order):
             if self._is_shaped():
                 yield tuple(self._chosen[number] for number in range(len(self._chosen)))

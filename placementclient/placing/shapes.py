@@ -32,7 +32,7 @@ class HostOption(NamedTuple):
 
 
 class Shape:
-    """The providers that can serve a host, the root first, without what they have free.
+    """The providers that can serve a host, the root first, without their free amounts.
 
     The room of a host is a list: first of each provider of its own and each of its classes; then
     of each class that several providers have, all of them together, for lax requests.

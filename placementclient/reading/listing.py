@@ -39,7 +39,7 @@ def check(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expanded(client: Client, names: Sequence[str]) -> list[str]:
-    """Return names and UUIDs of providers with the roots of trees in place of patterns.
+    """Replace patterns by the roots of the trees that they match.
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
     :raises errors.NoSuchProvider: if a pattern matches no provider

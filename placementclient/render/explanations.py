@@ -129,7 +129,7 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
 
 
 def data(explanation: Explanation) -> dict[str, Any]:
-    """The same for a program."""
+    """Return the explanation as data for a program."""
     return {
         'can_be_met': explanation.is_met,
         'trees_with_candidates': explanation.offer.trees,

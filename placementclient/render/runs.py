@@ -35,8 +35,7 @@ def outcome(run: Outcome) -> Output:
 
 
 def ending(run: Outcome) -> str:
-    """Return how many trees are in each state; of a run that stopped, the reason and the next
-    step."""
+    """Return how many trees are in each state, or why a run stopped and what to do next."""
     if run.stopped is None:
         return tally((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)

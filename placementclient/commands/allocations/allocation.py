@@ -87,7 +87,7 @@ class ConsumerLister(base.Lister):
 
 
 class ShowAllocation(ConsumerLister):
-    """Show what a consumer holds, on all resource providers.
+    """Show the allocations of a consumer on all resource providers.
 
     The column name, with --long or -c name, has the names of the providers.
 
@@ -102,7 +102,7 @@ class ShowAllocation(ConsumerLister):
         Flag(
             '--long',
             since='1.15',
-            help='Print also last_modified and the name of each resource provider',
+            help='Also print last_modified and the name of each resource provider',
         ),
     )
 

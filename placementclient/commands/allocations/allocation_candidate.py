@@ -117,7 +117,7 @@ class ListCandidate(base.Lister):
         Flag(
             '--long',
             since='1.34',
-            help='Print also the groups that a provider serves, its parent, root and name',
+            help='Also print the groups that a provider serves, its parent, root and name',
         ),
     )
 

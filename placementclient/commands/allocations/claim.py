@@ -67,7 +67,7 @@ class ClaimAllocation(base.Lister):
             '--alternates <number>',
             type=int,
             default=0,
-            help='Print so many of the next candidates, each on another tree',
+            help='Print this many of the next candidates, each on another tree',
         ),
         *OWNER,
     )

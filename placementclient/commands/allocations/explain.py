@@ -37,9 +37,9 @@ class ExplainCandidate(DocumentCommand):
         calculated,
       * the shortage of the nearest trees.
 
-    With --flavor or --server it explains "No valid host" of a server. Parts of the request that
-    need a list which is not given are named. Filters of Nova's scheduler that do not ask Placement
-    are not known here.
+    With --flavor or --server it explains "No valid host" of a server. The command names parts of
+    the request that need a list which you did not give. It does not know filters of Nova's
+    scheduler that do not ask Placement.
 
     Example:
 
@@ -55,7 +55,7 @@ class ExplainCandidate(DocumentCommand):
     options = (
         *FILTERS,
         LIMIT,
-        Option('--hosts <number>', type=int, default=5, help='Show so many of the nearest trees'),
+        Option('--hosts <number>', type=int, default=5, help='Show this many of the nearest trees'),
         *reading.OPTIONS,
         Option(
             '--flavor <name>',

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class HealAllocation(Changing):
-    """Give servers without allocations what they should hold on their host.
+    """Create the missing allocations of servers on their hosts.
 
     Allocations of a server under another project or user get the right owner, too. The amounts are
     those that Nova computes from the flavor. With --ports the server also gets the bandwidth and

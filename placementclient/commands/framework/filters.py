@@ -39,21 +39,21 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--required',
             since=since['required'],
-            help='A trait that there must be; from API version 1.39 on also several, joined by '
+            help='A required trait; from API version 1.39 on also several, joined by '
             'commas, of which one is enough; may be repeated',
             **repeated,
         ),
         Option(
             '--forbidden',
             since='1.22',
-            help='A trait that must be absent; may be repeated',
+            help='A forbidden trait; may be repeated',
             **repeated,
         ),
         Option(
             '--member-of',
             since=since['member-of'],
-            help='Aggregates, by UUID or by their name in Nova: a member of any of them, joined '
-            'by commas. May be repeated from API version 1.24 on: a member of each',
+            help='Only members of one of these aggregates, joined by commas, by UUID or by their '
+            'name in Nova. May be repeated from API version 1.24 on: a member of each',
             **repeated,
         ),
         Option(
@@ -66,7 +66,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--in-tree <provider>',
             since=since['in-tree'],
-            help='Name or UUID of any provider of a tree: only this whole tree',
+            help='Name or UUID of a provider: only the tree that it is in',
             **settings,
         ),
     )

@@ -169,10 +169,13 @@ DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
 #: Of a command that lists names, and may print how many providers have each.
 PRESENCE = (
-    Flag('--long', help='Print also how many providers and hosts have it; if it is one, which'),
+    Flag(
+        '--long',
+        help='Also print how many providers and hosts have it, and the host if it is the only one',
+    ),
     Option(
         '--snapshot <file>',
-        help='As --long, for those in this snapshot file in place of the live cloud',
+        help='Like --long, but read this snapshot file instead of the live cloud',
     ),
 )
-LONG = Flag('--long', since='1.15', help='Print also last_modified')
+LONG = Flag('--long', since='1.15', help='Also print last_modified')

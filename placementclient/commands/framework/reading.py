@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SNAPSHOT = Option(
     '--snapshot <file>',
-    help='Read this snapshot file in place of the live cloud',
+    help='Read this snapshot file instead of the live cloud',
 )
 ASSUME = Option(
     '--assume <file>...',

@@ -25,7 +25,7 @@ def _conditions(those: str) -> tuple[Option, ...]:
     return (
         Option(
             '--match <pattern>',
-            help=f'{those} whose names fit a pattern as of files, such as compute-?',
+            help=f'{those} whose names match a shell pattern, such as compute-?',
         ),
         Option('--with-trait <trait>', since='1.18', help=f'{those} that have this trait'),
         Option('--with-class <resource_class>', help=f'{those} that have inventory of this class'),
@@ -45,8 +45,8 @@ OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
 OF_TREES = _conditions('Only trees with providers')
 TREE = Option(
     '--tree <provider>...',
-    help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
-    "files, such as 'compute2*'; may be repeated",
+    help='Only the tree of this resource provider, by name, UUID or a shell pattern of '
+    "names, such as 'compute2*'; may be repeated",
 )
 TREES = (TREE, *OF_TREES)
 

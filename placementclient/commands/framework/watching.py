@@ -20,8 +20,8 @@ from placementclient.commands.framework.signals import terminable
 
 WATCH = Option(
     '--watch <seconds>',
-    help='Read again after so many seconds and redraw the table in its place, until Ctrl-C; only '
-    'on a terminal. Default: print once',
+    help='Read and redraw the table at this interval, until Ctrl-C; only on a terminal. Default: '
+    'print once',
 )
 
 

@@ -80,8 +80,8 @@ class AuditProvider(watching.Watching, Changing):
     prints what a check finds, why it matters, and if the fix is safe.
 
     --fix carries out the safe commands: no server loses an allocation that it needs. It deletes
-    nothing if the list of servers is not complete, and nothing of a migration under way. Each
-    deletion reads and judges again first. --dry-run prints the changes that --fix would make, and
+    nothing if the list of servers is not complete, and nothing of a migration under way. Before
+    each deletion it reads and checks again. --dry-run prints the changes that --fix would make, and
     --plan writes them as a plan and exits with 0.
 
     Example:

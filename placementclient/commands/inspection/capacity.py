@@ -22,9 +22,9 @@ def _restriction(flag: str, help: str) -> Option:
 _RESTRICTIONS = (
     _restriction(
         '--required <trait>[,...]...',
-        'a trait that there must be; of several, joined by commas, one is enough; may be repeated',
+        'a required trait; of several, joined by commas, one is enough; may be repeated',
     ),
-    _restriction('--forbidden <trait>...', 'a trait that must be absent; may be repeated'),
+    _restriction('--forbidden <trait>...', 'a forbidden trait; may be repeated'),
     _restriction(
         '--member-of <aggregate>[,...]...',
         'aggregates, joined by commas: a member of any of them; may be repeated: a member of each',
@@ -50,7 +50,7 @@ _RESTRICTIONS = (
 
 
 class ShowCapacity(watching.WatchingLister):
-    """Show how much there is, what is used, what is free, and the largest amount that still fits.
+    """Show capacity, used and free amounts, and the largest amount that still fits.
 
     Capacity is (total - reserved) * allocation_ratio. A shared pool counts once in the lines for
     (all). Amounts are in units of the class: MiB for MEMORY_MB, GiB for DISK_GB.

@@ -79,8 +79,8 @@ class ExportCapacity(base.Command):
         Option(
             '--interval <seconds>',
             default=60,
-            help='With --serve: read the cloud again after so many seconds. A reading may take '
-            'three intervals, or a minute if these are shorter',
+            help='With --serve: read the cloud at this interval. A reading may take three '
+            'intervals, or a minute if these are shorter',
         ),
     )
 

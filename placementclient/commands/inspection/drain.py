@@ -38,7 +38,7 @@ class _DrainAnswer(NamedTuple):
 
 
 class PlanDrain(base.Lister):
-    """Plan the drain of hosts: if they can be emptied, where each server goes, in which order.
+    """Plan how to empty hosts: whether they can be emptied, where each server goes, in which order.
 
     The command prints a plan, or the proof that there is none, and changes nothing. A row is the
     move of a server; the moves of a wave may run at the same time. During a live migration
@@ -92,7 +92,7 @@ class PlanDrain(base.Lister):
         Flag('--rolling', help='Empty the hosts in batches, one after the other'),
         Option(
             '--batch <number>',
-            help='With --rolling: empty so many hosts at a time. Default: one aggregate at a '
+            help='With --rolling: empty this many hosts at a time. Default: one aggregate at a '
             'time, such as a rack, the smallest of each host; a host without aggregate is a '
             'batch alone',
         ),
@@ -106,23 +106,24 @@ class PlanDrain(base.Lister):
             '--keep-free <percent>',
             type=float,
             default=0.0,
-            help='Leave so many percent of the capacity of each class free on each host',
+            help='Leave this percentage of the capacity of each class free on each host',
         ),
         Option(
             '--per-host <number>',
             default=2,
-            help='Let so many servers leave a host, and so many come to a host, at the same time',
+            help='Maximum number of servers that leave a host, and that come to a host, at the '
+            'same time',
         ),
         Option(
             '--parallel <number>',
             default=50,
-            help='Let so many servers move at the same time in all',
+            help='Maximum number of servers that move at the same time',
         ),
         Option(
             '--solver-timeout <seconds>',
             default=60,
-            help='Let each search take at most so many seconds. The same files give the same '
-            'answer, unless this ends the search',
+            help='Time limit of each search. The same files give the same answer, unless a '
+            'search reaches the limit',
         ),
         Option(
             '-o',

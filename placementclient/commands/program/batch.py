@@ -38,7 +38,7 @@ _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 
 
 class BatchLine(NamedTuple):
-    """A command that was run, where it stands, and what became of it."""
+    """A command that was run, the number of its line, and its result."""
 
     line: int
     command: str

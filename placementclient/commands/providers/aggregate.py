@@ -23,7 +23,7 @@ class ListAggregate(base.Lister):
     endpoint = endpoints.LIST_AGGREGATES
     options = (
         option.PROVIDER,
-        Flag('--long', help='Print also the names of the aggregates in Nova'),
+        Flag('--long', help='Also print the names of the aggregates in Nova'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
@@ -38,7 +38,7 @@ class ListAggregate(base.Lister):
 
 
 class SetAggregate(base.Lister):
-    """Put a resource provider into these aggregates and no others.
+    """Replace the aggregates of a resource provider.
 
     Example:
 
@@ -78,10 +78,10 @@ class SetAggregate(base.Lister):
 
 
 class AddAggregate(NamesEditing):
-    """Put a resource provider, or many, into some aggregates beside those that it is in.
+    """Add one or many resource providers to aggregates.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
-    that meet all of them.
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all conditions.
 
     Example:
 
@@ -107,10 +107,10 @@ class AddAggregate(NamesEditing):
 
 
 class RemoveAggregate(AddAggregate):
-    """Take a resource provider, or many, out of some aggregates, and leave the others.
+    """Remove one or many resource providers from aggregates.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
-    that meet all of them.
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all conditions.
 
     Example:
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SyncAggregate(Changing):
-    """Put the resource providers of hosts into the aggregates that Nova has them in.
+    """Copy the host aggregates of Nova to the resource providers of the hosts.
 
     Without a file the command asks Nova. It leaves sharing providers alone, and aggregates that
     Nova does not have. It names a host that Placement does not know; --remove then takes no other

@@ -11,10 +11,10 @@ from placementclient.commands.framework.option import Flag
 
 
 class PurgeProvider(Changing):
-    """Delete a resource provider with all below it, and delete the allocations there.
+    """Delete a resource provider, its children, and all allocations on them.
 
-    Only allocations on this tree are deleted: an evacuated server keeps those on its new host. The
-    command can be run again after a kill. Without --force it refuses to purge if
+    Only allocations on this tree are deleted: an evacuated server keeps those on its new host. If
+    the command is killed, run it again: it continues. Without --force it refuses to purge if
 
       * a consumer would be left without any allocation,
       * a consumer of a child, or of a sharing provider, still has allocations in the tree that the

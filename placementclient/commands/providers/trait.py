@@ -152,7 +152,7 @@ class ListProviderTrait(base.Lister):
 
 
 class SetProviderTrait(base.Lister):
-    """Give a resource provider these traits and no others.
+    """Replace the traits of a resource provider.
 
     Example:
 
@@ -186,10 +186,10 @@ class SetProviderTrait(base.Lister):
 
 
 class AddProviderTrait(NamesEditing):
-    """Give a resource provider, or many, some traits beside those that it has.
+    """Add traits to one or many resource providers.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
-    that meet all of them.
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all conditions.
 
     Example:
 
@@ -208,10 +208,10 @@ class AddProviderTrait(NamesEditing):
 
 
 class RemoveProviderTrait(AddProviderTrait):
-    """Take some traits off a resource provider, or many, and leave the others.
+    """Remove traits from one or many resource providers.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
-    that meet all of them.
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all conditions.
 
     Example:
 
@@ -224,7 +224,7 @@ class RemoveProviderTrait(AddProviderTrait):
 
 
 class DeleteProviderTrait(base.Command):
-    """Remove all traits from a resource provider, also if others change it at the same time.
+    """Remove all traits from a resource provider, even if others change it at the same time.
 
     Example:
 

@@ -61,9 +61,9 @@ class _Fitting(base.Lister):
 class AssignmentsReshape(_Fitting):
     """Write the assignments that host facts, or Nova, prove.
 
-    Of --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers; with
-    --numa, the NUMA cell of each server. Of --servers with --pinned: the servers with CPUs of their
-    own. The command writes the rows that are certain, and prints the contradictions.
+    From --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers;
+    with --numa, the NUMA cell of each server. From --servers with --pinned: the servers with
+    dedicated CPUs. The command writes the rows that are certain, and prints the contradictions.
 
     Example:
 
@@ -86,7 +86,7 @@ class AssignmentsReshape(_Fitting):
             '--servers <file>|nova',
             help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
-        Flag('--pinned', help='With --servers: write the servers with CPUs of their own'),
+        Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
         Option(
             '--migrations <file>|nova',
             help='With --pinned: the migrations under way, as a list or from the compute service',

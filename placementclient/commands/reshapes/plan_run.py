@@ -32,7 +32,8 @@ RUN = (
     option.workers('trees to change'),
     Option(
         '--max-failures <number>',
-        help='Stop after so many trees have failed; trees under way are completed. Default: go on',
+        help='Stop after this many trees have failed; trees under way are completed. Default: go '
+        'on',
     ),
     OTHER_SERVICE,
 )

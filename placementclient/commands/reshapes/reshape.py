@@ -85,7 +85,7 @@ class PlanReshape(base.ShowOne):
             help='The specification, as YAML or JSON; or a plan, to plan again from its '
             'specification and assignments',
         ),
-        Option('--snapshot <file>', help='Plan on this snapshot file in place of the live cloud'),
+        Option('--snapshot <file>', help='Plan on this snapshot file instead of the live cloud'),
         Option(
             '--assignments <file>...',
             help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
@@ -101,8 +101,8 @@ class PlanReshape(base.ShowOne):
         Option(
             '--solver-timeout <seconds>',
             default=60,
-            help='Search for the assignments of a tree for at most so many seconds. The same files '
-            'give the same plan, unless this ends the search',
+            help='Time limit of the search for the assignments of a tree. The same files give '
+            'the same plan, unless a search reaches the limit',
         ),
         Option(
             '--write-assignments <file>',

@@ -43,7 +43,7 @@ class ApplyReshape(PlanRunCommand):
     """Apply a plan, tree by tree.
 
     Each step is noted in <plan>.journal before it is made. After a kill or Ctrl-C, run the same
-    command again: it goes on at the right place. A tree that is not as the plan says is left alone.
+    command again: it continues. A tree that differs from the plan is left alone.
 
     A running nova-compute puts the old inventory back. If Nova says that nova-compute is up on a
     host of the plan, the command asks again, even with --yes. Without a terminal, stop nova-compute
@@ -108,8 +108,8 @@ class ApplyReshape(PlanRunCommand):
 class RollbackReshape(PlanRunCommand):
     """Roll back a plan that was applied, wholly or in part.
 
-    The way back is planned on the present state. Consumers that came after the plan go back too;
-    consumers that are gone stay gone. A tree that cannot go back is left alone.
+    The rollback is planned on the present state. It includes consumers that were created after the
+    plan; deleted consumers stay deleted. A tree that cannot go back is left alone.
 
     Example:
 
@@ -163,11 +163,11 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
 
 class VerifyReshape(PlanCommand):
-    """Verify that the cloud is as a plan says after it was applied.
+    """Verify that the cloud is as an applied plan says.
 
-    The command reads allocations, inventories and traits, and all that the plan should not touch.
-    Each difference has a verdict: pending, changed later (by others, which is allowed), damaged. A
-    tree is not pending if the journal says that it is still to come.
+    The command reads allocations, inventories and traits, and everything that the plan must not
+    touch. Each difference has a verdict: pending, changed later (by others, which is allowed),
+    damaged. A tree that the journal has as still to come is not pending.
 
     Example:
 

@@ -10,7 +10,7 @@ from placementclient.commands.allocations.allocation import ReplaceAllocation
 
 
 class SubmitReshape(ReplaceAllocation):
-    """Send a reshape as it is: replace inventories and allocations in one transaction.
+    """Send the body of a reshape: replace inventories and allocations in one transaction.
 
     The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
     replaces all that the body names, and does not check for losses. "resource provider reshape

@@ -89,7 +89,7 @@ class ShowSnapshot(base.ShowOne):
 class DiffSnapshot(base.Lister):
     """Compare two snapshots, or a snapshot with the live cloud.
 
-    Generations are not compared. live stands for the Placement as it is now. Consumers come and go:
+    Generations are not compared. "live" stands for the present state. Consumers come and go:
     --kind provider compares only providers, inventories, traits and aggregates. --assume changes
     the second snapshot before it is compared.
 
@@ -133,11 +133,11 @@ class RestoreSnapshot(Changing):
     """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
     The command refuses if a provider with a name or UUID of the snapshot exists. --missing
-    completes a restore that was killed, and creates again what was deleted since. It refuses, and
-    writes nothing, if something else has changed.
+    completes a restore that was killed, and creates deleted objects again. It refuses, and writes
+    nothing, if something else has changed.
 
-    It only creates. So it asks only on a terminal, if the service has other resource providers
-    already and the snapshot is not one of this service.
+    The command only creates objects. So it asks only on a terminal, and only if the service has
+    other resource providers and the snapshot is of another service.
 
     Example:
 

@@ -14,7 +14,7 @@ Possible = Callable[[frozenset[T]], bool]
 
 
 def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
-    """Return one minimal set that is not possible, of a set that is not."""
+    """Return a minimal impossible subset of an impossible set."""
     conflict = frozenset(requirements)
     for requirement in requirements:
         if not possible(conflict - {requirement}):

@@ -84,7 +84,7 @@ class PackingProblem:
         return PackingProblem(kinds, hosts, self.pools, self.limits)
 
     def shapes(self, request: Request) -> list[Shape]:
-        """Return the shapes whose hosts a request admits."""
+        """Return the shapes of the hosts that can serve a request."""
         # Where each rack has an aggregate there are as many shapes as racks.
         single = [name for names in request.root_member_of if len(names) == 1 for name in names]
         few: list[Collection[Shape]] = [self._by_aggregate.get(name, []) for name in single]

@@ -16,7 +16,7 @@ from placementclient.producers.assuming.assumptions import NewServers
 def placed(
     snapshot: Snapshot, servers: NewServers, roots: Sequence[str] | None = None
 ) -> list[Allocations]:
-    """Return what each server holds, as far as there is room: hosts get one each, in turn.
+    """Return the allocations of each server that has room: hosts get one server each, in turn.
 
     :param roots: the roots of the trees that they may be on, in order; ``None``: any, by name
     """

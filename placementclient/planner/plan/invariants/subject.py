@@ -139,7 +139,7 @@ class Subject:
 
 
 def amounts_of(allocations: Allocations) -> Amounts:
-    """Return the holdings of a consumer, by provider and class."""
+    """Return the allocated amounts of a consumer, by provider and class."""
     return {
         (provider_uuid, name): amount
         for provider_uuid, resources in allocations.items()
