@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from placementclient.client.printable import (
     shown,
     spreadsheet_cell,
 )
+from placementclient.commands.framework import fitting
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
@@ -67,6 +69,10 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             raise errors.BadArgument(message)
         self.log.warning(message)
 
+    def _fitted(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the formatter that draws a table on a terminal."""
+        return self.formatter
+
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
     ) -> int:
@@ -79,7 +85,7 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
         if name == 'value' and is_seen:
             self.formatter = Cells(self.formatter, lambda cell: shown(number(cell)))
         elif name == 'table':
-            self.formatter = Cells(self.formatter, shown)
+            self.formatter = Cells(self._fitted(parsed_args) if is_seen else self.formatter, shown)
         elif name == 'csv':
             self.formatter = Cells(self.formatter, spreadsheet_cell)
         elif name in ('shell', 'value'):
@@ -96,6 +102,23 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 
 class Lister(_Table, command.Lister):
     """A command that prints rows."""
+
+    def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super()._new_parser(prog_name)
+        parser.add_argument(
+            '--wide',
+            action='store_true',
+            help='Print all columns of a table, however wide the terminal is.',
+        )
+        return parser
+
+    def _fitted(self, parsed_args: argparse.Namespace) -> Any:
+        if parsed_args.wide:
+            parsed_args.max_width = fitting.UNLIMITED
+        if parsed_args.columns or parsed_args.max_width > 0 or parsed_args.fit_width:
+            return self.formatter
+        width = shutil.get_terminal_size().columns
+        return fitting.Fitted(self.formatter, width, self.log.warning)
 
     #: What is said to people, on stderr, where there is no row; empty: nothing. The commands of the
     #: endpoints print an empty line instead, as those of osc-placement do.
