@@ -470,7 +470,7 @@ def test_findings_are_paragraphs_on_a_terminal(
     assert placement(AUDIT.format(file) + '-f text').stdout == expected
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     assert placement(AUDIT.format(file)).stdout == expected
-    assert placement(AUDIT.format(file) + '-f table').stdout == table.stdout
+    assert placement(AUDIT.format(file) + '-f table --wide').stdout == table.stdout
     ids = placement(AUDIT.format(file) + '-c id')
     assert ids.stdout == 'over-capacity\n\nreserved-above-total\n'
 
