@@ -39,14 +39,14 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead
 
 
-class Change(PlannedTree, Protocol):
+class TreeChange(PlannedTree, Protocol):
     """A tree of a plan, with the operations that lead from one side to the other."""
 
     @property
     def operations(self) -> Sequence[Operation]: ...
 
 
-T = TypeVar('T', bound=Change)
+T = TypeVar('T', bound=TreeChange)
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
@@ -58,7 +58,7 @@ class PlannedAgain(LeftAlone):
 
 
 class VerificationFailed(errors.Differs):
-    """What the service granted is not what is there."""
+    """The service does not have what it granted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from placementclient.api.parallel import parallel
-from placementclient.changes.carrier import Carrier, Change, Look
+from placementclient.changes.carrier import Carrier, Look, TreeChange
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
@@ -21,7 +21,7 @@ from placementclient.client import errors
 from placementclient.model import origin
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
 
-T = TypeVar('T', bound=Change)
+T = TypeVar('T', bound=TreeChange)
 
 
 def carry_out(
