@@ -187,9 +187,8 @@ class Explorer:
         orders = self._ordered(trace.act)
         end = Moment.now(self._world)
         state = self._world.state()
-        in_window = (
-            trace.act is not None and trace.fate == ON and outcome.is_unguarded(trace.number)
-        )
+        is_before = trace.act is not None and trace.fate in (ON, LOST)
+        in_window = is_before and outcome.is_unguarded(trace.number)
         found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
         if self._scenario.is_reviewed and trace.act and trace.number is not None:
             since = trace.number + (trace.fate == LOST_BEFORE)

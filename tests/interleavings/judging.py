@@ -30,10 +30,12 @@ def of_run(
     """
     yield from of_any(outcome, end, base.uneven | outcome.written_by_others)
     if outcome.status == ExitStatus.DONE and not in_window:
-        succeeding = [order for order in orders if order.status == ExitStatus.DONE] or orders
-        yield from _unordered('0', end, [order.state for order in succeeding])
-    elif outcome.status is not None and not outcome.said:
-        yield Violation('silent', f'{outcome.status}, and nothing is said')
+        succeeding = [order.state for order in orders if order.status == ExitStatus.DONE]
+        yield from _unordered('0', end, succeeding)
+        if orders and not succeeding:
+            yield Violation(
+                'order', '0, but the command fails after the act, and the act after the command'
+            )
 
 
 def of_any(outcome: Outcome, end: State, uneven: set[str]) -> Iterator[Violation]:
