@@ -151,7 +151,8 @@ class Outcome:
     def is_unguarded(self, number: int | None) -> bool:
         """Return whether a request was sent that changes a provider of any generation."""
         return number is not None and any(
-            exchange.is_unguarded for exchange in self.exchanges[number : number + 1]
+            exchange.is_unguarded and exchange.status < 400
+            for exchange in self.exchanges[number : number + 1]
         )
 
     def overwritten(self, since: int) -> list[tuple[int, Key]]:
