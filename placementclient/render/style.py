@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from placementclient.client.printable import printable
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'yellow': 33, 'cyan': 36}
-#: From which part of the capacity on usage is shown in which colour. Colour-blind people can tell
-#: them apart.
+#: From which part of the capacity on usage is shown in which colour. They differ for colour-blind
+#: people too.
 LEVELS = ((0.9, 'red'), (0.7, 'yellow'), (0.0, 'cyan'))
 _CELLS = 12
 _EIGHTHS = ' ▏▎▍▌▋▊▉'

@@ -49,7 +49,7 @@ USUAL = (
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (errors.ExitStatus.USAGE, 'wrong usage'),
 )
-#: How a run has ended whose requests somebody will look for in the logs.
+#: How a run has ended whose requests are looked for in the logs.
 _FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
 #: Formats of output and pictures: the file of no option is called so.
 _FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')

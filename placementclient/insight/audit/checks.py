@@ -121,8 +121,8 @@ def audit(
     """Return everything that is wrong.
 
     Two answers are never of the same moment: a server that is deleted in between seems to be
-    leaked, or its usage to be nobody's. With an earlier reading, a comparison of answers reports
-    what it finds in both.
+    leaked, or its usage to have no consumer. With an earlier reading, a comparison of answers
+    reports what it finds in both.
 
     :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all

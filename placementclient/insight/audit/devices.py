@@ -26,7 +26,7 @@ def burned_device(cloud: Cloud) -> Iterator[Finding]:
     It has the trait ``HW_PCI_ONE_TIME_USE``, all of it is reserved, and no server holds it. Nova
     reserves such a device when a server gets it, and leaves it reserved when the server is gone.
 
-    Why it matters: no server gets the device before somebody sets ``reserved`` to 0 again.
+    Why it matters: no server gets the device before you set ``reserved`` to 0 again.
 
     Safe to fix: only after you have cleaned the device: its data are those of the last server. Then
     ``resource provider inventory set PROVIDER --amend --resource CLASS:reserved=0``.

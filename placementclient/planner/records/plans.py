@@ -80,11 +80,11 @@ class PlanDocument(ReshapeHeader[S], Generic[S, T], frozen=True, kw_only=True):
     digest: str
 
 
-class _Kind(msgspec.Struct):
+class _PlanKind(msgspec.Struct):
     command: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_KIND = msgspec.json.Decoder(_Kind)
+_KIND = msgspec.json.Decoder(_PlanKind)
 _CHANGES = msgspec.json.Decoder(ChangeDocument[msgspec.Raw])
 _RESHAPE = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
 _CHANGE_SET = msgspec.json.Decoder(change_sets.ChangeSetRecord)
