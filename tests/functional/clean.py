@@ -45,7 +45,7 @@ class Clean:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
-        names = 'servers migrations services hypervisors flavors limits nodes ports'
+        names = 'servers migrations services hypervisors flavors limits nodes ports agents subnets'
         self.lists = {name: [] for name in names.split()}
         #: Nova sends no types yet.
         self._is_typed = self._random.random() < 0.5
@@ -128,7 +128,19 @@ class Clean:
         bridge = None
         if draw.random() < 0.5:
             agent = self._provider(f'{full}:Open vSwitch agent', {}, root)
-            bridge = self._provider(f'{full}:br0', {EGRESS: Inventory(10_000_000)}, root, agent)
+            bridge = self._provider(
+                f'{full}:Open vSwitch agent:br0', {EGRESS: Inventory(10_000_000)}, root, agent
+            )
+            self.lists['agents'].append(
+                {
+                    'id': self.uuid(f'agent {name}'), 'agent_type': 'Open vSwitch agent',
+                    'host': name, 'resources_synced': True,
+                    'configurations': {
+                        'resource_provider_bandwidths': {'br0': {'egress': 10_000_000}},
+                        'resource_provider_hypervisors': {'br0': full},
+                    },
+                }
+            )  # fmt: skip
         return {
             'short': name, 'full': full, 'root': root, 'places': places, 'cards': cards,
             'bridge': bridge, 'pool': pool, 'enabled': enabled, 'totals': totals,

@@ -250,7 +250,7 @@ def test_from_two_hosts_to_a_plan(placement: Placement, tmp_path: Path) -> None:
     )
     assert 'nothing is compared with what is allocated' in run(*assignments).stderr
     told = run(*assignments, '--snapshot', cloud)
-    assert (json.loads(told.stdout), told.stderr) == ([], '')
+    assert (json.loads(told.stdout), told.stderr) == ([], f'wrote {rows}\n')
     Path(spec).write_text(
         f"""
 trees: {{class: [VGPU]}}
@@ -332,7 +332,7 @@ def test_devices_of_three_hosts(where: str, request: pytest.FixtureRequest, tmp_
     devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
     assert 'instances that hold nothing on theirs\n' in run(*devices).stderr
     told = run(*devices, '--snapshot', cloud, '-f', 'json')
-    said = 'something does not fit, and is left out (exit 3)\n'
+    said = f'wrote {spec}\nsomething does not fit, and is left out (exit 3)\n'
     assert (told.status, told.stderr) == (3, said)
     assert [record['subject'] for record in json.loads(told.stdout)] == [
         'pci3_0000:84:00.0',

@@ -256,7 +256,7 @@ def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Pla
     consumer = allocation.show(small.client, uuid_of('gone')).value
     allocation.set(small.client, consumer)
     rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
-    assert 'has changed since' in rows['orphan']['fix']
+    assert 'have changed since' in rows['orphan']['fix']
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
 
 
@@ -391,7 +391,7 @@ def test_a_printed_command_looks_again(small: Site, placement: Placement) -> Non
     consumer = allocation.show(small.client, uuid_of('gone')).value
     allocation.set(small.client, consumer)
     _, *argv = shlex.split(rows['orphan']['command'])
-    assert 'has changed since' in placement(*argv).stdout
+    assert 'have changed since' in placement(*argv).stdout
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
     back = {'ID': uuid_of('gone'), 'Name': 'back', 'Host': 'left', 'Properties': {}}
     (small.folder / 'servers.json').write_text(json.dumps([*small.cloud.servers, back]))
