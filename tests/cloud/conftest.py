@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import shlex
-import signal
+import subprocess
 import sys
 import time
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -38,12 +36,6 @@ class Result:
 
 Placement = Callable[..., Result]
 
-
-#: The modules of the programs.
-MODULES = {'placement': 'placementclient.cli.shell', 'openstack': 'openstackclient.shell'}
-#: A process has these from the start; to load them takes longer than most commands.
-for _module in (*MODULES.values(), 'openstackclient.compute.v2.server', 'openstack.connection'):
-    importlib.import_module(_module)
 
 _began = time.monotonic()
 _left_out: list[str] = []
@@ -131,55 +123,31 @@ def placement(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 def started(
     name: str, *argv: str, environment: Mapping[str, str], answers: str = ''
 ) -> Callable[[], Result]:
-    """Run ``placement`` or ``openstack`` in a process, with no other variables of a cloud.
-
-    The process is a copy of this one, which has loaded what both need.
+    """Run ``placement`` or ``openstack`` as a process, with no other variables of a cloud.
 
     :param answers: what is typed
     :returns: waits for its end
     """
-    files = [os.memfd_create(name) for _ in range(3)]
-    os.write(files[0], answers.encode())
-    os.lseek(files[0], 0, os.SEEK_SET)
-    process = os.fork()
-    if not process:
-        _carry_out(name, argv, environment, files)
+    path = Path(sys.executable).with_name(name)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    process = subprocess.Popen(
+        [str(path), *argv],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**inherited, **environment},
+    )
 
     def result() -> Result:
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        texts = []
-        for number in files:
-            os.lseek(number, 0, os.SEEK_SET)
-            with open(number, encoding='utf-8') as file:
-                texts.append(file.read())
-        return Result(status, *texts[1:])
+        try:
+            texts = process.communicate(answers, timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return Result(process.returncode, *texts)
 
     return result
-
-
-def _carry_out(
-    name: str, argv: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
-) -> NoReturn:
-    """Be the program."""
-    status: Any = 1
-    try:
-        signal.alarm(120)
-        for number, file in enumerate(files):
-            os.dup2(file, number)
-        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, 'w'), os.fdopen(2, 'w')
-        for variable in [variable for variable in os.environ if variable.startswith('OS_')]:
-            del os.environ[variable]
-        os.environ.update(environment)
-        sys.argv = [name, *argv]
-        status = importlib.import_module(MODULES[name]).main(list(argv))
-    except SystemExit as end:
-        status = end.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(status or 0))
 
 
 def program(name: str, *argv: str, environment: Mapping[str, str], answers: str = '') -> Result:
