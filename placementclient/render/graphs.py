@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from xml.sax.saxutils import escape
 
 from placementclient.client.printable import printable, unbroken
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
-from placementclient.render.units import sized
+from placementclient.render.units import usage
 
 #: The title of a picture.
 TITLE = 'Resource providers'
+#: The titles of the sides of a plan.
+SIDES = ('before', 'after')
+#: The color of what a plan changes.
+CHANGED = '#7e22ce'
 _DOT_HEADER = """\
 digraph placement {
   graph [rankdir=LR, nodesep=0.2, ranksep=0.6];
@@ -28,19 +35,28 @@ class Node:
     :param notes: its traits and what is allocated of it, as far as they are shown
     :param parent_uuid: what it is drawn below
     :param serves: the roots that it shares with, of the trees in the picture
+    :param changed: the classes and notes that differ on the other side of a plan
+    :param is_alone: True if the other side of a plan does not have the provider
     """
 
     state: ProviderState
     notes: tuple[str, ...] = ()
     parent_uuid: str | None = None
     serves: tuple[str, ...] = ()
+    changed: frozenset[str] = frozenset()
+    is_alone: bool = False
 
-    def lines(self) -> Iterator[str]:
-        yield unbroken(self.state.name)
-        for name, inventory in sorted(self.state.inventories.items()):
-            used, capacity = self.state.used(name), inventory.capacity
-            yield f'{name} {sized(name, used)}/{sized(name, capacity)}'
-        yield from self.notes
+    def amount(self, name: str) -> str:
+        """Return what is used of a class, and its capacity."""
+        return usage(name, self.state.used(name), self.state.inventories[name].capacity)
+
+    def lines(self) -> Iterator[tuple[str, bool]]:
+        """Return the lines of text, each with True if a plan changes it."""
+        yield unbroken(self.state.name), self.is_alone
+        for name in sorted(self.state.inventories):
+            yield f'{name} {self.amount(name)}', name in self.changed
+        for note in self.notes:
+            yield note, note in self.changed
 
 
 def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Node]:
@@ -49,17 +65,50 @@ def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Nod
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
     for tree in trees:
         for state in tree.providers():
-            notes = (
-                *(sorted(state.traits) if traits else ()),
-                *(_holdings(tree, state) if allocations else ()),
-            )
-            drawn[state.uuid] = Node(state, notes, state.provider.parent_provider_uuid)
+            shown = state.traits if traits else ()
+            drawn[state.uuid] = _node(tree.snapshot, state, shown, allocations)
         for state in tree.sharing:
             sharing.setdefault(state.uuid, (state, []))[1].append(tree.root.uuid)
     for uuid, (state, roots) in sharing.items():
-        node = drawn.get(uuid, Node(state))
-        drawn[uuid] = Node(node.state, node.notes, node.parent_uuid, tuple(roots))
+        drawn[uuid] = replace(drawn.get(uuid, Node(state)), serves=tuple(roots))
     return list(drawn.values())
+
+
+def sides(tree: PlannedTree, *, traits: bool, allocations: bool) -> list[list[Node]]:
+    """Return the providers of a tree before and after its plan, parents first.
+
+    :param traits: show all traits; else those that only one of the sides has
+    """
+    return [
+        list(_side(one, other, traits=traits, allocations=allocations))
+        for one, other in ((tree.before, tree.after), (tree.after, tree.before))
+    ]
+
+
+def _side(one: Snapshot, other: Snapshot, *, traits: bool, allocations: bool) -> Iterator[Node]:
+    for state in one.walked():
+        counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
+        changed_traits = state.traits - counterpart.traits
+        node = _node(one, state, state.traits if traits else changed_traits, allocations)
+        classes = {
+            name
+            for name, inventory in state.inventories.items()
+            if inventory != counterpart.inventories.get(name)
+            or state.used(name) != counterpart.used(name)
+        }
+        moved = {*_holdings(one, state)} - {*_holdings(other, state)}
+        yield replace(
+            node,
+            changed=frozenset(classes | changed_traits | moved),
+            is_alone=state.uuid not in other.providers,
+        )
+
+
+def _node(
+    snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
+) -> Node:
+    holdings = _holdings(snapshot, state) if allocations else ()
+    return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
 
 def titled(title: str, assuming: Sequence[str]) -> str:
@@ -73,22 +122,72 @@ def dot(
     allocations: bool = False,
     assuming: Sequence[str] = (),
 ) -> str:
-    def quoted(text: str) -> str:
-        return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
-
-    lines = [f'  label={quoted(titled(TITLE, assuming))};'] if assuming else []
-    for node in nodes(trees, traits=traits, allocations=allocations):
-        uuid = quoted(node.state.uuid)
-        label = quoted('\n'.join(node.lines())).replace('\n', '\\n')
-        lines.append(f'  {uuid} [label={label}];')
-        if node.parent_uuid:
-            lines.append(f'  {quoted(node.parent_uuid)} -> {uuid};')
-        for root in node.serves:
-            lines.append(f'  {uuid} -> {quoted(root)} [style=dashed, label="shares"];')
+    lines = [f'  label={_quoted(titled(TITLE, assuming))};'] if assuming else []
+    lines += _dot_lines(nodes(trees, traits=traits, allocations=allocations))
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 
-def _holdings(tree: Tree, state: ProviderState) -> Iterator[str]:
-    for consumer in tree.snapshot.consumers_on(state.uuid):
+def planned_dot(
+    trees: Iterable[PlannedTree], *, traits: bool = False, allocations: bool = False
+) -> str:
+    """Return each tree of a plan before and after it, side by side."""
+    lines = []
+    for tree in trees:
+        pair = sides(tree, traits=traits, allocations=allocations)
+        for title, side in zip(SIDES, pair, strict=True):
+            place = f'{tree.root_provider_uuid} {title} '
+            label = _quoted(f'{tree.root_provider_name} {title}')
+            lines.append(f'  subgraph {_quoted(f"cluster {place}")} {{ label={label};')
+            lines += [f'  {line}' for line in _dot_lines(side, place)]
+            lines.append('  }')
+        before, after = pair
+        # These edges put the second side to the right of the first one.
+        for source, target in product(before, after[:1]):
+            ends = (
+                _quoted(f'{tree.root_provider_uuid} {title} {node.state.uuid}')
+                for title, node in zip(SIDES, (source, target), strict=True)
+            )
+            lines.append(f'  {" -> ".join(ends)} [style=invis];')
+    return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
+
+
+def _dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
+    """Return nodes and their edges in the language of Graphviz.
+
+    :param place: what begins the identifier of each node
+    """
+    for node in shown:
+        uuid = _quoted(place + node.state.uuid)
+        mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
+        yield f'  {uuid} [label={_label(node)}{mark}];'
+        if node.parent_uuid:
+            yield f'  {_quoted(place + node.parent_uuid)} -> {uuid};'
+        for root in node.serves:
+            yield f'  {uuid} -> {_quoted(place + root)} [style=dashed, label="shares"];'
+
+
+def _label(node: Node) -> str:
+    lines = list(node.lines())
+    if not any(is_changed for _, is_changed in lines):
+        return _quoted('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
+    texts = (
+        f'<font color="{CHANGED}">{escaped(text)}</font>' if is_changed else escaped(text)
+        for text, is_changed in lines
+    )
+    return f'<{"<br/>".join(texts)}>'
+
+
+def _quoted(text: str) -> str:
+    return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def escaped(text: str) -> str:
+    """Return a text as XML has it."""
+    # XML has no place for control characters, not even escaped.
+    return escape(printable(text))
+
+
+def _holdings(snapshot: Snapshot, state: ProviderState) -> Iterator[str]:
+    for consumer in snapshot.consumers_on(state.uuid):
         allocated = sorted(consumer.allocations[state.uuid].items())
         yield f'{consumer.uuid} {" ".join(f"{name} {n}" for name, n in allocated)}'

@@ -7,48 +7,51 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from xml.sax.saxutils import escape
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
-from placementclient.client.printable import printable, unbroken
-from placementclient.model.snapshots import ProviderState
+from placementclient.client.printable import unbroken
+from placementclient.model.planned_trees import PlannedTree
 from placementclient.model.trees import Tree
 from placementclient.render import style
-from placementclient.render.graphs import TITLE, Node, nodes, titled
+from placementclient.render.graphs import CHANGED, SIDES, TITLE, Node, escaped, nodes, sides, titled
 from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, gap, lane, place
 from placementclient.render.trees import remarks
-from placementclient.render.units import sized
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
 _BOLD_CHARACTER, _ROW_CHARACTER, _NOTE_CHARACTER = 8.0, 7.0, 6.2
 _BAR, _BAR_HEIGHT = 84, 6
-_LEGEND, _LEGEND_WIDTH = 7 * _NOTE + MARGIN, 300
+_LEGEND, _LEGEND_WIDTH = 8 * _NOTE + MARGIN, 300
 
-_STYLE = """\
-  .background { fill: #f8fafc; }
-  svg { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; }
-  .card { fill: #ffffff; stroke: #cbd5e1; }
-  .root { stroke: #64748b; stroke-width: 1.5; }
-  .sharing { stroke: #0891b2; stroke-dasharray: 5 3; }
-  .name { font-size: 13px; font-weight: 600; fill: #0f172a; }
-  .row, .note { font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; }
-  .row { font-size: 11px; fill: #475569; }
-  .amount { text-anchor: end; }
-  .note { font-size: 10px; fill: #94a3b8; }
-  .legend { fill: #475569; }
-  .track { fill: #e2e8f0; }
-  .cyan { fill: #3a78b5; } .yellow { fill: #b27300; } .red { fill: #8f1a10; }
-  .edge { fill: none; stroke: #94a3b8; stroke-width: 1.5; }
-  .share { fill: none; stroke: #0891b2; stroke-dasharray: 5 3; }
-  @media (prefers-color-scheme: dark) {
-    .background { fill: #0f172a; }
-    .card { fill: #1e293b; stroke: #475569; }
-    .name { fill: #f1f5f9; } .row { fill: #cbd5e1; } .note { fill: #64748b; }
-    .legend { fill: #cbd5e1; }
-    .track { fill: #334155; }
-    .cyan { fill: #64a3dd; } .yellow { fill: #e2a73c; } .red { fill: #e0533a; }
-  }
+_STYLE = f"""\
+  .background {{ fill: #f8fafc; }}
+  svg {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; }}
+  .card {{ fill: #ffffff; stroke: #cbd5e1; }}
+  .root {{ stroke: #64748b; stroke-width: 1.5; }}
+  .sharing {{ stroke: #0891b2; stroke-dasharray: 5 3; }}
+  .name {{ font-size: 13px; font-weight: 600; fill: #0f172a; }}
+  .row, .note {{ font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; }}
+  .row {{ font-size: 11px; fill: #475569; }}
+  .amount {{ text-anchor: end; }}
+  .note {{ font-size: 10px; fill: #94a3b8; }}
+  .legend {{ fill: #475569; }}
+  text.changed {{ fill: {CHANGED}; font-weight: 700; }}
+  rect.changed {{ stroke: {CHANGED}; stroke-width: 2; }}
+  .track {{ fill: #e2e8f0; }}
+  .cyan {{ fill: #3a78b5; }} .yellow {{ fill: #b27300; }} .red {{ fill: #8f1a10; }}
+  .edge {{ fill: none; stroke: #94a3b8; stroke-width: 1.5; }}
+  .share {{ fill: none; stroke: #0891b2; stroke-dasharray: 5 3; }}
+  @media (prefers-color-scheme: dark) {{
+    .background {{ fill: #0f172a; }}
+    .card {{ fill: #1e293b; stroke: #475569; }}
+    .name {{ fill: #f1f5f9; }} .row {{ fill: #cbd5e1; }} .note {{ fill: #64748b; }}
+    .legend {{ fill: #cbd5e1; }}
+    text.changed {{ fill: #c084fc; }}
+    rect.changed {{ stroke: #c084fc; }}
+    .track {{ fill: #334155; }}
+    .cyan {{ fill: #64a3dd; }} .yellow {{ fill: #e2a73c; }} .red {{ fill: #e0533a; }}
+  }}
 """
 
 
@@ -59,15 +62,65 @@ def svg(
     allocations: bool = False,
     assuming: Sequence[str] = (),
 ) -> str:
-    shown = nodes(trees, traits=traits, allocations=allocations)
-    cards = {node.state.uuid: _card(node) for node in shown}
+    cards = _cards(nodes(trees, traits=traits, allocations=allocations))
     height = place(cards)
-    width = max((card.x + card.width for card in cards.values()), default=0.0) + MARGIN
-    legend = list(_legend(cards.values(), height)) if cards else []
+    return _picture([cards], height, titled(TITLE, assuming), is_titled=bool(assuming))
+
+
+def planned_svg(
+    trees: Iterable[PlannedTree], *, traits: bool = False, allocations: bool = False
+) -> str:
+    """Return each tree of a plan before and after it, side by side."""
+    pairs = [
+        [_cards(side) for side in sides(tree, traits=traits, allocations=allocations)]
+        for tree in trees
+    ]
+    top = float(_HEADER - MARGIN)
+    for pair in pairs:
+        height = max(map(place, pair))
+        for card in _all(pair):
+            card.y += top
+        top += height
+    left = _right(before for before, _ in pairs) + BETWEEN_COLUMNS - MARGIN
+    for card in _all(after for _, after in pairs):
+        card.x += left
+    headings = zip(SIDES, (MARGIN, left + MARGIN), strict=True)
+    return _picture(list(chain.from_iterable(pairs)), top, f'{TITLE} before and after', headings)
+
+
+def _cards(shown: Iterable[Node]) -> dict[str, Card]:
+    return {node.state.uuid: _card(node) for node in shown}
+
+
+def _all(groups: Iterable[Mapping[str, Card]]) -> Iterator[Card]:
+    return chain.from_iterable(cards.values() for cards in groups)
+
+
+def _right(groups: Iterable[Mapping[str, Card]]) -> float:
+    """Return the right edge of the last column."""
+    return max((card.x + card.width for card in _all(groups)), default=0.0)
+
+
+def _picture(
+    groups: Sequence[Mapping[str, Card]],
+    height: float,
+    title: str,
+    headings: Iterable[tuple[str, float]] = (),
+    *,
+    is_titled: bool = False,
+) -> str:
+    """Return the picture of cards that have their places.
+
+    :param groups: the cards of each part, by the UUIDs of the providers
+    :param headings: texts above the cards, each with its left edge
+    :param is_titled: whether the title stands below the picture too
+    """
+    width = _right(groups) + MARGIN
+    legend = list(_legend(list(_all(groups)), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
-    title, below = _escaped(titled(TITLE, assuming)), []
-    if assuming:
+    title, below = escaped(title), []
+    if is_titled:
         height += 2 * _NOTE
         below.append(f'<text class="note" x="{MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
     parts = [
@@ -76,8 +129,9 @@ def svg(
         f'<title>{title}</title>',
         f'<style>\n{_STYLE}</style>',
         '<rect class="background" width="100%" height="100%"/>',
-        *_edges(cards),
-        *(line for card in cards.values() for line in _drawn(card)),
+        *(f'<text class="name" x="{x:.1f}" y="21">{text}</text>' for text, x in headings),
+        *chain.from_iterable(map(_edges, groups)),
+        *chain.from_iterable(map(_drawn, _all(groups))),
         *legend,
         *below,
         '</svg>',
@@ -86,7 +140,7 @@ def svg(
 
 
 def _card(node: Node) -> Card:
-    rows = [_amount(node.state, name) for name in node.state.inventories]
+    rows = [node.amount(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
         len(node.state.name) * _BOLD_CHARACTER,
@@ -137,7 +191,7 @@ def _share(card: Card, root: Card, part: float, height: float) -> str:
     )
 
 
-def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
+def _legend(cards: Collection[Card], top: float) -> Iterator[str]:
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     marks = [
         ('<rect class="card root" x="24" y="{y}" width="26" height="10" rx="3"/>', 'host'),
@@ -152,6 +206,13 @@ def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
             )
         ),
     ]
+    if any(card.node.changed or card.node.is_alone for card in cards):
+        marks.append(
+            (
+                '<rect class="card changed" x="24" y="{y}" width="26" height="10" rx="3"/>',
+                'changed by the plan',
+            )
+        )
     if not any(card.node.serves for card in cards):
         del marks[2]
     for number, (mark, text) in enumerate(marks):
@@ -163,55 +224,53 @@ def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
 
 
 def _drawn(card: Card) -> Iterator[str]:
-    state = card.node.state
-    kind = 'sharing' if card.node.serves else '' if card.node.parent_uuid else 'root'
+    node = card.node
+    kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
+    of_card = _classes('card', kind, is_changed=node.is_alone)
+    of_name = _classes('name', is_changed=node.is_alone)
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
-    yield f'<title>{_escaped(_tooltip(state))}</title>'
-    yield (
-        f'<rect class="{f"card {kind}".strip()}" width="{card.width:.1f}" '
-        f'height="{card.height:.1f}" rx="8"/>'
-    )
-    yield f'<text class="name" x="{_PADDING}" y="21">{_escaped(unbroken(state.name))}</text>'
+    yield f'<title>{escaped(_tooltip(node))}</title>'
+    yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
+    yield f'<text {of_name} x="{_PADDING}" y="21">{escaped(unbroken(node.state.name))}</text>'
     baseline = float(_HEADER) + 12
-    for name in sorted(state.inventories):
+    for name in sorted(node.state.inventories):
         yield from _row(card, name, baseline)
         baseline += _ROW
-    for note in card.node.notes:
-        yield f'<text class="note" x="{_PADDING}" y="{baseline - 2:.1f}">{_escaped(note)}</text>'
+    for note in node.notes:
+        of_note = _classes('note', is_changed=note in node.changed)
+        yield f'<text {of_note} x="{_PADDING}" y="{baseline - 2:.1f}">{escaped(note)}</text>'
         baseline += _NOTE
     yield '</g>'
 
 
 def _row(card: Card, name: str, baseline: float) -> Iterator[str]:
-    state = card.node.state
+    node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.part(used, capacity) * _BAR
     right = card.width - _PADDING
-    widest = max(len(_amount(state, each)) for each in state.inventories)
+    widest = max(len(node.amount(other)) for other in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
     bar = f'x="{left:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
-    yield f'<text class="row" x="{_PADDING}" y="{baseline:.1f}">{_escaped(name)}</text>'
+    of_name, of_amount = (
+        _classes('row', kind, is_changed=name in node.changed) for kind in ('', 'amount')
+    )
+    yield f'<text {of_name} x="{_PADDING}" y="{baseline:.1f}">{escaped(name)}</text>'
     yield f'<rect class="track" {bar} width="{_BAR}"/>'
     if filled:
         colour = style.level(used, capacity)
         yield f'<rect class="{colour}" {bar} width="{max(filled, 3.0):.1f}"/>'
-    yield (
-        f'<text class="row amount" x="{right:.1f}" y="{baseline:.1f}">{_amount(state, name)}</text>'
-    )
+    yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.amount(name)}</text>'
 
 
-def _amount(state: ProviderState, name: str) -> str:
-    return f'{sized(name, state.used(name))}/{sized(name, state.inventories[name].capacity)}'
+def _classes(*names: str, is_changed: bool) -> str:
+    """Return the attribute with the classes of an element, which decide its look."""
+    return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 
-def _tooltip(state: ProviderState) -> str:
+def _tooltip(node: Node) -> str:
+    state = node.state
     lines = [f'{unbroken(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join([f'total {inventory.total}', *remarks(inventory)])
-        lines.append(f'{name} {_amount(state, name)}: {notes}')
+        lines.append(f'{name} {node.amount(name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
-
-
-def _escaped(text: str) -> str:
-    # XML has no place for control characters, not even escaped.
-    return escape(printable(text))

@@ -9,7 +9,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.style import PLAIN, Style
-from placementclient.render.units import sized
+from placementclient.render.units import sized, usage
 
 T = TypeVar('T')
 
@@ -94,10 +94,7 @@ def _provider(state: ProviderState, style: Style) -> Iterator[str]:
         (resource_class, state.used(resource_class), inventory)
         for resource_class, inventory in sorted(state.inventories.items())
     ]
-    amounts = [
-        f'{sized(resource_class, used)}/{sized(resource_class, inventory.capacity)}'
-        for resource_class, used, inventory in rows
-    ]
+    amounts = [usage(name, used, inventory.capacity) for name, used, inventory in rows]
     widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
     for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
         bar = style.bar(used, inventory.capacity)

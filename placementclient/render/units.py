@@ -21,3 +21,8 @@ def sized(resource_class: str, amount: int) -> str:
             break
         value, unit = value / 1024, larger
     return f'{value:,.1f}'.removesuffix('.0') + f' {unit}'
+
+
+def usage(resource_class: str, used: int, capacity: int) -> str:
+    """Return what is used of a class and its capacity: ``4/64``, ``8 GiB/63 GiB``."""
+    return f'{sized(resource_class, used)}/{sized(resource_class, capacity)}'

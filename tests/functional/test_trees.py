@@ -108,6 +108,29 @@ def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
     assert 'href' not in path.read_text()
 
 
+def test_a_picture_of_a_plan(client: Client, placement: Placement, tmp_path: Path) -> None:
+    build(client, holder('server', HELD))
+    declared, plan, picture = (str(tmp_path / name) for name in ('more.yaml', 'p.json', 'p.svg'))
+    disk.write_text(declared, '- {name: compute1_gpu1, traits: [CUSTOM_NEW], inventories: {}}\n')
+    placement('trait create CUSTOM_NEW')
+    assert placement(f'resource provider tree apply {declared} --plan {plan}').status == 0
+    command = f'resource provider tree graph --plan {plan}'
+    assert placement(f'{command} -o {picture}') == Result(0, '', f'wrote {picture}\n')
+    texts = list(ElementTree.parse(picture).getroot().iter('{http://www.w3.org/2000/svg}text'))
+    changed = [text.text for text in texts if 'changed' in text.attrib['class'].split()]
+    assert changed == ['VGPU', '0/2', 'CUSTOM_A40', 'CUSTOM_NEW']
+    assert [text.text for text in texts].count('compute1') == 2
+    dot = placement(f'{command} --tree "compute*" --format dot').stdout
+    assert 'label="compute1 before"' in dot
+    assert 'CUSTOM_NEW</font>' in dot
+    refused = placement(f'{command} --tree compute0 --format dot')
+    assert refused == Result(1, '', "The plan has no tree 'compute0'\n")
+    refused = placement(f'{command} --format dot --snapshot cloud.json')
+    assert refused == Result(
+        2, '', 'A plan has its trees: give --plan without --snapshot and --assume\n'
+    )
+
+
 def test_what_does_not_exist_is_said(placement: Placement, where: str) -> None:
     result = placement(f'resource provider tree show nowhere {where}')
     assert (result.status, "'nowhere'" in result.stderr) == (1, True)

@@ -13,6 +13,7 @@ from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
+    from placementclient.model.planned_trees import PlannedTree
     from placementclient.model.snapshots import Snapshot
     from placementclient.model.trees import Tree
     from placementclient.render.style import Style
@@ -110,11 +111,13 @@ class ListTree(_Trees):
 class GraphTree(base.Command):
     """Draw provider trees as a picture.
 
-    dot is for Graphviz. svg needs no other program: any browser shows it.
+    dot is for Graphviz. svg needs no other program: any browser shows it. With --plan, each tree
+    stands before and after the plan, side by side, and the changes have a color.
 
     Example:
 
       openstack resource provider tree graph --tree compute1 --format svg -o compute1.svg
+      openstack resource provider tree graph --plan plan.json -o plan.svg
     """
 
     auth_required = False
@@ -125,6 +128,10 @@ class GraphTree(base.Command):
             choices=['dot', 'svg'],
             help='Format of the picture; default: from the end of the file name, .dot, .gv or '
             '.svg, or svg on standard output unless that is a terminal',
+        ),
+        Option(
+            '--plan <file>',
+            help='Draw the trees of this plan before and after it; --tree selects some of them',
         ),
         *_WITH,
         option.OUTPUT,
@@ -138,15 +145,30 @@ class GraphTree(base.Command):
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
-        trees = _read(self, parsed_args)
-        render = {'dot': graphs.dot, 'svg': pictures.svg}
-        text = render[kind](
-            list(trees),
-            traits=parsed_args.traits,
-            allocations=parsed_args.allocations,
-            assuming=parsed_args.assume,
-        )
+        shown = {'traits': parsed_args.traits, 'allocations': parsed_args.allocations}
+        if parsed_args.plan:
+            of_plan = {'dot': graphs.planned_dot, 'svg': pictures.planned_svg}[kind]
+            text = of_plan(_planned(self, parsed_args), **shown)
+        else:
+            of_trees = {'dot': graphs.dot, 'svg': pictures.svg}[kind]
+            trees = list(_read(self, parsed_args))
+            text = of_trees(trees, assuming=parsed_args.assume, **shown)
         disk.write_text(parsed_args.output, text)
+
+
+def _planned(
+    command: base.PlacementCommand, parsed_args: argparse.Namespace
+) -> Sequence[PlannedTree]:
+    """Return the trees of a plan that the options select.
+
+    :raises errors.UsageError: if the options name another source
+    """
+    from placementclient.reshape import storage
+
+    if parsed_args.snapshot or parsed_args.assume:
+        raise errors.UsageError('A plan has its trees: give --plan without --snapshot and --assume')
+    plan = storage.read_plan(parsed_args.plan)
+    return plan.selected(selectors.trees_of(plan, command, parsed_args))
 
 
 def _kind_of(path: str) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+import msgspec
 import pytest
 
+from placementclient.changes.plan import ChangeSet
+from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -177,3 +180,72 @@ def test_ten_thousand_children() -> None:
 def test_nothing_makes_an_empty_picture() -> None:
     assert ElementTree.fromstring(pictures.svg([])).tag == f'{SVG}svg'
     assert graphs.dot([]).endswith('}\n')
+
+
+def planned() -> ChangeSet:
+    """A plan that moves VGPU to a new child, and one of two consumers with it."""
+    root = state('root', VCPU=1, VGPU=2)
+    child = state('gpu', 'root', VGPU=2)
+    before = [Consumer('moves', {root.uuid: {'VGPU': 2}}), Consumer('stays', {})]
+    after = [Consumer('moves', {child.uuid: {'VGPU': 2}}), Consumer('stays', {})]
+    return ChangeSet(
+        root.uuid,
+        'root',
+        Snapshot([root], [*before, Consumer('same', {root.uuid: {'VCPU': 1}})]),
+        Snapshot(
+            [state('root', VCPU=1), msgspec.structs.replace(child, traits=frozenset(['CUSTOM_A']))],
+            [*after, Consumer('same', {root.uuid: {'VCPU': 1}})],
+        ),
+    )
+
+
+def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes() -> None:
+    drawn = ElementTree.fromstring(pictures.planned_svg([planned()] * 2, allocations=True))
+    texts = [(text.text, 'changed' in text.attrib['class']) for text in drawn.iter(f'{SVG}text')]
+    assert texts[:2] == [('before', False), ('after', False)]
+    before = [
+        ('root', False), ('VCPU', False), ('1/12', False), ('VGPU', True), ('2/12', True),
+        ('moves VGPU 2', True), ('same VCPU 1', False),
+    ]  # fmt: skip
+    after = [
+        ('root', False), ('VCPU', False), ('1/12', False), ('same VCPU 1', False),
+        ('gpu', True), ('VGPU', True), ('2/12', True), ('CUSTOM_A', True), ('moves VGPU 2', True),
+    ]  # fmt: skip
+    assert texts[2:34] == [*before, *after] * 2
+    assert ('changed by the plan', False) in texts
+    boxes = cards_of(drawn)
+    # Two trees, one below the other; each after stands to the right of all before.
+    assert boxes[0][2] < boxes[1][0] < boxes[1][2] < boxes[2][0]
+    assert max(box[3] for box in boxes[:3]) < min(box[1] for box in boxes[3:])
+    frames = [card for card in drawn.iter(f'{SVG}rect') if 'card' in card.get('class', '')]
+    assert [frame.attrib['class'] for frame in frames[:3]] == [
+        'card root',
+        'card root',
+        'card changed',
+    ]
+    assert float(drawn.attrib['width']) >= boxes[2][2]
+
+
+def test_a_graph_of_a_plan_has_a_cluster_for_each_side() -> None:
+    lines = [line.strip() for line in graphs.planned_dot([planned()]).splitlines()[5:]]
+    mark = f'<font color="{graphs.CHANGED}">'
+    assert lines == [
+        'subgraph "cluster uuid of root before " { label="root before";',
+        '"uuid of root before uuid of root" '
+        f'[label=<root<br/>VCPU 1/12<br/>{mark}VGPU 2/12</font>>];',
+        '}',
+        'subgraph "cluster uuid of root after " { label="root after";',
+        '"uuid of root after uuid of root" [label="root\\nVCPU 1/12"];',
+        f'"uuid of root after uuid of gpu" [label=<{mark}gpu</font><br/>{mark}VGPU 2/12</font><br/>'
+        f'{mark}CUSTOM_A</font>>, color="{graphs.CHANGED}", penwidth=2];',
+        '"uuid of root after uuid of root" -> "uuid of root after uuid of gpu";',
+        '}',
+        '"uuid of root before uuid of root" -> "uuid of root after uuid of root" [style=invis];',
+        '}',
+    ]
+
+
+def test_a_side_without_providers_is_drawn() -> None:
+    new = ChangeSet('uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], []))
+    assert len(cards_of(ElementTree.fromstring(pictures.planned_svg([new])))) == 1
+    assert 'invis' not in graphs.planned_dot([new])
