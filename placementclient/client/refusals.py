@@ -38,6 +38,8 @@ _ANYBODYS = (errors.Unauthorized, errors.Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
 #: database has ended one of two transactions: both were rolled back.
 _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
+#: The service gives the deletion of one inventory that is in use the code of a lost race.
+_IN_USE = '^Unable to delete inventory of class .* in use'
 #: How much of what an answer says is shown, in characters: the service lists what it does not
 #: know, a page may be anything.
 _LONGEST = 4000
@@ -69,6 +71,8 @@ def _kind(status: int, code: str | None, sentence: str) -> type[errors.HTTPError
     if status >= 500:
         return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
     kind = BY_STATUS.get(status, errors.HTTPError)
+    if kind is errors.Conflict and re.search(_IN_USE, sentence):
+        return errors.InventoryInUse
     if sentence and kind not in _ANYBODYS:
         return BY_CODE.get(code or '', kind)
     return kind if kind in _ANYBODYS else errors.ForeignAnswer

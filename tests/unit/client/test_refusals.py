@@ -81,6 +81,15 @@ def test_conflicts_are_told_apart_by_their_code(code: Any, kind: type[errors.HTT
     assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
 
 
+def test_an_inventory_in_use_is_no_race_that_is_lost() -> None:
+    """Otherwise its deletion is tried for a minute."""
+    start, code = 'Unable to delete inventory of class VGPU: ', 'placement.concurrent_update'
+    used = f"{start}Inventory for 'VGPU' on resource provider 'x' in use."
+    assert type(answer(409, fault(409, used, code).body)) is errors.InventoryInUse
+    raced = f'{start}Another thread concurrently updated the data. Please retry your update'
+    assert type(answer(409, fault(409, raced, code).body)) is errors.ConcurrentUpdate
+
+
 def test_a_provider_that_the_reshaper_misses_is_a_bad_request() -> None:
     error = answer(400, fault(400, 'No such', 'placement.resource_provider.not_found').body)
     assert isinstance(error, errors.ProviderNotFound)
