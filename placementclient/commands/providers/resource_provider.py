@@ -11,7 +11,7 @@ from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filters, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model import patterns
-from placementclient.model.providers import normalized
+from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.render import columns
 
 
@@ -162,19 +162,40 @@ class SetResourceProvider(base.ShowOne):
             raise errors.UsageError('--parent-provider and --no-parent contradict each other')
         if not (parsed_args.name or parent or parsed_args.no_parent):
             raise errors.UsageError('the following arguments are required: --name')
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        name = parsed_args.name or api.resource_provider.show(self.client, uuid).value.name
+        given = parsed_args.provider
+        before = None if is_uuid(given) else api.resource_provider.named(self.client, given)
+        uuid = before.uuid if before else normalized(given)
+        name = parsed_args.name
+        if not name:
+            before = api.resource_provider.show(self.client, uuid).value
+            name = before.name
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
-        # The same once more is the same; no generation guards it.
-        provider = self.retried(
-            lambda: api.resource_provider.set(
+
+        def write() -> Provider:
+            return api.resource_provider.set(
                 self.client,
                 uuid,
                 name,
                 parent_provider_uuid=parent_uuid,
                 orphan=parsed_args.no_parent,
             )
-        )
+
+        def is_done() -> bool:
+            live = api.resource_provider.show(self.client, uuid).value
+            live_parent = live.parent_provider_uuid
+            desired_parent = None if parsed_args.no_parent else parent_uuid or live_parent
+            if (live.name, live_parent) == (name, desired_parent):
+                return True
+            # No generation guards it: sent again, it would overwrite the change of the other.
+            if before and (live.name, live_parent) != (before.name, before.parent_provider_uuid):
+                raise errors.PlacementError(
+                    f'Another client has changed the provider: its name is {live.name!r}, its '
+                    f'parent {live_parent or "none"}'
+                )
+            return False
+
+        provider = self.confirmed(write, is_done)
+        provider = provider or api.resource_provider.show(self.client, uuid).value
         return columns.PROVIDER.fields(provider, self.version)
 
 

@@ -314,3 +314,46 @@ def test_a_provider_of_another_client_is_not_the_one_that_was_to_be_made(
     first, _, again = service.requests
     assert (result.status, again) == (1, first)
     assert 'Name taken: spare' in result.stderr
+
+
+LEAF = provider(RP, 'leaf', 7, ROOT, ROOT)
+WRITTEN = {'name': 'new'}
+
+
+@pytest.mark.parametrize(
+    ('live', 'sent_again', 'status', 'stderr'),
+    [
+        (LEAF, True, 0, ''),
+        (LEAF | WRITTEN, False, 0, ''),
+        (
+            LEAF | {'name': 'other'},
+            False,
+            1,
+            "Another client has changed the provider: its name is 'other', its parent "
+            f'{ROOT}\nBefore this error: whether PUT {PATH} was done is not known\n',
+        ),
+    ],
+    ids=['it was not carried out', 'it was carried out', 'another client has renamed it since'],
+)
+def test_a_provider_is_looked_at_before_it_is_set_again(
+    placement: Placement,
+    service: Service,
+    live: dict[str, Any],
+    sent_again: bool,
+    status: int,
+    stderr: str,
+) -> None:
+    """No generation guards the name and the parent."""
+    write, look = put(PATH, WRITTEN, LEAF | WRITTEN), get(PATH, live)
+    searched = get('/resource_providers?name=leaf', {'resource_providers': [LEAF]})
+    lost = put(PATH, WRITTEN, Reply(500))
+    last = write if sent_again else look
+    exchanges = [searched, lost, look, *([] if status else [last])]
+    service.answer(*exchanges)
+    result = placement('resource provider set leaf --name new -f value -c name', version='1')
+    assert service.requests == Case('', exchanges).requests()
+    assert (result.status, result.stdout, result.stderr) == (
+        status,
+        '' if status else 'new\n',
+        stderr,
+    )
