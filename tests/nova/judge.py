@@ -96,11 +96,11 @@ class Judged:
     def _noting(self, method: str) -> Any:
         send = getattr(report.SchedulerReportClient, method)
 
-        def noting(url: str, *args: Any, **kwargs: Any) -> Any:
+        def noting(client: Any, url: str, *args: Any, **kwargs: Any) -> Any:
             self.written.append((method.upper(), url))
-            return send(url, *args, **kwargs)
+            return send(client, url, *args, **kwargs)
 
-        return mock.patch.object(report.SchedulerReportClient, method, staticmethod(noting))
+        return mock.patch.object(report.SchedulerReportClient, method, noting)
 
     def _noting_reshapes(self) -> Any:
         update = driver.LibvirtDriver.update_provider_tree

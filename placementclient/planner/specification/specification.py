@@ -110,7 +110,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         if '{source}' in (entry.parent or '') and '{source}' not in entry.name:
             raise item.inside('parent').error('{source} has no meaning if name lacks it')
         if entry.uuid is not None and has_placeholder(entry.name):
-            raise item.inside('uuid').error('is of one provider, and the name has a placeholder')
+            raise item.inside('uuid').error('is for one provider, but the name has a placeholder')
         if entry.uuid in uuids - {None}:
             raise item.inside('uuid').error(f'{entry.uuid} is there twice')
         uuids.add(entry.uuid)

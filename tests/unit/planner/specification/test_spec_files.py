@@ -60,7 +60,7 @@ BAD_SPECS = {
         f'spec:6: providers[1].uuid: {A} is there twice'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: "{{root}}_b"\n  uuid: {A}': (
-        'spec:4: providers[0].uuid: is of one provider, and the name has a placeholder'
+        'spec:4: providers[0].uuid: is for one provider, but the name has a placeholder'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: 8000': (
         'spec:3: providers[0].name: 8000 has to be a text: quote it'
