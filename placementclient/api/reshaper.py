@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from placementclient.api.conflict import retried
+from placementclient.api.attempts import retried
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -36,10 +36,7 @@ def allowed(client: Client) -> bool:
     with 403 or with 400.
     """
     try:
-        retried(
-            lambda: client.send(endpoints.RESHAPE, body={}, version=SINCE),
-            max_retries=client.max_retries,
-        )
+        retried(client, lambda: client.send(endpoints.RESHAPE, body={}, version=SINCE))
     except errors.Forbidden:
         return False
     except errors.BadRequest:

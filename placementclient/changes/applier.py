@@ -50,7 +50,7 @@ class Applier:
 
     An operation is sent only if the state that it begins with was compared: by a generation, which
     goes from the read that the operations were decided on to the write, or by a read directly
-    before it. It retries nothing: :func:`placementclient.api.conflict.retried` reads and decides
+    before it. It retries nothing: :func:`placementclient.api.attempts.retried` reads and decides
     again.
 
     :param generations: of the providers, when the operations were decided on, by UUID

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
-from placementclient.api import conflict, resource_provider
+from placementclient.api import attempts, resource_provider
 from placementclient.changes import journal, scope
 from placementclient.changes.applier import Applier, check_allowed, generations_of
 from placementclient.changes.comparison import (
@@ -249,7 +249,7 @@ class Carrier(Generic[T]):
             return scope.read(self.client, tree, is_begun=self.is_begun(tree))
 
         with unknown_outcomes():
-            return conflict.retried(attempt, max_retries=self.client.max_retries)
+            return attempts.retried(self.client, attempt)
 
     def write(self, tree: T, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Carry out operations, in one transaction where the service has them."""
@@ -319,11 +319,7 @@ class Carrier(Generic[T]):
 
         try:
             with unknown_outcomes():
-                return conflict.retried(
-                    attempted,
-                    max_retries=self.client.max_retries,
-                    conflicts=self.retried_errors,
-                )
+                return attempts.retried(self.client, attempted, conflicts=self.retried_errors)
         except VerificationFailed as reason:
             return result_of(tree, State.FAILED, reason)
         except (*_REFUSALS, LeftAlone) as reason:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placementclient.api.conflict import retried
+from placementclient.api.attempts import retried
 from placementclient.changes import scope
 from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
@@ -53,9 +53,7 @@ def compared(client: Client, tree: PlannedTree, record: Record | None) -> TreeCo
     :param record: of the journal, if it has one
     """
     is_begun = record is not None and record.begun
-    there = retried(
-        lambda: scope.read(client, tree, is_begun=is_begun), max_retries=client.max_retries
-    )
+    there = retried(client, lambda: scope.read(client, tree, is_begun=is_begun))
     own = sent(record)
     return TreeComparison(
         tree,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from placementclient.client import decoding, endpoints, errors, identity, microversion, retries
+from placementclient.client import decoding, endpoints, errors, identity, lost_answers, microversion
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.keystone import translated
@@ -285,7 +285,7 @@ class Client:
                 ) from None
 
         if endpoint.is_read:
-            return retries.repeated(once, self.max_retries, self._warn_once)
+            return lost_answers.repeated(once, self.max_retries, self._warn_once)
         self._have_token()
 
         def write() -> Answer:
@@ -302,7 +302,7 @@ class Client:
             self._record(Change(request, is_done=True))
             return answer
 
-        return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
+        return lost_answers.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     @property
     def request_id(self) -> str:
@@ -327,7 +327,7 @@ class Client:
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:
-            retries.LOG.warning(printable(sentence))
+            lost_answers.LOG.warning(printable(sentence))
         self._is_warned = True
 
     def _have_token(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.api import allocation, resource_provider
-from placementclient.api.conflict import retried
+from placementclient.api.attempts import retried
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.changes.rebase import Obstacle, rebase
@@ -92,7 +92,7 @@ def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
         roots[:] = [root.uuid for root in snapshot.roots()]
         Applier(client, generations_of(live)).run(diff(live, after))
 
-    retried(attempt, max_retries=client.max_retries)
+    retried(client, attempt)
 
 
 def _check_complete(snapshot: Snapshot) -> None:

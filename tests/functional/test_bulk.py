@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.api.conflict import edited
+from placementclient.api.attempts import edited
 from placementclient.client import errors
 from placementclient.client.http import Client
 from tests.functional import clouds
@@ -333,12 +333,12 @@ def test_two_threads_that_edit_one_provider_lose_nothing(client: Client) -> None
         try:
             for name in own:
                 edited(
+                    client,
                     lambda: trait.list_of_provider(client, COMPUTE0),
                     lambda there, name=name: [*there, name],
                     lambda traits, generation: trait.set_on_provider(
                         client, COMPUTE0, traits, generation
                     ),
-                    max_retries=client.max_retries,
                 )
         except BaseException as failure:
             failures.append(failure)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient.api import conflict
-from placementclient.client import retries
+from placementclient.api import attempts
+from placementclient.client import lost_answers
 from placementclient.embedded import Direct
 from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced
@@ -72,8 +72,8 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(retries, 'time', Time)
-    monkeypatch.setattr(conflict, 'time', Time)
+    monkeypatch.setattr(lost_answers, 'time', Time)
+    monkeypatch.setattr(attempts, 'time', Time)
 
 
 @st.composite

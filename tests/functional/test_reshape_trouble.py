@@ -14,7 +14,7 @@ import pytest
 from keystoneauth1.exceptions.connection import ConnectFailure
 from msgspec.structs import replace
 
-from placementclient.api import conflict, resource_provider, trait
+from placementclient.api import attempts, resource_provider, trait
 from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -74,7 +74,7 @@ def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
 def test_a_service_that_is_gone_stops_the_run(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conflict, 'DEADLINE', 1)
+    monkeypatch.setattr(attempts, 'DEADLINE', 1)
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with losing(client, 9, sent=True, times=1000):

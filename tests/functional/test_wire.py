@@ -17,14 +17,14 @@ from msgspec.structs import replace
 from placementclient.api import (
     aggregate,
     allocation,
-    conflict,
+    attempts,
     inventory,
     resource_class,
     resource_provider,
     trait,
 )
 from placementclient.cli import shell
-from placementclient.client import retries
+from placementclient.client import lost_answers
 from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
@@ -302,8 +302,8 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(retries, 'time', Time)
-    monkeypatch.setattr(conflict, 'time', Time)
+    monkeypatch.setattr(lost_answers, 'time', Time)
+    monkeypatch.setattr(attempts, 'time', Time)
     return pauses
 
 

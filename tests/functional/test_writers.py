@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from placementclient.api import resource_provider, trait
-from placementclient.api.conflict import edited
+from placementclient.api.attempts import edited
 from tests.functional.applying import client_of
 
 WRITERS = 24
@@ -26,10 +26,10 @@ def test_every_one_of_many_writers_has_its_effect(service_url: str) -> None:
     def add(name: str) -> None:
         mine = client_of(service_url)
         edited(
+            mine,
             lambda: trait.list_of_provider(mine, provider),
             lambda there: [*there, name],
             lambda wanted, generation: trait.set_on_provider(mine, provider, wanted, generation),
-            max_retries=mine.max_retries,
         )
 
     with ThreadPoolExecutor(WRITERS) as pool:

@@ -14,7 +14,7 @@ import select
 import sys
 from uuid import UUID
 
-from placementclient.api import allocation, conflict, inventory, resource_provider, trait
+from placementclient.api import allocation, attempts, inventory, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Allocations, Consumer
@@ -38,10 +38,10 @@ def allocate(client: Client, dice: random.Random, host: str) -> tuple[str, dict[
             return None
         uuid = str(UUID(int=dice.getrandbits(128)))
         new = Consumer(uuid, allocations, 'project', 'user', None, 'INSTANCE')
-        conflict.confirmed(
+        attempts.confirmed(
+            client,
             lambda: allocation.set(client, new),
             lambda: bool(held_by(client, uuid)),
-            max_retries=client.max_retries,
         )
     except (errors.Conflict, errors.NotFound, errors.BadRequest):
         return None
@@ -50,10 +50,10 @@ def allocate(client: Client, dice: random.Random, host: str) -> tuple[str, dict[
 
 def free(client: Client, uuid: str) -> None:
     """Free all that a consumer holds."""
-    conflict.confirmed(
+    attempts.confirmed(
+        client,
         lambda: allocation.delete(client, uuid),
         lambda: not held_by(client, uuid),
-        max_retries=client.max_retries,
     )
 
 
@@ -63,11 +63,11 @@ def held_by(client: Client, uuid: str) -> Allocations:
 
 def mark(client: Client, host: str) -> None:
     """Add a trait, whoever comes between."""
-    conflict.edited(
+    attempts.edited(
+        client,
         lambda: trait.list_of_provider(client, host),
         lambda there: there if TRAIT in there else [*there, TRAIT],
         lambda wanted, generation: trait.set_on_provider(client, host, wanted, generation),
-        max_retries=client.max_retries,
     )
 
 

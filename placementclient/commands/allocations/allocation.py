@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from placementclient import api
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
 from placementclient.commands.framework import base, option, watching
@@ -156,7 +157,7 @@ class SetAllocation(ConsumerLister):
         def read() -> int | None:
             return api.allocation.show(self.client, parsed_args.consumer).value.generation
 
-        self.guarded(write, parsed_args.generation, read)
+        attempts.guarded(self.client, write, parsed_args.generation, read)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
@@ -229,7 +230,7 @@ class UnsetAllocation(ConsumerLister):
             else:
                 api.allocation.delete(self.client, consumer.uuid)
 
-        self.retried(attempt, generation)
+        attempts.retried(self.client, attempt, generation)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 
@@ -246,7 +247,8 @@ class DeleteAllocation(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = parsed_args.consumer
-        self.confirmed(
+        attempts.confirmed(
+            self.client,
             lambda: api.allocation.delete(self.client, uuid),
             lambda: not api.allocation.show(self.client, uuid).value.allocations,
         )
@@ -273,7 +275,7 @@ class ReplaceAllocation(base.Command):
 
         body = normalized_body(disk.read_document(parsed_args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
-        self.retried(lambda: self.send(body), given=body)
+        attempts.retried(self.client, lambda: self.send(body), given=body)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from placementclient import api
+from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.client.wording import counted
@@ -128,7 +129,7 @@ class ClaimAllocation(base.Lister):
             )
             api.allocation.set(self.client, claimed, mappings=candidate.mappings)
 
-        self.retried(attempt)
+        attempts.retried(self.client, attempt)
 
     def _claimed_before(
         self, consumer: Consumer, summaries: dict[str, ProviderSummary]

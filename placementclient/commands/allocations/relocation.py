@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from placementclient import api
+from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.allocations.allocation import ConsumerLister
@@ -101,7 +102,7 @@ class MoveAllocation(_Relocation):
             moved = _moved(consumer, source, target, parsed_args.resource_class, names)
             api.allocation.set(self.client, moved)
 
-        self.retried(attempt)
+        attempts.retried(self.client, attempt)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
     def _is_made(
@@ -162,7 +163,7 @@ class TransferAllocation(_Relocation):
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         if parsed_args.consumer == parsed_args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
-        self.retried(lambda: self._transfer(parsed_args))
+        attempts.retried(self.client, lambda: self._transfer(parsed_args))
         return self.output(api.allocation.show(self.client, parsed_args.to_consumer), parsed_args)
 
     def _transfer(self, parsed_args: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.api import resource_provider
-from placementclient.api.conflict import edited
+from placementclient.api.attempts import edited
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 from placementclient.commands.framework import changing, option, selectors
@@ -160,11 +160,11 @@ class NamesEditing(Editing):
         uuid = resource_provider.find(self.client, parsed_args.provider)
         read, write = self.functions
         there = edited(
+            self.client,
             lambda: read(self.client, uuid),
             lambda names: self._changed(names, given),
             lambda names, generation: write(self.client, uuid, names, generation),
             parsed_args.generation,
-            max_retries=self.client.max_retries,
         )
         return self.column.rows(sorted(there.value))
 

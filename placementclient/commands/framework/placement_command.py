@@ -9,12 +9,11 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from osc_lib.command import command
 
-from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
@@ -27,9 +26,6 @@ from placementclient.render import failures
 if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Change, Client
-
-T = TypeVar('T')
-G = TypeVar('G')
 
 #: What cliff says of a command that another package than the program's has.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
@@ -337,37 +333,6 @@ class PlacementCommand(command.Command):
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         """The first microversion with which the command can do what is asked."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
-
-    def retried(self, attempt: Callable[[], T], given: object = None) -> T:
-        """Read and write, and again, as :func:`placementclient.api.conflict.retried` does.
-
-        :param given: the generation of the operator, or a body with generations; with it a conflict
-            is the answer
-        """
-        return conflict.retried(attempt, **self._limits(given))
-
-    def guarded(self, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
-        """Replace something that a generation guards.
-
-        :param write: sends the replacement with a generation
-        :param given: the operator's, with which a conflict is the answer
-        :param read: reads the generation that there is now, before each attempt
-        """
-        return self.retried(lambda: write(read() if given is None else given), given)
-
-    def confirmed(
-        self, write: Callable[[], T], is_done: Callable[[], bool], given: int | None = None
-    ) -> T | None:
-        """Write what cannot be written twice, as :func:`placementclient.api.conflict.confirmed`.
-
-        :param is_done: reads whether the write was carried out
-        :param given: the generation of the operator, with which a conflict is the answer
-        """
-        return conflict.confirmed(write, is_done, **self._limits(given))
-
-    def _limits(self, given: object) -> dict[str, Any]:
-        deadline = conflict.DEADLINE if given is None else 0
-        return {'max_retries': self.client.max_retries, 'deadline': deadline}
 
     def _check(self, parsed_args: argparse.Namespace) -> None:
         """Compare what is asked for with the microversion, before anything is sent."""

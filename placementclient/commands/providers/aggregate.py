@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from placementclient import api
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, filters, option
 from placementclient.commands.framework.editing import NamesEditing
@@ -70,7 +71,8 @@ class SetAggregate(base.Lister):
             raise errors.BadArgument('A generation must be specified.')
         aggregates = filters.aggregates(self.client, parsed_args.aggregate, is_checked=False)
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        written = self.retried(
+        written = attempts.retried(
+            self.client,
             lambda: api.aggregate.set(self.client, uuid, aggregates, generation),
             generation,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base, changing, editing, filters, option, selectors
@@ -132,7 +133,7 @@ class ReplaceInventories(Editing):
             written = api.inventory.set_all(self.client, uuid, desired, generation)
             return _fields(written.value)
 
-        return self.retried(attempt, parsed_args.generation)
+        return attempts.retried(self.client, attempt, parsed_args.generation)
 
 
 def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:

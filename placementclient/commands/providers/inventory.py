@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
-from placementclient.api.conflict import is_gone
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
@@ -152,7 +152,7 @@ class CreateInventory(base.ShowOne):
             there = api.inventory.list(self.client, uuid).value
             return there.get(name) == Inventory(**fields)
 
-        written = self.confirmed(write, is_done, given)
+        written = attempts.confirmed(self.client, write, is_done, given)
         written = written or api.inventory.show(self.client, uuid, name)
         return columns.INVENTORY.fields(written.value.as_fields())
 
@@ -211,12 +211,14 @@ class DeleteInventory(base.Command):
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         name = parsed_args.resource_class
         if name is not None:
-            self.confirmed(
+            attempts.confirmed(
+                self.client,
                 lambda: api.inventory.delete(self.client, uuid, name),
-                lambda: is_gone(lambda: api.inventory.show(self.client, uuid, name)),
+                lambda: attempts.is_gone(lambda: api.inventory.show(self.client, uuid, name)),
             )
         else:
-            self.confirmed(
+            attempts.confirmed(
+                self.client,
                 lambda: api.inventory.delete_all(self.client, uuid),
                 lambda: not api.inventory.list(self.client, uuid).value,
             )

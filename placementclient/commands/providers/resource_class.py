@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from placementclient import api
-from placementclient.api.conflict import is_gone
+from placementclient.api import attempts
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, option
@@ -56,7 +56,7 @@ class ListClass(base.Lister):
 
 class _Write(base.Command):
     def exists(self, name: str) -> bool:
-        return not is_gone(lambda: api.resource_class.show(self.client, name))
+        return not attempts.is_gone(lambda: api.resource_class.show(self.client, name))
 
 
 class CreateClass(_Write):
@@ -72,8 +72,10 @@ class CreateClass(_Write):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name = parsed_args.name
-        self.confirmed(
-            lambda: api.resource_class.create(self.client, name), lambda: self.exists(name)
+        attempts.confirmed(
+            self.client,
+            lambda: api.resource_class.create(self.client, name),
+            lambda: self.exists(name),
         )
 
 
@@ -116,13 +118,16 @@ class SetClass(_Write):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name, new_name = parsed_args.name, parsed_args.new_name
         if new_name:
-            self.confirmed(
+            attempts.confirmed(
+                self.client,
                 lambda: api.resource_class.rename(self.client, name, new_name),
                 lambda: self.exists(new_name) and not self.exists(name),
             )
         else:
-            self.confirmed(
-                lambda: api.resource_class.ensure(self.client, name), lambda: self.exists(name)
+            attempts.confirmed(
+                self.client,
+                lambda: api.resource_class.ensure(self.client, name),
+                lambda: self.exists(name),
             )
 
 
@@ -139,6 +144,8 @@ class DeleteClass(_Write):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name = parsed_args.name
-        self.confirmed(
-            lambda: api.resource_class.delete(self.client, name), lambda: not self.exists(name)
+        attempts.confirmed(
+            self.client,
+            lambda: api.resource_class.delete(self.client, name),
+            lambda: not self.exists(name),
         )

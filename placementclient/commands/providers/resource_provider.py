@@ -6,7 +6,7 @@ import argparse
 import functools
 
 from placementclient import api
-from placementclient.api.conflict import is_gone
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filters, option
 from placementclient.commands.framework.option import Flag, Option
@@ -95,7 +95,8 @@ class CreateResourceProvider(base.ShowOne):
             return existing is not None and parsed_args.uuid in (None, existing.uuid)
 
         try:
-            provider = self.confirmed(
+            provider = attempts.confirmed(
+                self.client,
                 lambda: api.resource_provider.create(
                     self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
                 ),
@@ -194,7 +195,7 @@ class SetResourceProvider(base.ShowOne):
                 )
             return False
 
-        provider = self.confirmed(write, is_done)
+        provider = attempts.confirmed(self.client, write, is_done)
         provider = provider or api.resource_provider.show(self.client, uuid).value
         return columns.PROVIDER.fields(provider, self.version)
 
@@ -213,9 +214,10 @@ class DeleteResourceProvider(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         try:
-            self.confirmed(
+            attempts.confirmed(
+                self.client,
                 lambda: api.resource_provider.delete(self.client, uuid),
-                lambda: is_gone(lambda: api.resource_provider.show(self.client, uuid)),
+                lambda: attempts.is_gone(lambda: api.resource_provider.show(self.client, uuid)),
             )
         except errors.ProviderInUse:
             self.log.warning(

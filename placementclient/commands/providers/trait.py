@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.api.conflict import is_gone
+from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.editing import NamesEditing
@@ -111,9 +111,10 @@ class CreateTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.confirmed(
+        attempts.confirmed(
+            self.client,
             lambda: api.trait.create(self.client, parsed_args.name),
-            lambda: not is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+            lambda: not attempts.is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
         )
 
 
@@ -129,9 +130,10 @@ class DeleteTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.confirmed(
+        attempts.confirmed(
+            self.client,
             lambda: api.trait.delete(self.client, parsed_args.name),
-            lambda: is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+            lambda: attempts.is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
         )
 
 
@@ -179,7 +181,7 @@ class SetProviderTrait(base.Lister):
         def read() -> int:
             return api.resource_provider.generation(self.client, uuid)
 
-        written = self.guarded(write, parsed_args.generation, read)
+        written = attempts.guarded(self.client, write, parsed_args.generation, read)
         if not parsed_args.trait:
             self.hint('No --trait is given: the resource provider has no traits now')
         return columns.NAME.rows(written.value)
@@ -236,7 +238,8 @@ class DeleteProviderTrait(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        self.confirmed(
+        attempts.confirmed(
+            self.client,
             lambda: api.trait.delete_from_provider(self.client, uuid),
             lambda: not api.trait.list_of_provider(self.client, uuid).value,
         )

@@ -12,7 +12,7 @@ import pytest
 from keystoneauth1 import exceptions
 from msgspec import structs
 
-from placementclient.api import conflict
+from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
@@ -139,7 +139,7 @@ CASES = (
 @pytest.mark.parametrize('case', CASES, ids=lambda case: case.name)
 def test_a_tree(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if case.reshapes == MANY:
-        monkeypatch.setattr(conflict, 'DEADLINE', 0.5)
+        monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     placement, plan = made(case.children)
     placement.faults += case.faults
     (result,) = engines.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
@@ -249,7 +249,7 @@ def test_whatever_ends_a_run_all_trees_are_told(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conflict, 'DEADLINE', 0.5)
+    monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     placement, plan = made(hosts=3)
     path = str(tmp_path / 'journal')
     placement.faults.append(Fault('POST', '/reshaper', 3, 9999, before=disturb))

@@ -1,10 +1,9 @@
-"""What commands share: guarded writes, statuses, questions."""
+"""What commands share: statuses, questions."""
 
 from __future__ import annotations
 
 import io
 from argparse import Namespace
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,37 +16,6 @@ from placementclient.commands.framework import base
 from placementclient.model.freshness import Read
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import MONDAY, get
-
-
-class Guarded(base.Command):
-    """Write what a generation guards."""
-
-    client = SimpleNamespace(max_retries=5)  # type: ignore[assignment]
-
-    def take_action(self, parsed_args: Namespace) -> None:
-        """Nothing: the write is called."""
-
-
-def guarding(write: Callable[[int], int], given: int | None, read: Callable[[], int]) -> int:
-    return Guarded(SimpleNamespace(options=None), None).guarded(write, given, read)
-
-
-def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
-    def read() -> int:
-        raise AssertionError
-
-    assert guarding(lambda generation: generation, 0, read) == 0
-
-
-def test_a_guarded_write_is_repeated_with_what_is_read_then() -> None:
-    generations = iter([1, 2, 3])
-
-    def write(generation: int) -> int:
-        if generation < 3:
-            raise errors.ConcurrentUpdate(409, 'Stale')
-        return generation
-
-    assert guarding(write, None, lambda: next(generations)) == 3
 
 
 def test_the_date_is_the_last_column() -> None:

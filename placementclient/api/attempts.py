@@ -1,4 +1,4 @@
-"""Read, decide, write; and retry after a conflict or a lost answer."""
+"""Attempts to write: read, decide, write, and again after a conflict or a lost answer."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.client import errors
-from placementclient.client.retries import asked_pause
+from placementclient.client.lost_answers import asked_pause
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.model.freshness import Read
 
 T = TypeVar('T')
+G = TypeVar('G')
 
 #: How long a change is tried where other writers come first; in seconds. As long as a load balancer
 #: of a busy cloud lets one request wait.
@@ -36,10 +38,10 @@ class Stale(errors.PlacementError):
 
 
 def retried(
+    client: Client,
     attempt: Callable[[], T],
+    given: object = None,
     *,
-    max_retries: int,
-    deadline: float | None = None,
     conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
     """Call ``attempt``, which reads and writes, until a write is answered without a conflict.
@@ -47,14 +49,15 @@ def retried(
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
 
-    :param max_retries: how often a write may stay without an answer: the client's
-    :param deadline: for how long other writers may come first, in seconds; ``None``:
-        :data:`DEADLINE`; 0 where the generation is the operator's, so that a conflict is the answer
-    :param conflicts: the errors after which it is tried until the deadline
+    :param client: says how often a write may stay without an answer
+    :param given: the generation of the operator, or a body with generations, with which a conflict
+        is the answer; without it other writers may come first until :data:`DEADLINE`
+    :param conflicts: the errors after which it is tried until then
     :raises errors.ConcurrentUpdate: if others come first until the deadline; or another conflict
     :raises errors.NoAnswer: if it is not known whether it was carried out
     """
-    ends = time.monotonic() + (DEADLINE if deadline is None else deadline)
+    max_retries = client.max_retries
+    ends = time.monotonic() + (DEADLINE if given is None else 0)
     lost: errors.Transient | None = None
     for number in itertools.count(1):
         pause = random.uniform(0, min(LONGEST_PAUSE, 0.1 * 2**number))  # noqa: S311
@@ -78,15 +81,15 @@ def retried(
 
 
 def confirmed(
+    client: Client,
     write: Callable[[], T],
     is_done: Callable[[], bool],
-    *,
-    max_retries: int,
-    deadline: float | None = None,
+    given: object = None,
 ) -> T | None:
     """Write what cannot be written twice; where no answer came, look before it is sent again.
 
     :param is_done: reads whether the write was carried out
+    :param given: as :func:`retried` has it
     :return: what ``write`` returns; ``None`` where only reading shows that it was carried out
     """
     is_lost = False
@@ -101,7 +104,17 @@ def confirmed(
             is_lost = True
             raise
 
-    return retried(attempt, max_retries=max_retries, deadline=deadline)
+    return retried(client, attempt, given)
+
+
+def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
+    """Replace something that a generation guards.
+
+    :param write: sends the replacement with a generation
+    :param given: the operator's, with which a conflict is the answer
+    :param read: reads the generation that there is now, before each attempt
+    """
+    return retried(client, lambda: write(read() if given is None else given), given)
 
 
 def is_gone(read: Callable[[], object]) -> bool:
@@ -114,12 +127,11 @@ def is_gone(read: Callable[[], object]) -> bool:
 
 
 def edited(
+    client: Client,
     read: Callable[[], Read[T]],
     change: Callable[[T], T],
     write: Callable[[T, int], Read[T]],
     given: int | None = None,
-    *,
-    max_retries: int,
 ) -> Read[T]:
     """Read an object with a generation, edit it, and write it if the edit changed anything.
 
@@ -144,4 +156,4 @@ def edited(
         is_sent = True
         return write(desired, current.generation)
 
-    return retried(attempt, max_retries=max_retries, deadline=None if given is None else 0)
+    return retried(client, attempt, given)

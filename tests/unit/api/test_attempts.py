@@ -7,15 +7,16 @@ from functools import partial
 
 import pytest
 
-from placementclient.api import conflict
-from placementclient.api.conflict import DEADLINE, LONGEST_PAUSE
+from placementclient.api import attempts
+from placementclient.api.attempts import DEADLINE, LONGEST_PAUSE
 from placementclient.client import errors
-from placementclient.client.endpoints import MAX_RETRIES
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
-retried = partial(conflict.retried, max_retries=MAX_RETRIES)
-confirmed = partial(conflict.confirmed, max_retries=MAX_RETRIES)
-edited = partial(conflict.edited, max_retries=MAX_RETRIES)
+CLIENT = Client(None)
+retried = partial(attempts.retried, CLIENT)
+confirmed = partial(attempts.confirmed, CLIENT)
+edited = partial(attempts.edited, CLIENT)
 
 STALE = errors.ConcurrentUpdate(409, 'Stale')
 
@@ -54,7 +55,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(conflict, 'time', clock)
+    monkeypatch.setattr(attempts, 'time', clock)
     monkeypatch.setattr('random.uniform', lambda lowest, highest: highest)
     return clock
 
@@ -74,7 +75,7 @@ def test_it_gives_up_at_the_deadline(clock: Clock) -> None:
 
 def test_without_time_a_conflict_is_the_answer(clock: Clock) -> None:
     with pytest.raises(errors.ConcurrentUpdate):
-        retried(failing(STALE), deadline=0)
+        retried(failing(STALE), given=7)
     assert clock.pauses == []
 
 
@@ -86,7 +87,7 @@ def test_a_write_without_an_answer_is_attempted_again(clock: Clock) -> None:
 @pytest.mark.parametrize('max_retries', [0, 2])
 def test_that_has_a_limit(clock: Clock, max_retries: int) -> None:
     with pytest.raises(errors.Unreachable):
-        retried(failing(*[lost()] * 9), max_retries=max_retries)
+        attempts.retried(Client(None, max_retries=max_retries), failing(*[lost()] * 9))
     assert len(clock.pauses) == max_retries
 
 
@@ -121,7 +122,7 @@ def test_retry_after_is_honoured_up_to_a_limit(
 def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock: Clock) -> None:
     failure = lost()
     with pytest.raises(errors.Unreachable) as raised:
-        retried(failing(failure, STALE), deadline=0)
+        retried(failing(failure, STALE), given=7)
     assert raised.value is failure
 
 
@@ -172,3 +173,18 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(
 
     written = edited(lambda: there[0], lambda traits: sorted({*traits, 'B'}), write, given)
     assert (written.value, written.generation) == (['A', 'B'], 4)
+
+
+def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
+    assert attempts.guarded(CLIENT, lambda generation: generation, 0, pytest.fail) == 0
+
+
+def test_a_guarded_write_is_repeated_with_what_is_read_then(clock: Clock) -> None:
+    generations = iter([1, 2, 3])
+
+    def write(generation: int) -> int:
+        if generation < 3:
+            raise STALE
+        return generation
+
+    assert attempts.guarded(CLIENT, write, None, lambda: next(generations)) == 3
