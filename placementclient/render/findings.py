@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from placementclient.client.wording import counted, listed
@@ -25,6 +24,8 @@ _FINDING = Columns(
 )
 #: Columns after those, and the one that ``--fix`` adds.
 _NEXT = ('command', 'reason')
+#: The cell of a finding that --fix does not fix: the column reason says why.
+LEFT = 'left to you'
 #: What stands before the cells of these columns in a paragraph.
 _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
@@ -44,23 +45,30 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     )
 
 
-def left_out(audit: Audit, failures: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """Sentences on the checks that were not made.
+def failures(reasons: Mapping[str, str]) -> Iterator[str]:
+    """Return sentences on the lists that their services refuse.
 
-    :param failures: why a list could not be had of its service, by the option for it
+    :param reasons: why, by the option for the list
     """
-    by_failure: dict[str, list[str]] = {}
-    for name, reason in failures.items():
-        by_failure.setdefault(reason, []).append(f'--{name}')
-    for reason, options in by_failure.items():
-        yield f'{reason}. A file does instead: {", ".join(options)}'
-    by_reason: dict[str, list[str]] = {}
-    for id, lacking in audit.left_out.items():
-        lists = ' and '.join(name if ' ' in name else f'--{name}' for name in lacking)
-        by_reason.setdefault(lists, []).append(id)
-    if by_reason:
-        groups = (f'{", ".join(ids)} ({lists})' for lists, ids in by_reason.items())
-        yield f'Left out: {"; ".join(groups)}'
+    for reason, options in _grouped(reasons.items()):
+        yield f'{reason}. A file does instead: {", ".join(f"--{name}" for name in options)}'
+
+
+def left_out(audit: Audit) -> list[str]:
+    """Return the checks that were not made, each group with the lists that it lacks."""
+    lists = (
+        (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))
+        for id, lacking in audit.left_out.items()
+    )
+    return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _grouped(lists)]
+
+
+def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Return each reason with the names that it belongs to."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        names.setdefault(reason, []).append(name)
+    return names.items()
 
 
 def remarks(audit: Audit) -> Iterator[str]:
@@ -107,7 +115,7 @@ def rows(
     steps = [next_step(finding, invocation) for finding in findings]
     if done is None:
         return (*names, *_NEXT), [(*row, *step) for row, step in zip(values, steps, strict=True)]
-    ends = [done.get(place) or _left(step.reason) for place, step in enumerate(steps)]
+    ends = [done.get(place, LEFT) for place in range(len(steps))]
     return (*names, *_NEXT, 'fix'), [
         (*row, *step, end) for row, step, end in zip(values, steps, ends, strict=True)
     ]
@@ -122,6 +130,8 @@ def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) 
     """
     for number, cells in enumerate(rows):
         row = dict(zip(names, cells, strict=True))
+        if row.get('reason') and row.get('fix') == LEFT:
+            del row['fix']
         if number:
             yield ''
         yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
@@ -134,7 +144,3 @@ def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) 
                 initial_indent='  ', subsequent_indent='    ',
                 break_long_words=False, break_on_hyphens=False,
             )  # fmt: skip
-
-
-def _left(reason: str) -> str:
-    return f'left to you: {reason}' if reason else 'left to you'

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import abc
 import argparse
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from cliff.formatters import base as formatters
 
-from placementclient.client.printable import printable, unbroken
+from placementclient.client.printable import printable, shown, unbroken
 from placementclient.commands.framework import base
 from placementclient.render.style import painted
+
+#: The longest line of a text for people, in characters, also on a wider terminal.
+_WIDEST = 100
 
 
 class Text(NamedTuple):
@@ -41,9 +45,9 @@ class TextFormatter(formatters.SingleFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print the lines, as they come."""
-        shown = painted if parsed_args.text.painted else printable
+        as_seen = painted if parsed_args.text.painted else printable
         for line in parsed_args.text.lines:
-            stdout.write(f'{shown(unbroken(line))}\n')
+            stdout.write(f'{as_seen(unbroken(line))}\n')
 
 
 class DocumentCommand(base.ShowOne):
@@ -61,3 +65,41 @@ class DocumentCommand(base.ShowOne):
     @abc.abstractmethod
     def text(self, parsed_args: argparse.Namespace) -> Text:
         """Return the text to print."""
+
+
+class LinesFormatter(formatters.ListFormatter):
+    """``-f text``: rows as lines of text."""
+
+    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
+        """It has no options."""
+
+    def emit_list(
+        self,
+        column_names: Sequence[str],
+        data: Iterable[Sequence[Any]],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        rows = (tuple(map(shown, row)) for row in data)
+        for line in parsed_args.lines(column_names, rows, width()):
+            stdout.write(f'{line}\n')
+
+
+class LineLister(base.Lister):
+    """A command that prints rows: as lines of text on a terminal, elsewhere as a table.
+
+    Its :meth:`take_action` sets ``lines`` of the arguments: a function of the names of the columns,
+    the rows as texts, and the width of a line.
+    """
+
+    formatter_namespace = 'placementclient.formatter.lines'
+
+    @property
+    def formatter_default(self) -> str:
+        stdout = getattr(self.app, 'stdout', None)
+        return 'text' if stdout is not None and stdout.isatty() else 'table'
+
+
+def width() -> int:
+    """Return the length of a line of text on this terminal, in characters."""
+    return min(_WIDEST, shutil.get_terminal_size().columns)

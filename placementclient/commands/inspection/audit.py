@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
-
-from cliff.formatters import base as formatters
+from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
-from placementclient.client.printable import shown
-from placementclient.client.wording import suggestion
+from placementclient.client.wording import counted, suggestion
 from placementclient.commands.framework import (
     base,
     changing,
+    document,
     reading,
     scheduling,
     selectors,
@@ -24,6 +21,7 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import examination, lists
 
@@ -37,31 +35,8 @@ if TYPE_CHECKING:
     from placementclient.producers.repair import Repairing
     from placementclient.render.repairs import Invocation
 
-#: The longest line of a text for people, in characters, also on a wider terminal.
-_WIDEST = 100
 
-
-class Paragraphs(formatters.ListFormatter):
-    """``-f text``: each finding is a paragraph."""
-
-    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """It has no options."""
-
-    def emit_list(
-        self,
-        column_names: Sequence[str],
-        data: Iterable[Sequence[Any]],
-        stdout: TextIO,
-        parsed_args: argparse.Namespace,
-    ) -> None:
-        from placementclient.render import findings
-
-        rows = (tuple(map(shown, row)) for row in data)
-        for line in findings.paragraphs(column_names, rows, _width()):
-            stdout.write(f'{line}\n')
-
-
-class AuditProvider(watching.Watching, Changing):
+class AuditProvider(watching.Watching, LineLister, Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -91,7 +66,6 @@ class AuditProvider(watching.Watching, Changing):
     """
 
     auth_required = False
-    formatter_namespace = 'placementclient.formatter.findings'
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     statuses = (
         base.WOULD_DO,
@@ -117,12 +91,6 @@ class AuditProvider(watching.Watching, Changing):
         *changing.OPTIONS,
         watching.WATCH,
     )
-
-    @property
-    def formatter_default(self) -> str:
-        """A paragraph for each finding on a terminal, where a table has no room; else a table."""
-        stdout = getattr(self.app, 'stdout', None)
-        return 'text' if stdout is not None and stdout.isatty() else 'table'
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
         from placementclient.render import audit_checks
@@ -163,17 +131,16 @@ class AuditProvider(watching.Watching, Changing):
         def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, parsed_args.subject)
 
+        parsed_args.lines = tables.paragraphs
         cloud, audit, known = examination.examine(self, parsed_args, judged, set(ids) - ignored)
         chosen = len(ids) - len(ignored)
         self.nothing = tables.nothing(chosen - len(audit.left_out), cloud, roots(cloud))
         refused = [id for id, names in audit.left_out.items() if known.refused & set(names)]
-        self.warn((*tables.left_out(audit, known.failures), *tables.remarks(audit)))
+        self.warn(tables.failures(known.failures))
+        self._name_left_out(audit, parsed_args)
+        self.warn(tables.remarks(audit))
         if refused:
             self.warn([f'Not clean: {len(refused)} of {chosen} checks not made'])
-        if impossible := [id for id in parsed_args.id if id in audit.left_out]:
-            raise errors.PlacementError(
-                f'--id: {", ".join(impossible)} cannot be checked without the lists named above'
-            )
         findings = audit.findings
         self._check_subjects(parsed_args, cloud, findings)
         done = None
@@ -200,9 +167,25 @@ class AuditProvider(watching.Watching, Changing):
         from placementclient.render import audit_checks
 
         with self._printing():
-            for line in audit_checks.lines(dict(zip(names, *rows, strict=True)), _width()):
+            for line in audit_checks.lines(dict(zip(names, *rows, strict=True)), document.width()):
                 self.app.stdout.write(f'{line}\n')
         return 0
+
+    def _name_left_out(self, audit: Audit, parsed_args: argparse.Namespace) -> None:
+        """Say how many checks were not made, and with -v which.
+
+        :raises errors.PlacementError: if they were asked for by --id
+        """
+        from placementclient.render import findings
+
+        groups = findings.left_out(audit)
+        if groups and parsed_args.id:
+            raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
+        if groups:
+            left_out = counted(len(audit.left_out), 'check')
+            self.log.warning(f'Left out: {left_out} that need more lists; -v names them')
+        for group in groups:
+            self.log.info(f'  {group}')
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
@@ -266,10 +249,6 @@ class AuditProvider(watching.Watching, Changing):
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
         return repairing.ends(results)
-
-
-def _width() -> int:
-    return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def invocation(

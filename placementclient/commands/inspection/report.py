@@ -79,8 +79,7 @@ class ReportProvider(base.Command):
             disk.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
-        left_out = findings.left_out(found, known.failures) if known.failures else ()
-        self.warn((*left_out, *findings.remarks(found)))
+        self.warn((*findings.failures(known.failures), *findings.remarks(found)))
         report = Report(
             cloud,
             found,

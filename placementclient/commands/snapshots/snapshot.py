@@ -10,6 +10,7 @@ from placementclient.client import errors
 from placementclient.client.wording import counted
 from placementclient.commands.framework import base, changing, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -86,12 +87,15 @@ class ShowSnapshot(base.ShowOne):
         return ('file', *shown), (parsed_args.file, *shown.values())
 
 
-class DiffSnapshot(base.Lister):
+class DiffSnapshot(LineLister):
     """Compare two snapshots, or a snapshot with the live cloud.
 
     Generations are not compared. "live" stands for the present state. Consumers come and go:
     --kind provider compares only providers, inventories, traits and aggregates. --assume changes
     the second snapshot before it is compared.
+
+    On a terminal each difference is a line that begins with + (added), ~ (changed) or - (removed),
+    elsewhere it is a row of a table.
 
     Example:
 
@@ -112,8 +116,15 @@ class DiffSnapshot(base.Lister):
         reading.ASSUME,
     )
 
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.columns and parsed_args.formatter == 'text':
+            # Columns are those of the table.
+            parsed_args.formatter = 'table'
+        super()._check(parsed_args)
+
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
+        from placementclient.render import differences as render
         from placementclient.render.columns import DIFFERENCE
 
         before, after = (
@@ -123,9 +134,12 @@ class DiffSnapshot(base.Lister):
         after = reading.assumed(self, parsed_args, after).snapshot
         kinds = parsed_args.kind or ('provider', 'consumer')
         differences = [d for d in diff.differences(before, after) if d.kind in kinds]
+        parts = list(render.parts(differences))
+        parsed_args.lines = lambda names, rows, width: render.lines(parts, width)
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
-            self.ending = counted(len(differences), 'difference')
+            number = len(parts if parsed_args.formatter == 'text' else differences)
+            self.ending = counted(number, 'difference')
         return DIFFERENCE.rows(differences)
 
 

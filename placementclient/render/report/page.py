@@ -160,7 +160,8 @@ def _columns(rooms: Sequence[ClassFill]) -> list[str]:
 
 def _values(report: Report) -> Mapping[str, Any]:
     """Return the values that the template shows without the script."""
-    cloud, plan = report.cloud, report.plan
+    cloud, plan, groups = report.cloud, report.plan, findings.left_out(report.audit)
+    left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return {
         'report': report,
         'origin': cloud.snapshot.origin or Origin(),
@@ -168,7 +169,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'shared': sum(map(is_sharing, cloud.snapshot.roots())),
         'found': list(_found(report)),
         'unfounded': findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
-        'remarks': [*findings.left_out(report.audit), *findings.remarks(report.audit)],
+        'remarks': [*left_out, *findings.remarks(report.audit)],
         'plan': plan,
         'drain': report.drain,
         'planned': plans.summary(plan) if plan else {},

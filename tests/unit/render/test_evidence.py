@@ -18,7 +18,7 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command() -> None:
     names = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
     row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')
-    other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', '')
+    other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
     lines = list(findings.paragraphs(names, [row, other], 40))
     assert lines[:6] == [
         'error orphan s',

@@ -114,3 +114,19 @@ def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(
     said = 'A picture is no text: give its file with -o, or its --format\n'
     assert placement(command) == Result(2, '', said)
     assert placement(f'{command} --format dot').status == 0
+
+
+def test_differences_are_lines_on_a_terminal(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = save(tmp_path, 'before.json', cloud([provider('c', VCPU=4)]))
+    after = save(tmp_path, 'after.json', cloud([provider('c', VCPU=8), provider('d', VGPU=2)]))
+    command = f'resource provider snapshot diff {before} {after}'
+    table = placement(command)
+    assert table.stdout.startswith('+---')
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    lines = '~ c VCPU total 4 → 8\n+ d VGPU 2\n'
+    assert placement(command) == Result(3, lines, '2 differences (exit 3)\n')
+    assert placement(f'{command} -f json').stdout.startswith('[')
+    assert placement(f'{command} -c name -f value').stdout == 'c\nd\n'
+    assert placement(f'{command} -c name').stdout.startswith('+---')

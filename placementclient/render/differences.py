@@ -1,0 +1,81 @@
+"""The differences between two snapshots as lines of text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from placementclient.client.printable import printable
+from placementclient.insight.diff import Difference
+from placementclient.render import facts
+from placementclient.render.units import sized
+
+_SIGNS = {'added': '+', 'changed': '~', 'removed': '-'}
+_SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
+
+
+def parts(differences: Iterable[Difference]) -> Iterator[str]:
+    """Return each part of the differences as a text: ``+``, ``~`` or ``-``, and the object."""
+    for difference in differences:
+        for sign, what in _parts(difference):
+            yield printable(f'{sign} {difference.name} {what}'.rstrip())
+
+
+def lines(texts: Iterable[str], width: int) -> Iterator[str]:
+    """Return the lines of some parts.
+
+    :param width: of the longest line, in characters; names and UUIDs are never broken
+    """
+    for text in texts:
+        yield from textwrap.wrap(
+            text, width, subsequent_indent='    ', break_long_words=False, break_on_hyphens=False
+        )
+
+
+def _parts(difference: Difference) -> Iterator[tuple[str, str]]:
+    """Return the parts of a difference, each with its sign."""
+    before, after, field = difference.before, difference.after, difference.field
+    sign = _SIGNS[difference.change]
+    if not field:
+        yield sign, _whole(before or after)
+    elif field in _SETS:
+        for name in sorted({*(before or ())} ^ {*(after or ())}):
+            yield '+' if name in (after or ()) else '-', f'{_SETS[field]} {name}'
+    elif field.startswith('inventories.') and sign != '~':
+        # The total stands for all fields of an inventory that only one side has.
+        _, name, part = field.split('.')
+        if part == 'total':
+            yield sign, f'{name} {sized(name, before or after)}'
+    else:
+        values = [_value(field, value) for value in (before, after) if value is not None]
+        yield sign, f'{_label(field)} {" → ".join(values)}'
+
+
+def _whole(content: dict[str, Any]) -> str:
+    """Return what an object has that is only on one side."""
+    amounts = (
+        f'{_label(field.removesuffix(".total"))} {_value(field, value)}'
+        for field, value in content.items()
+        if field.endswith('.total') or field.startswith('allocations.')
+    )
+    return ', '.join(amounts)
+
+
+def _label(field: str) -> str:
+    """Return a field as people read it: ``VCPU on compute1`` for an allocation."""
+    kind, _, rest = field.partition('.')
+    if kind == 'allocations':
+        provider, _, name = rest.rpartition('.')
+        return f'{name} on {provider}'
+    return (
+        f'{rest.replace(".", " ")} {kind}' if kind == 'unlisted' else rest.replace('.', ' ') or kind
+    )
+
+
+def _value(field: str, value: Any) -> str:
+    """Return a value, an amount with its unit."""
+    parts = field.split('.')
+    name = parts[1] if parts[0] == 'inventories' else parts[-1]
+    is_amount = parts[-1] != 'allocation_ratio' and len(parts) > 1
+    return sized(name, value) if is_amount else facts.text(value)

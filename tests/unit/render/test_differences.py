@@ -1,0 +1,62 @@
+"""Differences between snapshots as lines of text."""
+
+from __future__ import annotations
+
+from placementclient.insight import diff
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from placementclient.render import differences
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
+
+
+def drawn(before: Snapshot, after: Snapshot, width: int = 80) -> list[str]:
+    return list(differences.lines(differences.parts(diff.differences(before, after)), width))
+
+
+def test_each_difference_is_a_line_with_a_sign() -> None:
+    before = cloud(
+        [
+            provider('a.b', VCPU=4, MEMORY_MB=2048, traits=['CUSTOM_OLD', 'CUSTOM_SAME']),
+            provider('gone', DISK_GB=2048),
+        ],
+        [consumer(SERVER, **{'a.b': {'VCPU': 1, 'MEMORY_MB': 1024}}), consumer('left')],
+    )
+    changed = provider(
+        'a.b',
+        traits=['CUSTOM_NEW', 'CUSTOM_SAME'],
+        aggregates=['agg'],
+        VCPU=Inventory(4, allocation_ratio=16.0),
+        VGPU=2,
+    )
+    after = cloud(
+        [changed, provider('new', VCPU=8)],
+        [consumer(SERVER, **{'a.b': {'VCPU': 3}}), consumer('more', new={'VCPU': 2})],
+    )
+    assert drawn(before, after) == [
+        '+ a.b aggregate agg',
+        '- a.b MEMORY_MB 2 GiB',
+        '~ a.b VCPU allocation_ratio 1.0 → 16.0',
+        '+ a.b VGPU 2',
+        '+ a.b trait CUSTOM_NEW',
+        '- a.b trait CUSTOM_OLD',
+        '- gone DISK_GB 2 TiB',
+        '+ new VCPU 8',
+        f'- {SERVER} MEMORY_MB on a.b 1 GiB',
+        f'~ {SERVER} VCPU on a.b 1 → 3',
+        '- left',
+        '+ more VCPU on new 2',
+    ]
+
+
+def test_a_line_is_not_broken_within_a_uuid() -> None:
+    names = ['one-host-with-a-long-name', 'another-host-with-a-long-name']
+    before = cloud([provider(name, VCPU=4) for name in names], [])
+    held = {name: {'VCPU': 1} for name in names}
+    after = cloud(list(before.providers.values()), [consumer(SERVER, **held)])
+    assert drawn(before, after, 60) == [
+        f'+ {SERVER} VCPU on',
+        '    one-host-with-a-long-name 1, VCPU on',
+        '    another-host-with-a-long-name 1',
+    ]
