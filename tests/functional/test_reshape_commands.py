@@ -182,8 +182,13 @@ def test_files_that_are_needed_are_not_overwritten(placement: Placement, cloud: 
     kept = Path('plan.json').read_bytes()
     refused = placement(plan)
     assert (refused.status, Path('plan.json').read_bytes()) == (errors.ExitStatus.ERROR, kept)
-    assert 'plan.json: was applied, as plan.json.journal says' in refused.stderr
     assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
+    assert placement(plan) == refused
+    assert refused.stderr == (
+        'plan.json: was applied, as plan.json.journal says, and status and rollback need both: '
+        'write the new plan to plan-2.json, or, if all trees are rolled back, begin with: '
+        'rm plan.json plan.json.journal\n'
+    )
     assert placement(f'{plan} --overwrite').status == 0
 
     kept = Path('cloud.json').read_bytes()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shlex
 
 from placementclient.client import errors
 from placementclient.commands.framework.option import Option
@@ -25,8 +27,19 @@ def check_free(path: str, overwrite: bool) -> None:
     """
     journal_path = journal_of(path)
     if not overwrite and os.path.exists(journal_path):
+        files = ' '.join(map(shlex.quote, (path, journal_path)))
         raise errors.BadFile(
             path,
-            f'was applied, as {journal_path} says, and status and rollback need both: give another '
-            'name; if all is rolled back, you can remove them',
+            f'was applied, as {journal_path} says, and status and rollback need both: write the '
+            f'new plan to {free_name(path)}, or, if all trees are rolled back, begin with: '
+            f'rm {files}',
         )
+
+
+def free_name(path: str) -> str:
+    """Return the name of a file for a plan that follows another: the first that is free."""
+    stem, end = os.path.splitext(path)
+    names = (f'{stem}-{number}{end}' for number in itertools.count(2))
+    return next(
+        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
+    )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.plan_files import journal_of
+from placementclient.commands.framework.plan_files import free_name, journal_of
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
@@ -73,18 +71,9 @@ class PlanCommand(base.Lister):
         if not left_alone:
             return
         self.next_steps = [
-            *runs.planning_anew(plan, path, left_alone, _beside(path), self.program),
+            *runs.planning_anew(plan, path, left_alone, free_name(path), self.program),
             *([f'If rows are undecided then, {failures.DECIDE}'] if isinstance(plan, Plan) else []),
         ]
-
-
-def _beside(path: str) -> str:
-    """The name of a file for a plan that follows another: the first that is free."""
-    stem, end = os.path.splitext(path)
-    names = (f'{stem}-{number}{end}' for number in itertools.count(2))
-    return next(
-        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
-    )
 
 
 class PlanRunCommand(PlanCommand):

@@ -70,6 +70,21 @@ def test_a_plan(placement: Placement, service: Service, tmp_path: Path) -> None:
     assert service.requests == []
 
 
+@pytest.mark.parametrize(
+    ('hosts', 'said'),
+    [
+        ('compute1', 'compute1 is already empty'),
+        ('compute1 compute2', 'compute1, compute2 are already empty'),
+    ],
+)
+def test_an_empty_host(placement: Placement, tmp_path: Path, hosts: str, said: str) -> None:
+    names = ('compute1', 'compute2', 'compute3')
+    path = save(tmp_path, 'cloud.json', cloud([provider(name, VCPU=8) for name in names]))
+    result = placement(PLAN.format(file=path) + hosts)
+    assert (result.status, result.stdout) == (0, '')
+    assert result.stderr.splitlines()[0] == said
+
+
 def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
     snapshot = cloud(
         [
