@@ -13,7 +13,8 @@ from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.topology import has_each
+from placementclient.placing.requests import alternatives
+from placementclient.placing.shapes import has_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
@@ -64,7 +65,7 @@ class ProviderSelector:
         if field == 'with_class':
             return condition in state.inventories
         if field == 'member_of':
-            return has_each(state.aggregates, condition)
+            return has_each(state.aggregates, alternatives(condition))
         return (condition in state.traits) is (field == 'with_trait')
 
     def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.PlacementError:

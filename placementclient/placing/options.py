@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 
-from placementclient.placing.providers import HostProvider, lineage
+from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import HostProvider, lineage, slots
 from placementclient.placing.requests import Request, RequestPart
 from placementclient.placing.shapes import HostOption, Pools, Shape
 
@@ -38,7 +39,7 @@ class PartSearch(ABC):
     def places(self) -> Iterator[tuple[int, ...]]:
         """Return each way to serve all parts, as the number of the provider of each part."""
         if len(self._chosen) == len(self._order):
-            if self._is_shaped():
+            if self._meets_joint_conditions():
                 yield tuple(self._chosen[number] for number in range(len(self._chosen)))
             return
         number = self._order[len(self._chosen)]
@@ -83,7 +84,7 @@ class PartSearch(ABC):
         """Return whether a part is on a provider of its own where groups are isolated."""
         return bool(part.group)
 
-    def _is_shaped(self) -> bool:
+    def _meets_joint_conditions(self) -> bool:
         """Return whether the conditions on several parts hold, once everything is chosen."""
         request, chosen, bins = self.request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
@@ -106,6 +107,26 @@ class PartSearch(ABC):
     def _above(self, places: Collection[int]) -> set[int]:
         """Return the providers that all of some are below, or are themselves."""
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
+
+
+class StateSearch(PartSearch):
+    """Looks for the providers that serve one server with what they have free now.
+
+    :param states: the providers that can serve the host, the root first
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        bins: Sequence[HostProvider],
+        suitable: Sequence[Sequence[int]],
+        states: Sequence[ProviderState],
+    ) -> None:
+        super().__init__(request, bins, suitable)
+        self._states = states
+
+    def _grants(self, place: int, name: str, amount: int) -> bool:
+        return slots(self._states[place], name, amount) > 0
 
 
 class OptionSearch(PartSearch):

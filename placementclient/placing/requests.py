@@ -6,7 +6,7 @@ from another one. A group with a suffix comes from one provider.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from placementclient.model.consumers import Resources
@@ -85,12 +85,12 @@ def parsed(request: CandidateRequest) -> Request:
     numbers = {part.group: number for number, part in enumerate(parts)}
     return Request(
         parts,
-        covering=_alternatives(request.common.required),
+        covering=alternatives(request.common.required),
         is_isolated=request.group_policy == 'isolate',
         subtrees=tuple(
             frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree
         ),
-        root_required=_alternatives(request.root_required),
+        root_required=alternatives(request.root_required),
         root_forbidden=frozenset(request.root_forbidden),
     )
 
@@ -109,14 +109,15 @@ def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPa
     """
     return RequestPart(
         tuple(sorted(resources.items())),
-        _alternatives(conditions.required),
+        alternatives(conditions.required),
         frozenset(conditions.forbidden),
-        _alternatives(conditions.member_of),
+        alternatives(conditions.member_of),
         frozenset(name for names in conditions.forbidden_member_of for name in names.split(',')),
         group,
         conditions.in_tree if resources else None,
     )
 
 
-def _alternatives(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(alternatives.split(',')) for alternatives in names)
+def alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Return sets of names of which one is enough, each from a text with commas between them."""
+    return tuple(frozenset(text.split(',')) for text in names)

@@ -5,7 +5,7 @@ Thousands of hosts have a handful of shapes. What depends on the shape alone is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -117,15 +117,11 @@ class Shape:
 
         :return: ``None`` if the host is out for this request
         """
-        if request.is_unserved or not admits_root(self.bins[0], request):
-            return None
         if request.is_lax:
-            return [[]] * len(request.parts) if self._composes(request) else None
-        suitable = [
-            [number for number in range(len(self.bins)) if self._admits(number, part)]
-            for part in request.parts
-        ]
-        return suitable if all(suitable) else None
+            is_possible = admits_root(self.bins[0], request) and self._composes(request)
+            return [[]] * len(request.parts) if is_possible else None
+        suitable = serving(request, self.bins, self._admits)
+        return None if suitable is None or not all(suitable) else suitable
 
     def _composes(self, request: Request) -> bool:
         """Return whether amounts, divided in any way, can be within the units."""
@@ -139,18 +135,36 @@ class Shape:
         return True
 
     def _admits(self, number: int, part: RequestPart) -> bool:
-        provider, units = self.bins[number], self.units[number]
-        return all(
-            name in units and units[name].admit(amount) for name, amount in part.resources
-        ) and admits(provider, part, self.bins[0])
+        units = self.units[number]
+        return all(name in units and units[name].admit(amount) for name, amount in part.resources)
+
+
+def serving(
+    request: Request, bins: Sequence[HostProvider], is_able: Callable[[int, RequestPart], bool]
+) -> list[list[int]] | None:
+    """Return the providers of a host that can serve each part of a request, by number.
+
+    :param is_able: returns whether the amounts of a part let a provider serve it
+    :return: ``None`` if the request rules out the host
+    """
+    if request.is_unserved or not admits_root(bins[0], request):
+        return None
+    return [
+        [
+            number
+            for number, provider in enumerate(bins)
+            if is_able(number, part) and admits(provider, part, bins[0])
+        ]
+        for part in request.parts
+    ]
 
 
 def admits_root(root: HostProvider, request: Request) -> bool:
     """Return whether a request does not rule out a host by its root."""
     return (
         root.traits.isdisjoint(request.root_forbidden)
-        and _has_each(root.traits, request.root_required)
-        and _has_each(root.aggregates, request.root_member_of)
+        and has_each(root.traits, request.root_required)
+        and has_each(root.aggregates, request.root_member_of)
     )
 
 
@@ -160,20 +174,21 @@ def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> boo
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """
     if not (
-        provider.traits.isdisjoint(part.forbidden) and _has_each(provider.traits, part.required)
+        provider.traits.isdisjoint(part.forbidden) and has_each(provider.traits, part.required)
     ):
         return False
     if part.in_tree is not None and part.in_tree not in provider.trees:
         return False
-    is_member = _has_each(provider.aggregates, part.member_of)
+    is_member = has_each(provider.aggregates, part.member_of)
     is_free = provider.aggregates.isdisjoint(part.forbidden_member_of)
     if part.group:
         return is_member and is_free
     # What is shared from another tree has to be a member itself.
-    is_member = is_member or (provider.is_inside and _has_each(root.aggregates, part.member_of))
+    is_member = is_member or (provider.is_inside and has_each(root.aggregates, part.member_of))
     is_free = is_free and root.aggregates.isdisjoint(part.forbidden_member_of)
     return is_member and is_free and (part.in_tree is None or part.in_tree in root.trees)
 
 
-def _has_each(names: frozenset[str], required: Sequence[frozenset[str]]) -> bool:
+def has_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
+    """Return whether some names have one of each set of alternatives."""
     return all(not names.isdisjoint(alternatives) for alternatives in required)

@@ -10,14 +10,6 @@ from placementclient.model.trees import reach
 from placementclient.placing.providers import HostProvider, is_sharing
 
 
-def has_each(present: Collection[str], required: Iterable[str]) -> bool:
-    """Return whether some traits or aggregates are there; of names joined by commas, one is enough.
-
-    :param present: a set
-    """
-    return all(any(name in present for name in names.split(',')) for names in required)
-
-
 class Topology:
     """The trees, and the providers that reach them from outside.
 
@@ -53,17 +45,25 @@ class Topology:
 
     @functools.cached_property
     def kinds(self) -> dict[str, int]:
-        """The same number for trees that only differ in names and UUIDs, by the root's UUID.
+        """The same number for trees that only differ in names and UUIDs, by the root's UUID."""
+        return self.alike()
+
+    def alike(self, *, has_usage: bool = True) -> dict[str, int]:
+        """Return the same number for trees that are alike, by the root's UUID.
 
         A tree that shares something is like no other: what is drawn from it is gone.
+
+        :param has_usage: whether to tell trees apart by what is used of them
         """
         numbers: dict[object, int] = {}
         kinds = {}
         for root, states in self.trees.items():
+            places = {state.uuid: place for place, state in enumerate(states)}
             local = tuple(
                 (
+                    places.get(state.provider.parent_provider_uuid or ''),
                     frozenset(state.inventories.items()),
-                    frozenset(state.usages.items()),
+                    frozenset(state.usages.items()) if has_usage else None,
                     state.traits,
                     state.aggregates,
                 )
@@ -74,23 +74,33 @@ class Topology:
             kinds[root] = numbers.setdefault(key, len(numbers))
         return kinds
 
+    def kind(self, root_uuid: str, trees: Collection[str]) -> object:
+        """Return what is equal for trees that have the same candidates of a request.
+
+        :param trees: the UUIDs by which the request names trees
+        """
+        return root_uuid if trees else self.kinds[root_uuid]
+
+    def serving(self, root_uuid: str) -> list[ProviderState]:
+        """Return the providers that can serve a tree: its own, the root first, and the reached."""
+        return [*self.trees[root_uuid], *self.reached(root_uuid)]
+
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
-        """Return the providers that can serve a tree: its own, the root first, and the reached.
+        """Return the providers of :meth:`serving`, as far as they decide on a request.
 
         :param trees: the UUIDs by which a request names trees
         """
         if root_uuid not in self._hosts:
-            states = self.trees[root_uuid]
-            numbers = {state.uuid: number for number, state in enumerate(states)}
-            serving = (*states, *self.reached(root_uuid))
-            self._hosts[root_uuid] = [HostProvider.of(state, numbers) for state in serving]
+            numbers = {state.uuid: n for n, state in enumerate(self.trees[root_uuid])}
+            self._hosts[root_uuid] = [
+                HostProvider.of(state, numbers) for state in self.serving(root_uuid)
+            ]
         host = self._hosts[root_uuid]
-        if named := self.named(trees):
-            states = [*self.trees[root_uuid], *self.reached(root_uuid)]
+        if named := self._named(trees):
             none = frozenset[str]()
             return [
                 provider._replace(trees=named.get(self.root_of[state.uuid], none))
-                for state, provider in zip(states, host, strict=True)
+                for state, provider in zip(self.serving(root_uuid), host, strict=True)
             ]
         return host
 
@@ -98,7 +108,7 @@ class Topology:
         """The sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])
 
-    def named(self, uuids: Iterable[str]) -> dict[str, frozenset[str]]:
+    def _named(self, uuids: Iterable[str]) -> dict[str, frozenset[str]]:
         """Return some UUIDs of providers by the roots of their trees."""
         named: dict[str, frozenset[str]] = {}
         for uuid in uuids:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from placementclient.nova.refusals import Refusal
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
+from placementclient.placing.topology import Topology
 
 #: Which older releases of Nova do not ask for.
 _TPM_SECRETS = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
@@ -56,7 +58,7 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     """
     if not cloud.answers.flavors:
         return
-    names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
+    names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud.topology)
     for flavor in cloud.answers.flavors:
         if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
             yield Finding(flavor.name, (), facts, None, _CHANGE)
@@ -102,11 +104,15 @@ def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
 class _EmptyHosts:
     """The trees of a cloud, empty, one of each kind."""
 
-    def __init__(self, cloud: Cloud) -> None:
-        kinds, shared = list(_kinds(cloud)), list(_shared(cloud))
-        few = [state for tree in kinds[:_FEW] for state in tree]
-        every = [state for tree in kinds for state in tree]
-        self._indexes = [SnapshotIndex(Snapshot((*shared, *s), ())) for s in (few, every)]
+    def __init__(self, topology: Topology) -> None:
+        kinds = topology.alike(has_usage=False)
+        trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
+        shared = [tree for tree in trees if any(map(is_sharing, tree))]
+        others = [tree for tree in trees if not any(map(is_sharing, tree))]
+        self._indexes = [
+            SnapshotIndex(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
+            for hosts in (others[:_FEW], others)
+        ]
         self._conflicts: dict[Any, list[str]] = {}
 
     def never_together(self, request: CandidateRequest) -> list[str]:
@@ -126,27 +132,6 @@ class _EmptyHosts:
         return [str(need) for need in required if need in fewest]
 
 
-def _shared(cloud: Cloud) -> Iterator[ProviderState]:
-    """The trees with sharing providers, which other trees reach."""
-    for tree in cloud.topology.trees.values():
-        if any(map(is_sharing, tree)):
-            yield from map(_emptied, tree)
-
-
-def _kinds(cloud: Cloud) -> Iterator[Sequence[ProviderState]]:
-    """One tree of each kind, empty: others differ from it in names and use alone."""
-    seen = set()
-    for root, tree in cloud.topology.trees.items():
-        if any(map(is_sharing, tree)):
-            continue
-        place = {state.uuid: number for number, state in enumerate(tree)}
-        shape = tuple(_shape(state, place) for state in tree)
-        key = shape, frozenset(state.uuid for state in cloud.topology.reached(root))
-        if key not in seen:
-            seen.add(key)
-            yield [_emptied(state) for state in tree]
-
-
 def _emptied(state: ProviderState) -> ProviderState:
     """A provider without allocations that is not withdrawn by reserving all of it."""
     inventories = {
@@ -154,8 +139,3 @@ def _emptied(state: ProviderState) -> ProviderState:
         for name, inventory in state.inventories.items()
     }
     return replace(state, usages={}, inventories=inventories)
-
-
-def _shape(state: ProviderState, place: Mapping[str, int]) -> object:
-    above = state.provider.parent_provider_uuid
-    return place.get(above or ''), frozenset(state.inventories.items()), state.traits

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider
+from placementclient.placing.options import StateSearch
+from placementclient.placing.providers import HostProvider, slots
 from placementclient.placing.requests import Request, RequestPart, parsed
-from placementclient.placing.shapes import admits, admits_root
+from placementclient.placing.shapes import serving
 from placementclient.placing.topology import Topology
 
 #: A provider as the rest of the groups sees it: the groups that it may serve, by number, and what
@@ -84,13 +84,12 @@ class CandidateCounter:
 
     def tree(self, root: str) -> TreeCandidates:
         """Return the number of candidates in a tree, by the UUID of its root."""
-        states, trees = self._topology.trees[root], self._request.trees
-        kind = root if trees else self._topology.kinds[root]
+        topology, trees = self._topology, self._request.trees
+        kind = topology.kind(root, trees)
         if kind not in self._counts:
-            reached = [*states, *self._topology.reached(root)]
-            host = self._topology.host(root, trees)
-            self._counts[kind] = _in_tree(self._request, reached, host)
-        return TreeCandidates(states[0].name, *self._counts[kind])
+            states, bins = topology.serving(root), topology.host(root, trees)
+            self._counts[kind] = _in_tree(self._request, states, bins)
+        return TreeCandidates(topology.trees[root][0].name, *self._counts[kind])
 
 
 def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
@@ -104,32 +103,17 @@ def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
 def _in_tree(
     request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
 ) -> tuple[int, bool]:
-    if request.is_unserved or not admits_root(bins[0], request):
-        return 0, True
-    options = [
-        [
-            number
-            for number, state in enumerate(states)
-            if _serves(state, part) and admits(bins[number], part, bins[0])
-        ]
-        for part in request.parts
-    ]
-    if not all(options):
+    def is_able(number: int, part: RequestPart) -> bool:
+        return all(slots(states[number], name, amount) for name, amount in part.resources)
+
+    options = serving(request, bins, is_able)
+    if options is None or not all(options):
         return 0, True
     if request.subtrees:
-        search = _CandidateSearch(request, bins, options, states)
+        search = StateSearch(request, bins, options, states)
         count = sum(1 for _ in search.places())
         return count, search.left >= 0
     return _multiplied(request, bins, options, states)
-
-
-def _serves(state: ProviderState, part: RequestPart) -> bool:
-    return all(
-        name in state.inventories
-        and state.inventories[name].admits(amount)
-        and amount <= state.free(name)
-        for name, amount in part.resources
-    )
 
 
 def _multiplied(
@@ -142,12 +126,12 @@ def _multiplied(
     common = [number for number, part in enumerate(request.parts) if not part.group]
     groups = [number for number, part in enumerate(request.parts) if part.group]
     whole = request._replace(parts=tuple(request.parts[number] for number in common))
-    search = _CandidateSearch(whole, bins, [options[number] for number in common], states)
+    search = StateSearch(whole, bins, [options[number] for number in common], states)
     counts = _GroupCounts(request, groups)
     total = 0
-    for taken in search.amounts():
-        slots = Counter(_slots(request, groups, options, states, taken))
-        total += counts.count(0, frozenset(slots.items()))
+    for _ in search.places():
+        left = Counter(_slots(request, groups, options, states, search.taken))
+        total += counts.count(0, frozenset(left.items()))
     return total, search.left >= 0
 
 
@@ -208,26 +192,3 @@ class _GroupCounts:
         kinds[slot] -= 1
         kinds[serving, left] += 1
         return frozenset((kind, many) for kind, many in kinds.items() if many)
-
-
-class _CandidateSearch(PartSearch):
-    """Looks for all ways that the service has."""
-
-    def __init__(
-        self,
-        request: Request,
-        bins: Sequence[HostProvider],
-        options: Sequence[Sequence[int]],
-        states: Sequence[ProviderState],
-    ) -> None:
-        super().__init__(request, bins, options)
-        self._states = states
-
-    def amounts(self) -> Iterator[dict[tuple[int, str], int]]:
-        """Return what is taken of each provider and class, for each way."""
-        for _ in self.places():
-            yield dict(self.taken)
-
-    def _grants(self, place: int, name: str, amount: int) -> bool:
-        state = self._states[place]
-        return amount <= min(state.free(name), state.inventories[name].max_unit)

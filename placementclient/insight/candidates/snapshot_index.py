@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing, slots
-from placementclient.placing.topology import Topology, has_each
+from placementclient.placing.requests import part
+from placementclient.placing.shapes import has_each
+from placementclient.placing.topology import Topology
 
 
 class SnapshotIndex:
@@ -24,20 +26,17 @@ class SnapshotIndex:
 
     def matching(self, conditions: Filter) -> list[str]:
         """The UUIDs of the providers that a filter lets through."""
-        return [uuid for uuid, state in self._states.items() if self._suits(state, conditions)]
+        requested, root_of = part(conditions.resources, conditions), self._topology.root_of
+        root = root_of.get(conditions.in_tree or '')
+        return [
+            uuid
+            for uuid, state in self._states.items()
+            if all(slots(state, name, amount) for name, amount in requested.resources)
+            and has_each(state.traits, requested.required)
+            and has_each(state.aggregates, requested.member_of)
+            and (conditions.in_tree is None or root_of[uuid] == root)
+        ]
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
         """The providers that can serve each of some trees."""
-        topology = self._topology
-        return {root: [*topology.trees[root], *topology.reached(root)] for root in roots}
-
-    def _suits(self, state: ProviderState, conditions: Filter) -> bool:
-        root_of = self._topology.root_of
-        return (
-            all(slots(state, name, amount) for name, amount in conditions.resources.items())
-            and has_each(state.traits, conditions.required)
-            and has_each(state.aggregates, conditions.member_of)
-            and (
-                conditions.in_tree is None or root_of[state.uuid] == root_of.get(conditions.in_tree)
-            )
-        )
+        return {root: self._topology.serving(root) for root in roots}

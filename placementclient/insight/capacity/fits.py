@@ -8,9 +8,12 @@ another provider; a group with a suffix from one provider altogether.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from placementclient.insight.capacity import search
 from placementclient.insight.capacity.search import Choice, SiteDemand, Use
@@ -23,8 +26,7 @@ from placementclient.placing.topology import Topology
 Trees = Collection[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fits:
+class Fits(msgspec.Struct, frozen=True, gc=False):
     """The number of servers of a shape that fit.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
@@ -45,31 +47,29 @@ class Fits:
         least, scarcest = min((fits, label) for label, fits in by_class.items())
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
+    def named(self, name: str) -> Fits:
+        """Return as many of another tree or aggregate."""
+        return Fits(name, self.count, self.by_class, self.runs_out_first)
 
-class Counter:
+
+class FitCounter:
+    """Counts the servers that fit on sites."""
+
     def __init__(self, supply: Supply) -> None:
         self._supply = supply
         self._counts: dict[Any, int] = {}
 
-    def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
+    def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
         """Return how many servers fit on some sites together; on all, if not given."""
         chosen = list(_merged(self._supply.sites if sites is None else sites))
-        labels = self._supply.labels
-        return Fits.of(
-            label,
-            self._count(chosen),
-            {name: self._most(chosen, [name]) for name in labels},
-        )
+        by_class = {label: self._most(chosen, [label]) for label in self._supply.labels}
+        return Fits.of(name, self._count(chosen), by_class)
 
-    def by_site(self) -> list[Fits]:
-        """For each site that has inventory for all parts how many fit if they all go there."""
-        results, by_kind = [], dict[tuple[int, int], Fits]()
-        for site in self._supply.sites:
-            if self._supply.is_complete(site):
-                if (fits := by_kind.get(_kind(site))) is None:
-                    fits = by_kind[_kind(site)] = self.fits(site.name, [site])
-                results.append(Fits(site.name, fits.count, fits.by_class, fits.runs_out_first))
-        return results
+    def by_tree(self) -> list[Fits]:
+        """For each tree that has inventory for all parts how many fit if they all go there."""
+        trees = self._supply.complete
+        by_site = {site: self.fits(site.name, [site]) for site in {site for _, site in trees}}
+        return [by_site[site].named(name) for name, site in trees]
 
     def _count(self, sites: Sequence[Site]) -> int:
         alone = [site for site in sites if site.choices and site.is_alone]
@@ -151,26 +151,15 @@ class Counter:
         return granted
 
 
-def _kind(site: Site) -> tuple[int, int]:
-    """Return what is the same for sites that are alike."""
-    return id(site.own), id(site.pools)
-
-
 def _merged(sites: Iterable[Site]) -> Iterator[Site]:
-    """Return sites that are alike as one site that has as much as all of them.
+    """Return the sites of several trees as one site that has as much as all of them.
 
-    As many servers fit there: dealt out evenly, no site draws on a pool while another one still has
+    As many servers fit there: dealt out evenly, no tree draws on a pool while another one still has
     some of its own.
     """
-    alike: dict[tuple[int, int], list[Site]] = {}
-    for site in sites:
-        alike.setdefault(_kind(site), []).append(site)
-    for first, *others in alike.values():
-        number = 1 + len(others)
-        local = (
-            {label: number * count for label, count in first.own.items()} if others else first.own
-        )
-        yield Site(first.name, local, first.pools, first.offers, first.choices)
+    for site, number in Counter(sites).items():
+        own = {label: number * count for label, count in site.own.items()}
+        yield replace(site, own=own)
 
 
 def _drawn(
@@ -193,8 +182,8 @@ def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list
     """For each tree how many fit there if they all go there; then how many fit in all."""
     tables = []
     for request in requests:
-        counter = Counter(Supply(topology, request, trees))
-        tables.append([*counter.by_site(), counter.fits(ALL)])
+        counter = FitCounter(Supply(topology, request, trees))
+        tables.append([*counter.by_tree(), counter.fits(ALL)])
     return functools.reduce(_either, tables)
 
 
@@ -227,9 +216,8 @@ def _together(first: Fits, second: Fits) -> Fits:
 def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
     """Return how many servers fit in all."""
     if len(requests) == 1:
-        return Counter(Supply(topology, requests[0], trees)).fits(name)
-    total = by_tree(topology, requests, trees)[-1]
-    return Fits.of(name, total.count, total.by_class)
+        return FitCounter(Supply(topology, requests[0], trees)).fits(name)
+    return by_tree(topology, requests, trees)[-1].named(name)
 
 
 def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:

@@ -10,22 +10,23 @@ from placementclient.client import errors
 from placementclient.insight.capacity.search import Choice, Rules, Use
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.options import PartSearch
+from placementclient.placing.options import StateSearch
 from placementclient.placing.providers import HostProvider, is_sharing, slots
-from placementclient.placing.requests import Request, RequestPart, parsed
-from placementclient.placing.shapes import admits, admits_root
+from placementclient.placing.requests import RequestPart, parsed
+from placementclient.placing.shapes import serving
 from placementclient.placing.topology import Topology
 
 #: Stands for a class, or a part, where all of them have to be in one place.
 TOGETHER = '(together)'
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Site:
     """A site of a server: a tree, and the providers that reach it.
 
-    Of trees that are alike ``own`` and ``pools`` are the same objects, unless there are choices.
+    Trees that are alike have the same site, unless there are choices.
 
+    :param name: of the tree, or of one of those that are alike
     :param own: of how many servers the tree serves a part itself, by the part's label
     :param pools: the sharing providers that can serve a part, and serve others too
     :param offers: the parts of which there is inventory at all
@@ -65,11 +66,11 @@ class Supply:
         self.stock: dict[str, dict[str, int]] = {label: {} for label in self.labels}
         #: How much there is of what choices use.
         self.amounts: dict[tuple[str, str], int] = {}
-        roots = topology.trees if trees is None else trees
-        sites = list(self._sites(roots))
-        complete = [site for site in sites if self.is_complete(site)]
-        #: The sites that have inventory for every part; where there is none, those with some.
-        self.sites = complete or sites
+        sites = list(self._sites(topology.trees if trees is None else trees))
+        #: The names of the trees that have inventory for every part, each with its site.
+        self.complete = [pair for pair in sites if len(pair[1].offers) == len(self.labels)]
+        #: The sites of these trees; where there is none, of those with inventory for some part.
+        self.sites = [site for _, site in self.complete or sites]
 
     def _rules(self) -> Rules:
         if self._request.subtrees:
@@ -81,68 +82,54 @@ class Supply:
         apart = frozenset(groups if is_isolated else ())
         return Rules(apart, covering, len(self._request.covering))
 
-    def is_complete(self, site: Site) -> bool:
-        return len(site.offers) == len(self.labels)
-
-    def _sites(self, roots: Iterable[str]) -> Iterator[Site]:
-        # Which tree it is matters to these alone.
-        is_local = bool(self._request.trees)
-        kinds = self._topology.kinds
+    def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
+        """Return the name of each tree, and its site."""
+        topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
-            kind = root if is_local else kinds[root]
-            if kind in by_kind:
-                site = by_kind[kind]
-                if site is not None:
-                    name = self._topology.trees[root][0].name
-                    site = Site(name, site.own, site.pools, site.offers, site.choices)
-            else:
-                site = self._site(root)
-                if site is None or not site.choices:
-                    by_kind[kind] = site
+            kind = topology.kind(root, trees)
+            site = by_kind[kind] if kind in by_kind else self._site(root)
+            if site is None or not site.choices:
+                by_kind[kind] = site
             if site is not None:
-                yield site
+                yield topology.trees[root][0].name, site
 
     def _site(self, root_uuid: str) -> Site | None:
-        states = [*self._topology.trees[root_uuid], *self._topology.reached(root_uuid)]
+        states = self._topology.serving(root_uuid)
         bins = self._topology.host(root_uuid, self._request.trees)
-        if self._request.is_unserved or not admits_root(bins[0], self._request):
+
+        def is_able(number: int, part: RequestPart) -> bool:
+            return all(name in states[number].inventories for name, _ in part.resources)
+
+        suitable = serving(self._request, bins, is_able)
+        if suitable is None:
             return None
-        suitable = [
-            [
-                number
-                for number, state in enumerate(states)
-                if all(name in state.inventories for name, _ in part.resources)
-                and admits(bins[number], part, bins[0])
-            ]
-            for part in self._request.parts
-        ]
-        serving = {
+        able = {
             _label(part): [states[number] for number in numbers]
             for part, numbers in zip(self._request.parts, suitable, strict=True)
             if part.resources
         }
-        if self._lacks_traits(serving):
+        if self._lacks_traits(able):
             return None
         # Others draw on what a tree shares, so that it is a pool for the tree too.
         pools = {
-            label: [state for state in serving[label] if is_sharing(state)] for label in self.labels
+            label: [state for state in able[label] if is_sharing(state)] for label in self.labels
         }
         local: dict[str, int] = {}
         for label, part in self._parts.items():
-            counts = {state.uuid: _servers(state, part) for state in serving[label]}
+            counts = {state.uuid: _servers(state, part) for state in able[label]}
             shared = {state.uuid for state in pools[label]}
             self.stock[label] |= {uuid: counts[uuid] for uuid in shared}
             local[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
         if self._request.subtrees:
             choices = {TOGETHER: tuple(self._options(states, bins, suitable))}
         else:
-            choices = self._choices(serving) if self._depends(serving) else {}
+            choices = self._choices(able) if self._depends(able) else {}
         return Site(
             states[0].name,
             local,
-            {label: frozenset(state.uuid for state in able) for label, able in pools.items()},
-            frozenset(label for label, able in serving.items() if able),
+            {label: frozenset(state.uuid for state in pool) for label, pool in pools.items()},
+            frozenset(label for label, members in able.items() if members),
             choices,
         )
 
@@ -153,7 +140,7 @@ class Supply:
         suitable: Sequence[Sequence[int]],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        search = _SiteSearch(self._request, bins, suitable, states)
+        search = StateSearch(self._request, bins, suitable, states)
         seen = set()
         for _ in search.places():
             uses = tuple(
@@ -173,40 +160,40 @@ class Supply:
                 'There are too many ways to serve groups in one subtree: ask for fewer groups'
             )
 
-    def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
+    def _lacks_traits(self, able: Mapping[str, list[ProviderState]]) -> bool:
         """Return True if no provider that serves the common group has one of its traits."""
         common = [label for label, part in self._parts.items() if not part.group]
-        everybody = [state for label in common for state in serving[label]]
+        everybody = [state for label in common for state in able[label]]
         return any(
             all(alternatives.isdisjoint(state.traits) for state in everybody)
             for alternatives in self._request.covering
         )
 
-    def _depends(self, serving: Mapping[str, list[ProviderState]]) -> bool:
+    def _depends(self, able: Mapping[str, list[ProviderState]]) -> bool:
         """Return whether what serves one part decides what can serve another."""
         if self._contested or self.rules.apart:
             return True
         return not all(
             any(
-                serving[label] and all(not one.isdisjoint(s.traits) for s in serving[label])
+                able[label] and all(not one.isdisjoint(state.traits) for state in able[label])
                 for label in self.rules.covering
             )
             for one in self._request.covering
         )
 
-    def _choices(self, serving: Mapping[str, list[ProviderState]]) -> dict[str, tuple[Choice, ...]]:
-        choices = {}
-        for label, part in self._parts.items():
-            choices[label] = tuple(
+    def _choices(self, able: Mapping[str, list[ProviderState]]) -> dict[str, tuple[Choice, ...]]:
+        return {
+            label: tuple(
                 Choice(
                     state.uuid,
                     tuple(self._uses(state, part)),
                     frozenset() if part.group else self._traits_of(state),
                 )
-                for state in serving[label]
+                for state in able[label]
                 if _servers(state, part)
             )
-        return choices
+            for label, part in self._parts.items()
+        }
 
     def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
         """Return the uses of a provider by a part.
@@ -229,23 +216,6 @@ class Supply:
             for number, alternatives in enumerate(self._request.covering)
             if not alternatives.isdisjoint(state.traits)
         )
-
-
-class _SiteSearch(PartSearch):
-    """Looks for the ways to serve one server at a site."""
-
-    def __init__(
-        self,
-        request: Request,
-        bins: Sequence[HostProvider],
-        suitable: Sequence[Sequence[int]],
-        states: Sequence[ProviderState],
-    ) -> None:
-        super().__init__(request, bins, suitable)
-        self._states = states
-
-    def _grants(self, place: int, name: str, amount: int) -> bool:
-        return slots(self._states[place], name, amount) > 0
 
 
 def _label(part: RequestPart) -> str:

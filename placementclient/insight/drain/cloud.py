@@ -228,8 +228,7 @@ class DrainCloud:
         targets = [uuid for uuid in self.hosts if uuid not in out]
         is_lax = any(request.is_lax for request in kinds.values())
         pools = self._pools(targets, moving if is_lax else ())
-        named = self.topology.named(tree for request in kinds.values() for tree in request.trees)
-        builder = _HostBuilder(self, pools, kinds.values() if is_lax else None, named)
+        builder = _HostBuilder(self, pools, kinds.values(), is_lax=is_lax)
         hosts = [builder.host(uuid) for uuid in targets]
         hosts += [builder.host(uuid, is_new=True) for uuid in spare]
         return PackingProblem(
@@ -256,7 +255,7 @@ class DrainCloud:
             return pools
         serving: dict[str, set[str]] = {}
         for root in targets:
-            for state in (*self.tree(root), *self.topology.reached(root)):
+            for state in self.topology.serving(root):
                 for name in state.inventories:
                     serving.setdefault(name, set()).add(state.uuid)
         for uuid, name, amount in left:
@@ -289,15 +288,16 @@ class _HostBuilder:
         self,
         cloud: DrainCloud,
         pools: Mapping[Pool, int],
-        relevant: Iterable[Request] | None,
-        trees: Mapping[str, frozenset[str]],
+        requests: Collection[Request],
+        *,
+        is_lax: bool,
     ) -> None:
         self._cloud, self._pools = cloud, pools
         self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
-        #: The UUIDs by which requests name a tree, by its root.
-        self._trees = trees
+        #: The UUIDs by which requests name trees.
+        self._trees = {tree for request in requests for tree in request.trees}
         #: The traits and aggregates that some request names; ``None``: all count.
-        self._named = None if relevant is None else frozenset(_named(relevant))
+        self._named = frozenset(_named(requests)) if is_lax else None
 
     def host(self, root_uuid: str, *, is_new: bool = False) -> TargetHost:
         """Return a host with what it has free.
@@ -306,12 +306,9 @@ class _HostBuilder:
         """
         cloud = self._cloud
         states = cloud.tree(root_uuid)
-        reached = cloud.topology.reached(root_uuid)
-        numbers = {state.uuid: number for number, state in enumerate(states)}
-        bins = [self._bin(state, numbers, root_uuid) for state in states]
+        bins = self._bins(root_uuid)
         if is_new:
             bins[0] = bins[0]._replace(traits=bins[0].traits - {DISABLED})
-        bins += [self._bin(state, {}, root_uuid) for state in reached]
         shape = self._shapes.get(tuple(bins)) or Shape(bins)
         self._shapes[shape.bins] = shape
         room = [
@@ -328,24 +325,24 @@ class _HostBuilder:
             root_uuid,
             states[0].name,
             shape,
-            tuple(state.uuid for state in (*states, *reached)),
+            tuple(state.uuid for state in cloud.topology.serving(root_uuid)),
             shape.sums(room, self._pools),
             members,
         )
 
-    def _bin(
-        self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str
-    ) -> HostProvider:
-        provider = HostProvider.of(state, numbers)
-        name = self._cloud.knowledge.zones.get(state.name)
-        if state.uuid == root_uuid and name is not None:
-            provider = provider._replace(aggregates=provider.aggregates | {zone(name)})
-        if self._named is not None:
-            traits, aggregates = provider.traits & self._named, provider.aggregates & self._named
-            provider = provider._replace(traits=traits, aggregates=aggregates)
-        if trees := self._trees.get(self._cloud.topology.root_of[state.uuid]):
-            provider = provider._replace(trees=trees)
-        return provider
+    def _bins(self, root_uuid: str) -> list[HostProvider]:
+        bins = list(self._cloud.topology.host(root_uuid, self._trees))
+        name = self._cloud.knowledge.zones.get(self._cloud.tree(root_uuid)[0].name)
+        if name is not None:
+            bins[0] = bins[0]._replace(aggregates=bins[0].aggregates | {zone(name)})
+        if (named := self._named) is None:
+            return bins
+        return [
+            provider._replace(
+                traits=provider.traits & named, aggregates=provider.aggregates & named
+            )
+            for provider in bins
+        ]
 
 
 def _named(relevant: Iterable[Request]) -> Iterator[str]:

@@ -12,16 +12,21 @@ from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import HealServer
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.model.snapshots import ProviderState
+from placementclient.nova.server_parts import Sources
+from placementclient.nova.server_request import Scheduling
+from placementclient.nova.settings import Settings
 from tests.unit.insight.audit.auditing import PREFIX, reason, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 States = list[ProviderState]
 DISABLED = 'COMPUTE_STATUS_DISABLED'
+ZONE = '8c2e7f9e-4f0b-4a43-9d05-5f2b3e1a7d66'
 
 
 def findings(
@@ -285,6 +290,18 @@ def test_a_flavor_fits_on_one_host_of_many_that_share() -> None:
     assert findings(states, flavors=[swapped]) == []
     assert evidence(states, flavors=[replace(swapped, ephemeral=501)]) == [
         {'never_on_one_host': ['DISK_GB=501']}
+    ]
+
+
+def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others() -> None:
+    zone = HostAggregate(ZONE, 'az', ('b',), 'az', metadata={'availability_zone': 'az'})
+    scheduling = Scheduling(Settings(default_schedule_zone='az'), Sources(aggregates=[zone]))
+    outside = provider('a', VCPU=8, MEMORY_MB=4096)
+    inside = [provider(name, VCPU=8, MEMORY_MB=4096, aggregates=[ZONE]) for name in 'bc']
+    states = [outside, *inside]
+    assert findings(states, flavors=[flavor()], scheduling=scheduling) == []
+    assert evidence(states, flavors=[flavor(vcpus=9)], scheduling=scheduling) == [
+        {'never_on_one_host': ['VCPU=9']}
     ]
 
 

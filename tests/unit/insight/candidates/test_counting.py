@@ -73,3 +73,18 @@ def test_groups_below_one_provider_are_at_least_so_many() -> None:
     request = groups(8)._replace(same_subtree=(('0', '1'),))
     number = counted(Topology(cloud(host('h', 12))), request)
     assert not number.is_exact
+
+
+def test_trees_that_differ_in_their_nesting_are_not_alike() -> None:
+    states = [
+        state
+        for name, above in (('nested', 'nested_cell'), ('wide', 'wide'))
+        for state in (
+            provider(name, VCPU=8),
+            provider(f'{name}_cell', name, PCPU=4),
+            provider(f'{name}_gpu', above, name, VGPU=1),
+        )
+    ]
+    parts = {'_cell': Filter({'PCPU': 1}), '_gpu': Filter({'VGPU': 1})}
+    request = CandidateRequest(COMMON, parts, 'none', (('_cell', '_gpu'),))
+    assert counted(Topology(cloud(states)), request).trees == [TreeCandidates('nested', 1)]
