@@ -22,7 +22,7 @@ _BANDWIDTH = 'NET_BW_'
 
 
 def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
-    """The bandwidth in Placement is not the one that an agent of Neutron is configured with.
+    """The bandwidth in Placement differs from the configuration of Neutron's agent.
 
     The check compares ``resource_provider_bandwidths`` of each agent with the inventories of the
     providers ``HOST:AGENT TYPE:DEVICE``. It also finds agents with ``resources_synced: false``:
@@ -31,9 +31,8 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
     Why it matters: servers with a minimum bandwidth go to hosts that do not have it, or find no
     valid host.
 
-    Safe to fix: Neutron writes these providers itself, so the cause is in its log. A frequent one:
-    the agent's name for the hypervisor is not the name of the host's provider, as in
-    ``resource_provider_hypervisors``.
+    Safe to fix: Neutron writes these providers itself, so look for the cause in its log. Often
+    ``resource_provider_hypervisors`` of the agent has another name than the provider of the host.
 
     Look yourself: ``openstack network agent show AGENT -c configuration -c resources_synced`` and
     ``openstack resource provider inventory list PROVIDER``
@@ -62,15 +61,15 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
-    """A provider is named for an agent of Neutron that is gone, or for another host than its own.
+    """The name of a provider has a Neutron agent that is gone, or another host than its own.
 
-    An agent is gone if Neutron lists none of its type on the host, or if it reports bandwidths, but
-    not of this device. A host that was renamed keeps the old providers beside the new ones.
+    An agent is gone if Neutron lists none of its type on the host, or if the agent reports
+    bandwidths of other devices only. A renamed host keeps the old providers beside the new ones.
 
-    Why it matters: the bandwidth counts although nothing is behind it, or it counts twice.
+    Why it matters: the bandwidth counts although it does not exist, or it counts twice.
 
-    Safe to fix: delete it only when no server holds anything on it. Move the servers away first, or
-    detach and attach their ports.
+    Safe to fix: delete the provider only when no server has allocations on it. Move the servers
+    away first, or detach and attach their ports.
 
     Look yourself: ``openstack network agent list`` and ``openstack resource provider show
     --allocations PROVIDER``

@@ -27,15 +27,14 @@ _UNKNOWN = 'a server may just be built on it: give the list of servers too, with
 def ironic_node(cloud: Cloud) -> Iterator[Finding]:
     """A node of Ironic and its provider disagree.
 
-    A node is available, but it has an allocation or is reserved. A node is active,
-    but it has no allocation and is not reserved. Or its inventory is of another
-    resource class than the node's. Left alone are nodes that Ironic works on or has locked, and
-    those that a server is just being built on. Nodes in maintenance, retired, or without power
-    control are reserved as they should be.
+    A node is available, but it has an allocation or is reserved. A node is active, but it has no
+    allocation and is not reserved. Or its inventory is of another resource class than the node's.
+    The check skips nodes that Ironic works on or has locked, and nodes on which a server is being
+    built. Nodes that are in maintenance, retired, or without power control are rightly reserved.
 
-    Why it matters: a node that is available and held or reserved gets no server, though it is idle.
-    A node that is active and free in Placement is offered to the next server, which fails. Flavors
-    ask for a class by name: under another one the node is never found.
+    Why it matters: an available node that is allocated or reserved gets no server, though it is
+    idle. Placement offers an active node without an allocation to the next server, which fails.
+    Flavors ask for a class by name: a node with another class is never found.
 
     Safe to fix: nova-compute writes the inventory itself, so the cause of a wrong class or of a
     reserved node is in its log. Free an allocation only after you have seen that its server does

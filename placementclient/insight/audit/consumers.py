@@ -52,13 +52,13 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
-    """A server is shelved and on no host, and still holds what it had on one.
+    """A server is shelved and on no host, and still has allocations on a host.
 
     Why it matters: the host seems fuller than it is, and the server gets a second allocation when
     it is unshelved.
 
     Safe to fix: yes, if Nova has the server on no host, and no migration of it is under way or has
-    failed. ``--fix`` deletes what it holds.
+    failed. ``--fix`` deletes its allocations.
 
     Look yourself: ``openstack server show SERVER -c status -c OS-EXT-SRV-ATTR:host`` and
     ``openstack resource provider allocation show SERVER``
@@ -74,12 +74,12 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A migration is over, and its consumer still holds what the server had on the source.
+    """A migration is over, and its consumer still has the allocations on the source.
 
     Why it matters: the source host seems fuller than it is.
 
-    Safe to fix: never by ``--fix``: nothing is taken from a migration. See that it is over and that
-    its server is well, then delete the allocations of the consumer.
+    Safe to fix: not by ``--fix``, which frees no allocations of a migration. Make sure that the
+    migration is over and that its server is well. Then delete the allocations of the consumer.
 
     Look yourself: ``openstack server migration list --server SERVER`` and ``openstack resource
     provider allocation show MIGRATION``
@@ -96,13 +96,14 @@ def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
 
 
 def in_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds something on several hosts while one of its migrations is under way.
+    """A server has allocations on several hosts while one of its migrations is under way.
 
-    This is information: it is as it should be, and ends with the migration.
+    This is information: it is normal, and ends with the migration.
 
-    Why it matters: a migration that never ends keeps its room on both hosts.
+    Why it matters: a migration that never ends takes room on both hosts.
 
-    Safe to fix: there is nothing to fix. Confirm or revert a resize that has waited for long.
+    Safe to fix: there is nothing to fix. Confirm or revert a resize that has waited for a long
+    time.
 
     Look yourself: ``openstack server migration list --server SERVER``
 
@@ -116,16 +117,16 @@ def in_migration(cloud: Cloud) -> Iterator[Finding]:
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
-    """A server still holds what it had on the host that it was evacuated from.
+    """A server still has its allocations on the host that it was evacuated from.
 
-    nova-compute of that host frees it when it starts again.
+    nova-compute of that host frees them when it starts again.
 
-    Why it matters: a host that has come back seems fuller than it is. One that never comes back
+    Why it matters: a host that has come back seems fuller than it is. A host that never comes back
     cannot be deleted.
 
     Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
-    or has failed. ``--fix`` takes what it holds on the other hosts, and leaves what it has of
-    sharing providers.
+    or has failed. ``--fix`` removes its allocations on the other hosts, and keeps those on sharing
+    providers.
 
     Look yourself: ``openstack server migration list --server SERVER --type evacuation`` and
     ``openstack resource provider allocation show SERVER``
@@ -136,13 +137,13 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
 
 
 def doubled(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds something on several hosts, and no migration explains it.
+    """A server has allocations on several hosts, and no migration explains it.
 
-    Why it matters: the resources on the hosts where it is not are lost to everybody.
+    Why it matters: nobody can use the resources on the other hosts.
 
     Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
-    or has failed. ``--fix`` takes what it holds on the other hosts, and leaves what it has of
-    sharing providers.
+    or has failed. ``--fix`` removes its allocations on the other hosts, and keeps those on sharing
+    providers.
 
     Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:host`` and ``openstack resource
     provider allocation show SERVER``
@@ -153,14 +154,14 @@ def doubled(cloud: Cloud) -> Iterator[Finding]:
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer holds something on several hosts, and it is not known why.
+    """A consumer has allocations on several hosts, and the reason is not known.
 
-    It is found where servers or migrations are not known. With both lists it is one of ``doubled``,
-    ``left-by-evacuation`` and ``in-migration``, or as it should be.
+    The check needs neither servers nor migrations. With both lists, such a consumer is ``doubled``,
+    ``left-by-evacuation`` or ``in-migration`` instead, or is no fault.
 
-    Why it matters: one of the hosts may hold the resources in vain.
+    Why it matters: on one of the hosts, the resources may be lost.
 
-    Safe to fix: not before you know why. Audit again with ``--servers`` and ``--migrations``.
+    Safe to fix: only when you know the reason. Audit again with ``--servers`` and ``--migrations``.
 
     Look yourself: ``openstack server migration list --server SERVER`` and ``openstack server show
     SERVER``

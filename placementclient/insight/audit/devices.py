@@ -21,14 +21,14 @@ _ONE_OWNER = (
 
 
 def burned_device(cloud: Cloud) -> Iterator[Finding]:
-    """A device for one-time use was used, and waits to be cleaned.
+    """A device for one-time use was used, and has to be cleaned.
 
     It has the trait ``HW_PCI_ONE_TIME_USE``, all of it is reserved, and no server holds it. Nova
     reserves such a device when a server gets it, and leaves it reserved when the server is gone.
 
     Why it matters: no server gets the device before you set ``reserved`` to 0 again.
 
-    Safe to fix: only after you have cleaned the device: its data are those of the last server. Then
+    Safe to fix: only after you have cleaned the device, which has the data of the last server. Then
     ``resource provider inventory set PROVIDER --amend --resource CLASS:reserved=0``.
 
     Look yourself: ``openstack resource provider list --required HW_PCI_ONE_TIME_USE`` and
@@ -58,10 +58,10 @@ def doubled_device(cloud: Cloud) -> Iterator[Finding]:
     The names of two providers of the host end with the same PCI address, and only one of them has
     the trait ``OWNER_CYBORG``.
 
-    Why it matters: both services give the device away, and the second server does not start.
+    Why it matters: both services give the device to a server, and the second server does not start.
 
-    Safe to fix: decide which service owns the device. Free nothing before the servers that hold the
-    other provider are gone.
+    Safe to fix: decide which service owns the device. Free the other provider only when its servers
+    are gone.
 
     Look yourself: ``openstack resource provider list --in-tree HOST``
 

@@ -38,17 +38,17 @@ _CHANGE = (
 def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     """A flavor asks for something that no host can ever give.
 
-    It names a class or a trait that no provider has, a class that does not exist, or parts that
-    never meet on one host. The hosts count as empty, and those that are disabled or reserved as a
-    whole count too. A flavor that fits on a host if the server boots from a volume is left alone.
-    ``refused`` is the reason of Nova or Placement to refuse every server of the flavor: its extra
-    specs contradict each other, say, or a group has traits and no resources.
+    The flavor names a class or a trait that no provider has, a class that does not exist, or
+    resources and traits that no host has together. The check takes all hosts as empty, and includes
+    disabled hosts and hosts that are reserved as a whole. It skips a flavor that fits if the server
+    boots from a volume. ``refused`` is the reason why Nova or Placement refuses every server of the
+    flavor. Examples: its extra specs contradict each other, or a group has traits and no resources.
 
-    Why it matters: each server of it ends with ``No valid host was found``. Nova ignores a class
-    that does not exist: such a server runs without what its owner ordered.
+    Why it matters: each server with the flavor ends with ``No valid host was found``. Nova ignores
+    a class that does not exist: such a server runs without the resources that its owner ordered.
 
-    Safe to fix: only you know which is wrong, the flavor or the hosts. A flavor cannot be changed
-    for the servers that exist, but for those that come.
+    Safe to fix: only you know if the flavor or the hosts are wrong. A change of the flavor affects
+    new servers only.
 
     Look yourself: ``openstack flavor show FLAVOR`` and ``openstack allocation candidate list`` with
     the same resources and traits

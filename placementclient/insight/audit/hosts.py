@@ -28,12 +28,12 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
     """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse.
 
     Why it matters: the scheduler asks Placement for hosts without the trait. An enabled host with
-    it gets no servers. A disabled host without it takes up places among the candidates that Nova
-    then throws away.
+    the trait gets no servers. A disabled host without it takes places among the candidates, and
+    Nova then drops it.
 
     Safe to fix: nova-compute sets the trait itself at every update, so the cause is in its log.
-    Setting the trait by hand harms no server, but wait a minute after a change of the service: the
-    trait follows. Hosts whose nova-compute is down are passed over, as the trait follows when it
+    Setting the trait by hand harms no server. After a change of the service, wait a minute: the
+    trait follows. The check skips hosts whose nova-compute is down: it sets the trait when it
     starts.
 
     Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
@@ -78,19 +78,19 @@ def _root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
 
 
 def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
-    """The inventory of VCPU, MEMORY_MB or DISK_GB is not what the hypervisor says.
+    """The inventory of VCPU, MEMORY_MB or DISK_GB differs from the hypervisor's.
 
-    The totals of a tree are compared with ``vcpus``, ``memory_mb`` and ``local_gb``, which know no
-    ratio and include what is reserved. The reserved amounts are compared on hosts without any
-    server: there Nova counts nothing else as used. Nova counts an evacuated server that was deleted
-    for up to ten minutes: where it counts both CPUs and memory beyond what is reserved, the
-    reserved amounts are not compared. Nova's API has no ratios, so they are not compared. An
-    inventory that is reserved as a whole is left alone: operators do so on purpose.
+    The check compares the totals of a tree with ``vcpus``, ``memory_mb`` and ``local_gb``, which
+    include the reserved amounts. On hosts without servers it also compares the reserved amounts:
+    there Nova counts nothing else as used. Exception: for up to ten minutes, Nova counts an
+    evacuated server that was deleted. If Nova counts more CPUs and more memory than the reserved
+    amounts, the check does not compare these. It does not compare ratios, which Nova's API does not
+    have. It skips an inventory that is reserved as a whole: operators do this on purpose.
 
     Why it matters: Placement promises more than the host has, or less.
 
-    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. Less than
-    what is in use makes the host over capacity. From compute API 2.88 on the list has no amounts,
+    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. A total
+    below the usage makes the host over capacity. From compute API 2.88 on, the list has no amounts,
     and the check is left out.
 
     Look yourself: ``openstack --os-compute-api-version 2.87 hypervisor show HOST`` and ``openstack

@@ -45,18 +45,19 @@ class Identity(NamedTuple):
 
 
 def twin(cloud: Cloud) -> Iterator[Finding]:
-    """A host is there twice, and nova-compute has one of the two providers.
+    """A host has two providers, and nova-compute uses one of them.
 
-    The one whose UUID a hypervisor has is alive. The other one has the same name, short or with its
-    domain, or all its servers are on this host. With ``--services``, a hypervisor does not count
-    whose nova-compute is down.
+    The provider with the UUID of a hypervisor is the live one. The other one has the same name,
+    short or with its domain, or all its servers are on this host. With ``--services``, the check
+    ignores a hypervisor whose nova-compute is down.
 
-    Why it matters: the capacity of the host counts twice, and its servers count on the provider
-    that no service updates.
+    Why it matters: the capacity of the host counts twice, and its servers count on a provider that
+    no service updates.
 
-    Safe to fix: the live provider gets all of the other one, which is then deleted, and no consumer
-    loses anything. A dead one without consumers is purged. If Nova still has servers under the name
-    of the dead one, give nova-compute that name again.
+    Safe to fix: ``resource provider replace`` moves everything from the dead provider to the live
+    one and deletes the dead one; no consumer loses anything. A dead provider without consumers is
+    purged. If Nova still has servers under the name of the dead provider, give nova-compute that
+    name again.
 
     Look yourself: ``openstack hypervisor list`` has the UUIDs; ``openstack resource provider list
     --name HOST``
@@ -86,15 +87,15 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
 def renamed(cloud: Cloud) -> Iterator[Finding]:
     """A host came back under another UUID or name than its provider has.
 
-    nova-compute has no provider with its UUID, as it finds the name taken, or its servers count on
-    a provider of another name. Or its provider has another name than its hypervisor. With
-    ``--services``, a hypervisor does not count whose nova-compute is down.
+    nova-compute has no provider with its UUID, because another provider has the name, or its
+    servers count on a provider with another name. Or its provider has another name than its
+    hypervisor. With ``--services``, the check ignores a hypervisor whose nova-compute is down.
 
-    Why it matters: nova-compute cannot report the host, so that no server is started there, or
-    makes its children a second time.
+    Why it matters: nova-compute cannot report the host, so no server starts there, or it creates
+    the children a second time.
 
-    Safe to fix: the provider with the new UUID gets all of the old one, and no consumer loses
-    anything.
+    Safe to fix: ``resource provider replace`` moves everything to the new UUID, and no consumer
+    loses anything.
 
     Look yourself: ``openstack hypervisor show HOST -c id`` and ``openstack resource provider show
     HOST``

@@ -24,13 +24,13 @@ _REGISTER = (
 def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     """A resource class is in use and has no registered limit in Keystone.
 
-    The check looks at clouds with unified limits: where a limit of ``servers`` or of any class is
-    registered. A class is in use if a flavor asks for it. Without the flavors it is VCPU,
-    MEMORY_MB, DISK_GB or VGPU, if a server holds some. A limit of any region counts.
+    The check is for clouds with unified limits, in which a limit of ``servers`` or of any class is
+    registered. A class is in use if a flavor asks for it. Without the list of flavors, these are
+    VCPU, MEMORY_MB, DISK_GB and VGPU, if a server has any. A limit of any region counts.
 
-    Why it matters: a missing limit is a limit of 0 up to Nova 2024.2: no server of such a flavor
-    can be booted. From 2025.1 on ``[quota]unified_limits_resource_strategy`` in ``nova.conf``
-    decides whether it is unlimited instead.
+    Why it matters: up to Nova 2024.2, a missing limit is a limit of 0: no server of such a flavor
+    can be booted. From 2025.1 on, ``[quota]unified_limits_resource_strategy`` in ``nova.conf``
+    decides if a missing limit means unlimited.
 
     Safe to fix: registering a limit takes nothing from any server. Choose it at least as high as
     the largest use of a project: ``openstack resource usage show PROJECT``.

@@ -17,17 +17,18 @@ _REBIND = (
 
 
 def port_resources(cloud: Cloud) -> Iterator[Finding]:
-    """A port of a server asks for bandwidth or packets that the server does not hold.
+    """A port of a server asks for bandwidth or packets that the server is not allocated.
 
-    The check adds up what all bound ports of a server ask for, and compares it with what the server
-    holds. It also looks at the provider that Neutron has noted for each port. Servers that are
-    under way are passed over, and those that hold nothing at all are ``without-allocations``.
+    The check adds up the requests of all bound ports of a server, and compares the sum with the
+    allocations of the server. It also looks at the provider that Neutron has recorded for each
+    port. It skips servers that are under way. Servers without any allocations are
+    ``without-allocations``.
 
-    Why it matters: Placement promises the same bandwidth to others. It happens where a QoS policy
-    with a minimum bandwidth or packet rate was set on a port that was in use.
+    Why it matters: Placement promises the same bandwidth to others. This happens if someone sets a
+    QoS policy with a minimum bandwidth or packet rate on a port in use.
 
-    Safe to fix: detaching a port interrupts the network of the server. Nothing is lost in
-    Placement.
+    Safe to fix: attach the port again. Detaching it interrupts the network of the server; nothing
+    is lost in Placement.
 
     Look yourself: ``openstack port show PORT -c resource_request -c binding_profile`` and
     ``openstack resource provider allocation show SERVER``

@@ -24,11 +24,11 @@ def is_incomplete(consumer: Consumer) -> bool:
 def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
     """A consumer belongs to Placement's placeholder project or user.
 
-    It has its allocations from before consumers had owners (API 1.8, Ocata), and ``placement-manage
-    db online_data_migrations`` has given it ``00000000-0000-0000-0000-000000000000``. Nothing is
-    found if ``[placement]incomplete_consumer_project_id`` is set to another ID.
+    Its allocations are from before consumers had owners (API 1.8, Ocata), and ``placement-manage db
+    online_data_migrations`` has set the owner to ``00000000-0000-0000-0000-000000000000``. The
+    check finds nothing if ``[placement]incomplete_consumer_project_id`` is set to another ID.
 
-    Why it matters: what it holds counts for no project, so quotas by usage and unified limits let
+    Why it matters: its allocations count for no project, so quotas by usage and unified limits let
     its project have more.
 
     Safe to fix: yes, if Nova has the server. ``allocation heal`` asks Nova for the owner, and
@@ -59,11 +59,11 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
 def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
     """A consumer has no type, while most of the others have one.
 
-    Nova sends no types (up to 34). If half of the consumers or more have none, that is as it should
-    be, and nothing is said.
+    Nova sends no types (up to 34). If half of the consumers or more have none, this is normal and
+    not a finding.
 
     Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
-    leave it out, and it looks like a migration.
+    leave the consumer out, and it looks like a migration.
 
     Safe to fix: a type changes nothing else, but Placement sets it only together with all
     allocations of the consumer. Leave it to the service that owns the consumer: its next write sets

@@ -35,15 +35,16 @@ _UNKNOWN = (
 
 
 def doubled_host(cloud: Cloud) -> Iterator[Finding]:
-    """A host is there twice: under its short name and under its full name.
+    """A host has two providers: one with its short name and one with its full name.
 
-    It was renamed, or nova-compute was started with another ``host`` in its configuration.
+    The host was renamed, or nova-compute was started with another ``host`` in its configuration.
 
-    Why it matters: its capacity counts twice, and servers are sent to a host that is not there.
+    Why it matters: its capacity counts twice, and Nova sends servers to a host that does not exist.
 
-    Safe to fix: not by itself: after a renaming the empty one is alive. See what nova-compute calls
-    itself. If the other one has servers, ``resource provider replace OTHER --with LIVE --name
-    NAME`` moves all of it to the live one. Purge the other one only if it has none.
+    Safe to fix: not by ``--fix``: after a renaming, the empty provider is the live one. Look up the
+    name that nova-compute has. If the other provider has servers, ``resource provider replace OTHER
+    --with LIVE --name NAME`` moves everything to the live one. Purge the other provider only if it
+    has no servers.
 
     Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
     hypervisor list``
@@ -67,10 +68,10 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is in no aggregate.
 
-    Why it matters: no host can use it, so all that it has is lost.
+    Why it matters: no host can use it, so nobody can use its resources.
 
-    Safe to fix: adding it to an aggregate takes nothing from any server, but only you know which
-    hosts are to use it.
+    Safe to fix: adding it to an aggregate frees no allocation, but only you know which hosts should
+    use it.
 
     Look yourself: ``openstack resource provider aggregate list PROVIDER``
 
@@ -85,10 +86,10 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
 def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is the only member of its aggregates.
 
-    Why it matters: no host can use it, so all that it has is lost.
+    Why it matters: no host can use it, so nobody can use its resources.
 
-    Safe to fix: adding hosts to its aggregate takes nothing from any server, but only you know
-    which hosts are to use it.
+    Safe to fix: adding hosts to its aggregate frees no allocation, but only you know which hosts
+    should use it.
 
     Look yourself: ``openstack resource provider list --member-of AGGREGATE``
 
@@ -104,7 +105,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
 
     This is information: an availability zone may have one host.
 
-    Why it matters: where the other members were deleted, the aggregate may be a leftover.
+    Why it matters: if the other members were deleted, the aggregate may be left over.
 
     Safe to fix: only if nothing asks for the aggregate: an availability zone, a project's
     isolation, a sharing provider.
@@ -126,14 +127,14 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
-    """A child's name does not begin with its root's, though the name of a sibling does.
+    """The name of a child does not begin with the name of its root, though a sibling's does.
 
-    The host was renamed, or the child was made by hand.
+    The host was renamed, or someone created the child by hand.
 
-    Why it matters: nova-compute looks for children by name. It makes another one beside it, and the
+    Why it matters: nova-compute looks for children by name. It creates a second child, and the
     capacity counts twice.
 
-    Safe to fix: renaming takes nothing from any server. Do it before nova-compute starts.
+    Safe to fix: renaming frees no allocation. Rename the child before nova-compute starts.
 
     Look yourself: ``openstack resource provider list --in-tree HOST``
 
@@ -228,15 +229,15 @@ def _together(
 def owner_missing(cloud: Cloud) -> Iterator[Finding]:
     """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it.
 
-    nova-compute of release 34 and later sets the trait. During an upgrade the hosts that still run
-    an older release lack it, as they should. Children of Blazar (``blazar_HOST``), Cyborg and
-    Neutron are left alone.
+    nova-compute of release 34 and later sets the trait. During an upgrade, hosts with an older
+    release rightly lack it. The check skips children of Blazar (``blazar_HOST``), Cyborg and
+    Neutron.
 
-    Why it matters: as soon as every nova-compute is of 34, the scheduler requires the trait on the
+    Why it matters: as soon as every nova-compute runs 34, the scheduler requires the trait on the
     root of each host (``owner_nova_filter``). A host without it gets no servers.
 
-    Safe to fix: yes. ``--fix`` adds the trait beside those that are there. A child whose name does
-    not begin with the host's may be of another service: ``--fix`` leaves it to you.
+    Safe to fix: yes. ``--fix`` adds the trait and keeps all others. A child whose name does not
+    begin with the name of the host may belong to another service: ``--fix`` leaves it to you.
 
     Look yourself: ``openstack resource provider trait list HOST``
 

@@ -23,13 +23,14 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
     The provider has the UUID of the segment. Its ``IPV4_ADDRESS`` are the addresses in the pools of
     the segment's IPv4 subnets, with a gateway for each. It is in the aggregate of the hosts that
     reach the segment. The check finds segments without a provider, with another total, without an
-    aggregate, or in an aggregate that no host is in; and providers of segments that are gone.
+    aggregate, or in an aggregate without hosts. It also finds providers of segments that are gone.
 
     Why it matters: Nova looks for a host by these aggregates and addresses. Without them a server
     goes to a host that its port cannot be bound on, or finds no valid host.
 
-    Safe to fix: Neutron and Nova write them. ``resource provider aggregate sync`` puts the hosts
-    into the aggregate that Nova has for the segment; it frees nothing.
+    Safe to fix: yes, but not by ``--fix``: Neutron and Nova write these providers. ``resource
+    provider aggregate sync`` puts the hosts into Nova's aggregate of the segment, and frees
+    nothing.
 
     Look yourself: ``openstack subnet list --long``, ``openstack network segment list`` and
     ``openstack resource provider inventory list SEGMENT``

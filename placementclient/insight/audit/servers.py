@@ -28,16 +28,17 @@ _AMOUNT = (
 
 
 def without_allocations(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host and holds nothing there.
+    """A server is on a host and has no allocations there.
 
-    Passed over are servers that are under way, and those on a host with ``unlisted-usage``, which
-    may be theirs.
+    The check skips servers that are under way. It also skips servers on a host with
+    ``unlisted-usage``, which may be theirs.
 
-    Why it matters: what the server uses is promised to others, and the host is overfilled.
+    Why it matters: Placement promises the resources of the server to others, and the host is
+    overfilled.
 
-    Safe to fix: yes. ``allocation heal`` writes what Nova computes of the flavor, and asks Nova for
-    the server again just before. It leaves alone what cannot be known, such as the virtual GPU of a
-    server, and says so.
+    Safe to fix: yes. ``allocation heal`` writes the amounts that Nova computes from the flavor, and
+    asks Nova for the server again just before. If it cannot know an amount, such as the virtual GPU
+    of a server, it writes nothing and says so.
 
     Look yourself: ``openstack server show SERVER`` and ``openstack resource provider allocation
     show SERVER``
@@ -70,11 +71,11 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
 def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
     """A server's allocations belong to another project or user than the server.
 
-    Why it matters: what it holds counts for the wrong project wherever usage is counted by
-    Placement: unified limits, and quotas with ``count_usage_from_placement``.
+    Why it matters: its allocations count for the wrong project where Placement counts the usage:
+    unified limits, and quotas with ``count_usage_from_placement``.
 
-    Safe to fix: yes. ``allocation heal`` writes the owner that Nova says, and leaves the amounts
-    alone. An owner that is Placement's placeholder is ``consumer-incomplete``.
+    Safe to fix: yes. ``allocation heal`` writes the owner that Nova has, and leaves the amounts
+    alone. If the owner is Placement's placeholder, the finding is ``consumer-incomplete``.
 
     Look yourself: ``openstack server show SERVER -c project_id -c user_id`` and ``openstack
     resource provider allocation show SERVER``
@@ -95,15 +96,15 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
 
 
 def wrong_host(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds everything on another host than the one that Nova has it on.
+    """All allocations of a server are on another host than the one that Nova has for it.
 
-    With a list of OpenStackClient it counts only where the host of Nova is a resource provider too:
-    a driver may give its hosts other names.
+    With a list of OpenStackClient, this is a finding only if Nova's host is a resource provider
+    too: a driver may give its hosts other names.
 
     Why it matters: its own host is overfilled, and the other one is wasted.
 
-    Safe to fix: not by itself, as either may be right. If Nova is, ``allocation move`` moves what
-    the server holds.
+    Safe to fix: not by ``--fix``: Nova or Placement may be right. If Nova is right, ``allocation
+    move`` moves the allocations of the server.
 
     Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:hypervisor_hostname`` and
     ``openstack resource provider allocation show SERVER``
@@ -124,15 +125,15 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
 
 
 def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds another amount of a class on its host than its flavor says.
+    """The allocation of a server on its host has another amount than its flavor.
 
-    CPUs are compared together, shared or dedicated. No flavor has what ports, devices and images
-    take, so that is not compared.
+    The check compares the sum of shared and dedicated CPUs. It does not compare the resources of
+    ports, devices and images: they are in no flavor.
 
     Why it matters: the host is fuller or emptier than Placement counts.
 
-    Safe to fix: not by itself. The next resize or migration makes Nova write the allocation again.
-    ``allocation set`` does it by hand.
+    Safe to fix: not by ``--fix``. Nova writes the allocation again at the next resize or migration.
+    ``allocation set`` does so by hand.
 
     Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
     allocation show SERVER``
