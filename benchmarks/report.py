@@ -32,10 +32,10 @@ from selenium import webdriver
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.reshape import storage
 

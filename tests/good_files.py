@@ -11,14 +11,13 @@ import tarfile
 from collections.abc import Callable
 from typing import Any
 
-from placementclient.changes.records import journals
+from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import JournalEntry
 from placementclient.files import disk
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
 from placementclient.planner import planner
 from placementclient.planner.records import plans
-from placementclient.planner.records.trees import tree_record
 from placementclient.planner.specification import specification
 from placementclient.producers import declare
 from placementclient.reshape import journal, storage
@@ -141,7 +140,7 @@ def of_journal() -> bytes:
         {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(PLAN)},
         {'tree': tree.root_provider_uuid, 'intent': {'operation': 'reshape'}},
         {'tree': tree.root_provider_uuid, 'outcome': 'done'},
-        {'tree': tree.root_provider_uuid, 'plan': tree_record(tree)},
+        {'tree': tree.root_provider_uuid, 'plan': changes.record(tree)},
         {'tree': tree.root_provider_uuid, 'end': 'left alone', 'reason': 'ü'},
     ]
     at = '2026-11-21T14:00:00.000+00:00'

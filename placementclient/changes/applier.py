@@ -227,10 +227,7 @@ class Applier:
             }
             for change in operation.inventories
         }
-        consumers = [
-            Consumer(each.uuid, each.after, each.project_id, each.user_id, each.generation)
-            for each in operation.consumers
-        ]
+        consumers = [change.after for change in operation.consumers]
         allocations = {each.uuid: allocation.body_of(each, version) for each in consumers}
         body = {'inventories': inventories, 'allocations': allocations}
         reshaper.submit(self._client, body, version=version)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from placementclient.api import attempts, resource_provider
 from placementclient.changes import journal, scope
@@ -20,6 +20,7 @@ from placementclient.changes.comparison import (
     compared,
     sent,
 )
+from placementclient.changes.diff import operations_of
 from placementclient.changes.journal import Journal, Record, TreeJournal
 from placementclient.changes.operations import (
     CreateProvider,
@@ -34,19 +35,9 @@ from placementclient.changes.tree_queue import result_of, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
-from placementclient.model.planned_trees import PlannedTree, PlannedTrees
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead
-
-
-class TreeChange(PlannedTree, Protocol):
-    """A tree of a plan, with the operations that lead from one side to the other."""
-
-    @property
-    def operations(self) -> Sequence[Operation]: ...
-
-
-T = TypeVar('T', bound=TreeChange)
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
@@ -62,7 +53,7 @@ class VerificationFailed(errors.Differs):
 
 
 @dataclass(frozen=True, slots=True)
-class Look(Generic[T]):
+class Look:
     """A tree that was compared with its plan before anything is written.
 
     :param is_there: whether the service has the tree; ``None``: the plan does not know
@@ -70,13 +61,13 @@ class Look(Generic[T]):
     :param obstacle: why the tree cannot be begun
     """
 
-    tree: T
+    tree: TreeChange
     is_there: bool | None = True
     difference: str = ''
     obstacle: errors.PlacementError | None = None
 
 
-class Carrier(Generic[T]):
+class Carrier:
     """Carries out a plan, tree by tree: each way is what :func:`rebase` leaves of it.
 
     :param identity: of the plan, where its journal has a file
@@ -95,7 +86,7 @@ class Carrier(Generic[T]):
     #: The record of an operation in the journal.
     record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
-    def __init__(self, client: Client, plan: PlannedTrees[T], identity: str = '') -> None:
+    def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
         self.client, self.plan, self.identity = client, plan, identity
         self.journal = Journal(None, {})
         self.records: Mapping[str, Record] = {}
@@ -107,9 +98,9 @@ class Carrier(Generic[T]):
         #: What is left to do of trees that were read and not begun yet, likewise.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
-    def check(self, trees: Sequence[T]) -> None:
+    def check(self, trees: Sequence[TreeChange]) -> None:
         """Refuse what can be refused before the journal is opened."""
-        check_allowed(self.client, chain.from_iterable(tree.operations for tree in trees))
+        check_allowed(self.client, chain.from_iterable(map(operations_of, trees)))
 
     def opened(self, path: str) -> AbstractContextManager[Journal]:
         """Open the journal of the plan."""
@@ -119,11 +110,11 @@ class Carrier(Generic[T]):
         """Read the journal of the plan."""
         return journal.read(path, self.identity)
 
-    def is_there(self, tree: T) -> bool | None:
+    def is_there(self, tree: TreeChange) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
         return self._is_there(tree, self.read(tree))
 
-    def stands(self, tree: T, *, backward: bool) -> bool:
+    def stands(self, tree: TreeChange, *, backward: bool) -> bool:
         """Return whether a tree is still on the side where the journal says that it ended.
 
         :raises errors.Differs: if it is on neither side, and stays so
@@ -131,10 +122,12 @@ class Carrier(Generic[T]):
         _, rebased = self.rebased(tree, backward=backward)
         return not rebased.operations and not rebased.obstacles
 
-    def looking(self, trees: Sequence[T], *, backward: bool) -> Callable[[T], Look[T]]:
+    def looking(
+        self, trees: Sequence[TreeChange], *, backward: bool
+    ) -> Callable[[TreeChange], Look]:
         """Return what compares one of some trees with the plan; reads at once what it can."""
 
-        def look(tree: T) -> Look[T]:
+        def look(tree: TreeChange) -> Look:
             live, rebased = self.rebased(tree, backward=backward)
             is_there = self._is_there(tree, live)
             if rebased.obstacles:
@@ -146,20 +139,20 @@ class Carrier(Generic[T]):
 
         return look
 
-    def status_reader(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
+    def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
         """Return a function for the state of a tree; it reads at once what it can."""
 
-        def status(tree: T) -> TreeStatus:
+        def status(tree: TreeChange) -> TreeStatus:
             found, reason = self._compared(tree).status()
             return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
 
         return status
 
-    def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
+    def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
         """Return a function for the deviations of a tree from its plan; likewise."""
         return lambda tree: list(self._compared(tree).deviations(bool(self.records)))
 
-    def brought(self, tree: T, *, backward: bool) -> TreeResult:
+    def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
         """Bring a tree to its end; say so where others have taken back what the run has done.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
@@ -177,11 +170,11 @@ class Carrier(Generic[T]):
         is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
         return replace(outcome, is_partial=is_partial)
 
-    def done(self, tree: PlannedTree) -> list[Operation]:
+    def done(self, tree: TreeChange) -> list[Operation]:
         """Return the operations that the run has carried out for a tree, to be added to."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
-    def report(self, tree: T, operation: Operation, is_known: bool) -> None:
+    def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
         """Take note of an operation that was carried out.
 
         :param is_known: whether that is known
@@ -190,7 +183,7 @@ class Carrier(Generic[T]):
             self.done(tree).append(operation)
 
     def leave_alone(
-        self, tree: T, reason: errors.PlacementError, state: State = State.LEFT_ALONE
+        self, tree: TreeChange, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
         """End a tree without success."""
         message = '; '.join(filter(None, [str(reason), self.withdrawn(tree)]))
@@ -199,11 +192,11 @@ class Carrier(Generic[T]):
 
     # What a recipe decides, in one of its subclasses.
 
-    def withdrawn(self, tree: T) -> str:
+    def withdrawn(self, tree: TreeChange) -> str:
         """Take back what was prepared for a tree that is left alone; say what is in the way."""
         return ''
 
-    def left(self, tree: T) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return what is left to do of its change.
 
         :raises LeftAlone: if others are in the way
@@ -213,13 +206,13 @@ class Carrier(Generic[T]):
             raise Obstructed(rebased.obstacles)
         return live, rebased.operations
 
-    def verify(self, tree: T) -> None:
+    def verify(self, tree: TreeChange) -> None:
         """See that what the service granted is there.
 
         :raises VerificationFailed: if it is not
         """
 
-    def take_back(self, tree: T) -> bool:
+    def take_back(self, tree: TreeChange) -> bool:
         """Take back what the plan has made of a tree; return whether there was anything.
 
         :raises LeftAlone: if a part of it cannot be
@@ -234,24 +227,24 @@ class Carrier(Generic[T]):
 
     # Parts of all of them.
 
-    def is_begun(self, tree: PlannedTree) -> bool:
+    def is_begun(self, tree: TreeChange) -> bool:
         """Return whether a request may ever have been sent for a tree."""
         return self.journal.of(tree.root_provider_uuid).begun
 
-    def rebased(self, tree: T, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
+    def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return what is there, and what is left to do of one way."""
         sides = (tree.after, tree.before) if backward else (tree.before, tree.after)
         live = self.read(tree)
         return live, rebase(*sides, live, sent(self.journal.of(tree.root_provider_uuid)))
 
-    def read(self, tree: T) -> Snapshot:
+    def read(self, tree: TreeChange) -> Snapshot:
         def attempt() -> Snapshot:
             return scope.read(self.client, tree, is_begun=self.is_begun(tree))
 
         with unknown_outcomes():
             return attempts.retried(self.client, attempt)
 
-    def write(self, tree: T, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Carry out operations, in one transaction where the service has them."""
         applier = Applier(
             self.client,
@@ -279,7 +272,7 @@ class Carrier(Generic[T]):
                 self._names.clear()
             raise
 
-    def _forward(self, tree: T) -> TreeResult:
+    def _forward(self, tree: TreeChange) -> TreeResult:
         root_uuid = tree.root_provider_uuid
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
@@ -291,18 +284,18 @@ class Carrier(Generic[T]):
         self.journal.end(root_uuid, State.APPLIED)
         return self._ended(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def _backward(self, tree: T) -> TreeResult:
+    def _backward(self, tree: TreeChange) -> TreeResult:
         is_begun = self.is_begun(tree)
         if not self.take_back(tree) and not is_begun:
             return self._ended(tree, State.ALREADY_BACK)
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return self._ended(tree, State.ROLLED_BACK)
 
-    def _ended(self, tree: T, state: State) -> TreeResult:
+    def _ended(self, tree: TreeChange, state: State) -> TreeResult:
         remarks = self._remarks.get(tree.root_provider_uuid, ())
         return replace(result_of(tree, state), reason='; '.join(remarks))
 
-    def _retried(self, tree: T, attempt: Callable[[], TreeResult]) -> TreeResult:
+    def _retried(self, tree: TreeChange, attempt: Callable[[], TreeResult]) -> TreeResult:
         refusals: list[errors.PlacementError] = []
 
         def attempted() -> TreeResult:
@@ -325,17 +318,17 @@ class Carrier(Generic[T]):
         except (*_REFUSALS, LeftAlone) as reason:
             return self.leave_alone(tree, reason)
 
-    def _compared(self, tree: T) -> TreeComparison:
+    def _compared(self, tree: TreeChange) -> TreeComparison:
         return compared(self.client, tree, self.records.get(tree.root_provider_uuid))
 
-    def _is_there(self, tree: T, live: Snapshot) -> bool | None:
+    def _is_there(self, tree: TreeChange, live: Snapshot) -> bool | None:
         known = tree.before.providers
         if self.is_begun(tree):
             # It may have made or deleted the providers of one side, or be half way between them.
             known = tree.after.providers and {**known, **tree.after.providers}
         return any(uuid in live.providers for uuid in known) if known else None
 
-    def _check_own(self, tree: T) -> None:
+    def _check_own(self, tree: TreeChange) -> None:
         """See whether a tree of which the journal knows nothing is as this plan makes it.
 
         :raises LeftAlone: if it is not

@@ -17,7 +17,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
-from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import Snapshot
 
 
@@ -47,7 +47,7 @@ def sent(record: Record | None) -> Sequence[Operation]:
         raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
 
 
-def compared(client: Client, tree: PlannedTree, record: Record | None) -> TreeComparison:
+def compared(client: Client, tree: TreeChange, record: Record | None) -> TreeComparison:
     """Read a tree, and compare it with its plan.
 
     :param record: of the journal, if it has one
@@ -73,7 +73,7 @@ class TreeComparison:
     :param record: of the journal, if it has one
     """
 
-    tree: PlannedTree
+    tree: TreeChange
     there: Snapshot
     forward: Rebased
     back: Rebased

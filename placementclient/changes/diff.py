@@ -21,6 +21,7 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.model.aside import aside
+from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -39,7 +40,7 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
     operations = [
         *_names(before, after),
         *tree.operations(),
-        *_sets(before, after, keeps_traits=is_atomic),
+        *_traits_and_aggregates(before, after, keeps_traits=is_atomic),
         *transfers.operations(before, after, is_atomic=is_atomic),
     ]
     emptied = {
@@ -50,6 +51,15 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
     }
     lost = _lost_traits(before, after) if is_atomic else ()
     return (*operations, *lost, *tree.deletions(emptied))
+
+
+def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[Operation, ...]:
+    """Return the operations that make a change.
+
+    :param backward: those that take it back
+    """
+    sides = (change.after, change.before) if backward else (change.before, change.after)
+    return diff(*sides, is_atomic=change.is_atomic)
 
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
@@ -71,7 +81,9 @@ def _traits(snapshot: Snapshot) -> set[str]:
     return {name for state in snapshot.providers.values() for name in state.traits}
 
 
-def _sets(before: Snapshot, after: Snapshot, *, keeps_traits: bool) -> Iterator[Operation]:
+def _traits_and_aggregates(
+    before: Snapshot, after: Snapshot, *, keeps_traits: bool
+) -> Iterator[Operation]:
     """Set the traits and aggregates of providers.
 
     :param keeps_traits: whether traits that a provider loses stay for now

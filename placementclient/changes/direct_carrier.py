@@ -7,8 +7,8 @@ from itertools import chain
 
 from placementclient.changes.carrier import Carrier
 from placementclient.changes.comparison import LeftAlone
+from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation
-from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import ChangeResult
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import ChangeRow, row_sentence, rows
@@ -18,12 +18,13 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import State
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
-Decide = Callable[[Sequence[str]], ChangePlan]
+Decide = Callable[[Sequence[str]], Plan]
 #: Returns the part of a change set that is still to be written.
-Check = Callable[[ChangeSet], ChangeSet | None]
+Check = Callable[[TreeChange], TreeChange | None]
 
 
 class NotShown(LeftAlone):
@@ -40,7 +41,7 @@ class NotShown(LeftAlone):
         )
 
 
-class DirectCarrier(Carrier[ChangeSet]):
+class DirectCarrier(Carrier):
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
     After a conflict it is decided again what is left to do. That is done only as far as it is a
@@ -57,7 +58,7 @@ class DirectCarrier(Carrier[ChangeSet]):
     retried_errors = (errors.ConcurrentUpdate,)
 
     def __init__(
-        self, client: Client, plan: ChangePlan, decide: Decide, check: Check | None = None
+        self, client: Client, plan: Plan, decide: Decide, check: Check | None = None
     ) -> None:
         super().__init__(client, plan)
         self._decide = decide
@@ -111,7 +112,7 @@ class DirectCarrier(Carrier[ChangeSet]):
         is_one = len(statuses) == 1 and len(failed) == len(self.results)
         return statuses.pop() if is_one else ExitStatus.ERROR
 
-    def left(self, tree: ChangeSet) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Return what is left to do: first the change set as it was decided, then of it.
 
         That may be several: what joined its trees may be done.
@@ -122,7 +123,7 @@ class DirectCarrier(Carrier[ChangeSet]):
         first = self._pending.pop(tree.root_provider_uuid, None)
         decided = [first] if first is not None else self._decided_again(result)
         parts = [part for each in decided if (part := self._check(each))]
-        desired = [row for part in parts for row in _rows(part.before, part.operations)]
+        desired = [row for part in parts for row in _rows(part.before, operations_of(part))]
         # An answer that was lost: what need not be done again was done.
         result.rows += [row for row in result.unknown if row not in desired]
         result.unknown, result.lost = [], []
@@ -131,9 +132,9 @@ class DirectCarrier(Carrier[ChangeSet]):
             chain.from_iterable(part.before.providers.values() for part in parts),
             chain.from_iterable(part.before.consumers.values() for part in parts),
         )
-        return live, list(chain.from_iterable(part.operations for part in parts))
+        return live, list(chain.from_iterable(operations_of(part) for part in parts))
 
-    def write(self, tree: ChangeSet, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
         result, done = self._results[tree.root_provider_uuid], self.done(tree)
         known = len(done)
         try:
@@ -143,7 +144,7 @@ class DirectCarrier(Carrier[ChangeSet]):
             result.rows += rows(live, before)
             result.unknown = _rows(before, result.lost)
 
-    def report(self, tree: ChangeSet, operation: Operation, is_known: bool) -> None:
+    def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
         super().report(tree, operation, is_known)
         if not is_known:
             self._results[tree.root_provider_uuid].lost = [operation]
@@ -151,7 +152,7 @@ class DirectCarrier(Carrier[ChangeSet]):
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Leave it to the answer of the service, which names the provider."""
 
-    def _decided_again(self, result: ChangeResult) -> Sequence[ChangeSet]:
+    def _decided_again(self, result: ChangeResult) -> Sequence[TreeChange]:
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.
@@ -167,7 +168,7 @@ def _rows(before: Snapshot, operations: Sequence[Operation]) -> list[ChangeRow]:
 
 
 def _not_shown(
-    result: ChangeResult, done: Sequence[Operation], left: Iterable[ChangeSet]
+    result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
 ) -> Iterator[ChangeRow]:
     """Return the rows that are no part of the change set, as far as that is not made yet.
 
@@ -180,7 +181,7 @@ def _not_shown(
             yield row
 
 
-def _roots(tree: ChangeSet) -> set[str]:
+def _roots(tree: TreeChange) -> set[str]:
     """Return what the roots of a change set may be known by."""
     roots = {state.uuid for side in (tree.before, tree.after) for state in side.roots()}
     return roots | {tree.root_provider_uuid, tree.root_provider_name}

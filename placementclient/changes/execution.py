@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TypeVar
 
 from placementclient.api.parallel import parallel
-from placementclient.changes.carrier import Carrier, Look, TreeChange
+from placementclient.changes.carrier import Carrier, Look
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
@@ -20,12 +19,11 @@ from placementclient.changes.tree_queue import (
 from placementclient.client import errors
 from placementclient.model import origin
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
-
-T = TypeVar('T', bound=TreeChange)
+from placementclient.model.plans import TreeChange
 
 
 def carry_out(
-    run: Carrier[T],
+    run: Carrier,
     journal_path: str,
     *,
     backward: bool = False,
@@ -81,7 +79,7 @@ def carry_out(
         return run.outcome(queue.outcome())
 
 
-def _end_those_done(run: Carrier[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:
+def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
     """End the trees of which the journal says that they are done already.
 
     Unless they are on the other side again: another plan or a backup may have undone it. Where it
@@ -89,7 +87,7 @@ def _end_those_done(run: Carrier[T], queue: TreeQueue[T], workers: int, backward
     """
     done = State.ROLLED_BACK if backward else State.APPLIED
 
-    def ended(tree: T) -> TreeResult | None:
+    def ended(tree: TreeChange) -> TreeResult | None:
         try:
             with unknown_outcomes():
                 is_so = run.stands(tree, backward=backward)
@@ -105,8 +103,8 @@ def _end_those_done(run: Carrier[T], queue: TreeQueue[T], workers: int, backward
 
 
 def _preflight(
-    run: Carrier[T], queue: TreeQueue[T], workers: int, other_service: bool, backward: bool
-) -> Sequence[Look[T]]:
+    run: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
+) -> Sequence[Look]:
     """Compare the trees that may have their turn with the plan.
 
     On the way back they are compared only where the plan may be for another service.
@@ -115,12 +113,12 @@ def _preflight(
     """
     trees = queue.startable()
     is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
-    looks: Sequence[Look[T]] = ()
+    looks: Sequence[Look] = ()
     with unknown_outcomes():
         if trees and (not backward or (is_elsewhere and not other_service)):
             look_at = run.looking(trees, backward=backward)
 
-            def look(tree: T) -> Look[T]:
+            def look(tree: TreeChange) -> Look:
                 with unknown_outcomes():
                     return look_at(tree)
 
@@ -134,7 +132,7 @@ def _preflight(
     return looks
 
 
-def _check_any(run: Carrier[T], looks: Sequence[Look[T]]) -> None:
+def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
     """See that the service has one of the trees of a plan.
 
     :raises OtherService: if not
@@ -150,7 +148,7 @@ def _check_any(run: Carrier[T], looks: Sequence[Look[T]]) -> None:
         raise _other_service(run, 'none of the trees of the plan exists here')
 
 
-def _other_service(run: Carrier[T], reason: str) -> OtherService:
+def _other_service(run: Carrier, reason: str) -> OtherService:
     made = run.plan.origin.service if run.plan.origin else None
     return OtherService(
         f'This is {run.client.service}, and {reason}. '
@@ -161,7 +159,7 @@ def _other_service(run: Carrier[T], reason: str) -> OtherService:
 
 
 def status(
-    run: Carrier[T], trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
+    run: Carrier, trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
 ) -> list[TreeStatus]:
     """Return the state of each tree.
 
@@ -174,7 +172,7 @@ def status(
 
 
 def verify(
-    run: Carrier[T],
+    run: Carrier,
     trees: Sequence[str] = (),
     *,
     journal_path: str | None = None,
@@ -198,7 +196,7 @@ def verify(
     return result
 
 
-def _recorded(run: Carrier[T], trees: Sequence[str], journal_path: str | None) -> Sequence[T]:
+def _recorded(run: Carrier, trees: Sequence[str], journal_path: str | None) -> Sequence[TreeChange]:
     """Read the journal of a plan, if there is one, and return the trees that are asked for."""
     if journal_path is not None:
         run.records = run.recorded(journal_path)

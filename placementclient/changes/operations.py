@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ConsumerChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,33 +114,6 @@ class SetAllocations:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerChange:
-    """All allocations of a consumer, before and after; its owner and type stay.
-
-    :param generation: the one that was read
-    :param type: ``None`` where it was never set, and so has to stay
-    :param before: ``{provider UUID: {resource class: amount}}``
-    """
-
-    uuid: str
-    project_id: str | None
-    user_id: str | None
-    generation: int | None
-    type: str | None
-    before: Allocations
-    after: Allocations
-
-    @property
-    def is_changed(self) -> bool:
-        return self.before != self.after
-
-    def holding(self, allocations: Allocations) -> Consumer:
-        """Return the consumer as one that holds something."""
-        owner = self.project_id, self.user_id
-        return Consumer(self.uuid, allocations, *owner, self.generation, self.type)
-
-
-@dataclass(frozen=True, slots=True)
 class Reshape:
     """Replace inventories and allocations together, in one request.
 
@@ -149,12 +123,10 @@ class Reshape:
     :param inventories: every provider whose inventories change
     :param consumers: every consumer whose allocations change: among them all that hold a class
         that disappears
-    :param forward: whether this leads from the plan's ``before`` to its ``after``
     """
 
     inventories: tuple[SetInventories, ...]
     consumers: tuple[ConsumerChange, ...]
-    forward: bool = True
 
 
 Operation = (

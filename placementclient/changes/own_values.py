@@ -47,8 +47,7 @@ class OwnValues:
                 for change in operation.inventories:
                     self._learn_inventories(change)
                 for moved in operation.consumers:
-                    owner = (moved.project_id, moved.user_id, moved.type)
-                    self.consumers[moved.uuid].append((moved.after, owner))
+                    self.consumers[moved.uuid].append(held_by(moved.after))
 
     def _learn_inventories(self, change: SetInventories) -> None:
         for name in {**change.before, **change.after}:
@@ -96,7 +95,7 @@ def _writes(operation: Operation) -> Iterator[tuple[str, object]]:
             yield from ((f'the allocations of {c.uuid}', str(held_by(c))) for c in consumers)
         case Reshape(inventories, moved):
             yield from (write for change in inventories for write in _writes(change))
-            yield from ((f'the allocations of {c.uuid}', str(c.after)) for c in moved)
+            yield from ((f'the allocations of {c.uuid}', str(held_by(c.after))) for c in moved)
 
 
 def held_by(consumer: Consumer | None) -> tuple[Allocations, object]:

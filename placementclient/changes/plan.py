@@ -2,75 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.changes import transfers
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
 from placementclient.model.connected import connected
-from placementclient.model.origin import Origin
-from placementclient.model.planned_trees import PlannedTrees
-from placementclient.model.shortfalls import Shortfall, shortfalls
+from placementclient.model.plans import ConsumerChange, Notice, Plan, TreeChange, changed_consumers
+from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-@dataclass(frozen=True)
-class ChangeSet:
-    """The changes of one tree, or of several trees between which consumers move.
-
-    :param root_provider_uuid: of the first of the trees
-    :param before: every provider and consumer that changes, the providers above them, and those
-        that the consumers use
-    :param after: the same in its wanted state
-    """
-
-    root_provider_uuid: str
-    root_provider_name: str
-    before: Snapshot
-    after: Snapshot
-
-    @property
-    def roots(self) -> dict[str, str]:
-        """The name of the root that it is found by, by UUID."""
-        return {self.root_provider_uuid: self.root_provider_name}
-
-    @functools.cached_property
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations that lead from before to after."""
-        return diff(self.before, self.after)
-
-    @property
-    def warnings(self) -> list[Shortfall]:
-        """The inventories that get less than what is in use, which the service takes."""
-        return list(shortfalls(self.before.providers, self.after.providers))
-
-    @property
-    def provider_uuids(self) -> list[str]:
-        """All providers of the change set, before or after."""
-        return list({**self.before.providers, **self.after.providers})
-
-
-@dataclass(frozen=True)
-class ChangePlan(PlannedTrees[ChangeSet]):
-    """A plan of changes.
-
-    :param command: the command that made it, without the program
-    :param trees: by the names of their roots
-    :param origin: the service that was read, and when
-    :param digest: of its file; ``None`` before it is in a file
-    """
-
-    command: str
-    trees: tuple[ChangeSet, ...]
-    origin: Origin | None = None
-    digest: str | None = field(default=None, compare=False)
-
-
-def plan_of(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
+def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
     """Make a plan that turns one snapshot into the other.
 
     :param command: the command that it is made by, without the program
@@ -83,7 +27,7 @@ def plan_of(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
     owners = {uuid: part for part in parts for uuid in part.changed}
     sets = (_change_set(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
-    return ChangePlan(command, tuple(trees), before.origin)
+    return Plan(tuple(trees), command, origin=before.origin)
 
 
 class _JoinedTrees(NamedTuple):
@@ -100,7 +44,7 @@ class _JoinedTrees(NamedTuple):
 
 
 def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
-    pairs = {pair.after.uuid: pair for pair in transfers.changed_consumers(before, after)}
+    pairs = {pair.uuid: pair for pair in changed_consumers(before, after)}
     roots = dict(_concerned(before, after, pairs))
     for keys in connected(roots):
         consumers = [uuid for kind, uuid, _ in keys if kind == 'consumer']
@@ -113,7 +57,7 @@ def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 
 
 def _concerned(
-    before: Snapshot, after: Snapshot, pairs: Mapping[str, transfers.Pair]
+    before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
     """Return what changes, and the roots of the trees that it belongs to."""
 
@@ -146,15 +90,19 @@ def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
 
 def _change_set(
     before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
-) -> ChangeSet:
+) -> TreeChange:
     surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
     # Each provider that changes is in one change set.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
+    warnings = (
+        Notice('shortfall', each.message, each._asdict())
+        for each in shortfalls(*(side.providers for side in sides))
+    )
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     own = [root for root in part.roots if root in names] or part.roots
     root = min(own, key=lambda uuid: names.get(uuid, uuid))
-    return ChangeSet(root, names.get(root, root), *sides)
+    return TreeChange(root, names.get(root, root), *sides, warnings=tuple(warnings))
 
 
 def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.changes.operations import Operation
-from placementclient.changes.plan import ChangeSet
 from placementclient.changes.summary import ChangeRow
 from placementclient.client import errors
 from placementclient.model.outcomes import State
+from placementclient.model.plans import TreeChange
 
 #: States of a note that says that something is left to do.
 UNDONE = frozenset({'not known', 'failed'})
@@ -43,7 +43,7 @@ class ChangeResult:
     :param error: what stopped it
     """
 
-    tree: ChangeSet
+    tree: TreeChange
     state: State = State.NOT_STARTED
     rows: list[ChangeRow] = field(default_factory=list)
     unknown: list[ChangeRow] = field(default_factory=list)

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.plans import TreeChange
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
 
 
-def read(client: Client, change_set: PlannedTree, *, is_begun: bool = False) -> Snapshot:
+def read(client: Client, change_set: TreeChange, *, is_begun: bool = False) -> Snapshot:
     """Read the providers and consumers of a change set, and the trees around them.
 
     Over HTTP only what may change is read; the rest is as the change set has it.
@@ -34,7 +34,7 @@ def read(client: Client, change_set: PlannedTree, *, is_begun: bool = False) -> 
     return there
 
 
-def _read(client: Client, change_set: PlannedTree, roots: Set[str]) -> Snapshot:
+def _read(client: Client, change_set: TreeChange, roots: Set[str]) -> Snapshot:
     if client.snapshot_reader is not None:
         there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
         return _with_consumers(client, there, change_set)
@@ -60,7 +60,7 @@ def _read(client: Client, change_set: PlannedTree, roots: Set[str]) -> Snapshot:
     )
 
 
-def _facets_of(change_set: PlannedTree) -> Callable[[ProviderState], set[str]]:
+def _facets_of(change_set: TreeChange) -> Callable[[ProviderState], set[str]]:
     """Return what returns the facets of a provider that may change."""
     sides = change_set.before, change_set.after
     used = {
@@ -88,7 +88,7 @@ def _facets_of(change_set: PlannedTree) -> Callable[[ProviderState], set[str]]:
     return facets_of
 
 
-def _with_consumers(client: Client, there: Snapshot, change_set: PlannedTree) -> Snapshot:
+def _with_consumers(client: Client, there: Snapshot, change_set: TreeChange) -> Snapshot:
     """Return a snapshot with the consumers that hold nothing on its trees, but elsewhere."""
     uuids = {**change_set.before.consumers, **change_set.after.consumers}
     elsewhere = (

@@ -110,7 +110,7 @@ class Simulation:
                 self._allocate(consumers)
             case Reshape(changes, moved):
                 self.run(changes)
-                self._allocate(each.holding(each.after) for each in moved)
+                self._allocate(change.after for change in moved)
 
     def _set(self, provider_uuid: str, **fields: object) -> None:
         self.states[provider_uuid] = replace(self.states[provider_uuid], **fields)

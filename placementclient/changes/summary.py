@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.changes import transfers
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -22,6 +21,7 @@ from placementclient.client.wording import counted
 from placementclient.model.aside import aside
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.plans import changed_consumers
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -54,7 +54,8 @@ def summary(operations: Iterable[Operation]) -> str:
             case Reshape(inventories, consumers):
                 changed.update(change.provider_uuid for change in inventories)
                 for change in consumers:
-                    held[change.uuid] = held.get(change.uuid, (change.before,))[0], change.after
+                    first, last = (side.allocations for side in change)
+                    held[change.uuid] = held.get(change.uuid, (first,))[0], last
     return (
         f'{counted(len(created), "provider")} to create, '
         f'{len(changed - created - deleted)} to change, {len(deleted)} to delete'
@@ -126,8 +127,8 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
-    for pair in transfers.changed_consumers(before, after):
-        name = f'consumer {pair.after.uuid}'
+    for pair in changed_consumers(before, after):
+        name = f'consumer {pair.uuid}'
         was, wanted = _parting(pair.before.allocations, pair.after.allocations, names)
         if was != wanted:
             yield ChangeRow(name, 'allocations', was or None, wanted or None)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.changes.operations import (
-    ConsumerChange,
     Operation,
     Reshape,
     SetAllocations,
@@ -26,6 +25,7 @@ from placementclient.model.aside import original
 from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ConsumerChange, changed_consumers
 from placementclient.model.snapshots import Snapshot
 
 #: Consumers in one request: so many take the service some seconds.
@@ -34,58 +34,11 @@ BATCH = 250
 Inventories = Mapping[str, Inventory]
 
 
-class Pair(NamedTuple):
-    """A consumer before and after; where it does not exist, it holds nothing."""
-
-    before: Consumer
-    after: Consumer
-
-    @property
-    def provider_uuids(self) -> set[str]:
-        """The providers that it holds something on, before or after."""
-        return {*self.before.allocations, *self.after.allocations}
-
-    @property
-    def keeps_owner(self) -> bool:
-        """Return whether project, user and type stay."""
-        before, after = self
-        return (before.project_id, before.user_id, before.type) == (
-            after.project_id,
-            after.user_id,
-            after.type,
-        )
-
-    @property
-    def is_release(self) -> bool:
-        """Return whether it gives something back and gets nothing new."""
-        return self.before.allocations != self.after.allocations and all(
-            gain <= 0 for _, _, gain in self.gains()
-        )
-
-    def gains(self) -> Iterator[tuple[str, str, int]]:
-        """Return how much more it holds afterwards of each class of each provider."""
-        for uuid in self.provider_uuids:
-            before = self.before.allocations.get(uuid, {})
-            after = self.after.allocations.get(uuid, {})
-            for name in {**before, **after}:
-                yield uuid, name, after.get(name, 0) - before.get(name, 0)
-
-    @property
-    def granted(self) -> Consumer:
-        """The consumer once it has its new allocations and still its old owner and type."""
-        return replace(self.before, allocations=self.after.allocations)
-
-    @property
-    def sets_type(self) -> bool:
-        """Return whether it gets a type, which takes microversion 1.38."""
-        return bool(self.after.allocations) and self.before.type != self.after.type
-
-
 class _ProviderGroup(NamedTuple):
     """Providers whose inventories change, and the consumers that change on any of them."""
 
     provider_uuids: set[str]
-    pairs: Sequence[Pair]
+    pairs: Sequence[ConsumerChange]
 
     @property
     def is_tied(self) -> bool:
@@ -109,8 +62,8 @@ def operations(
         return
     groups = list(_groups(room, pairs, successions(before, after)))
     reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
-    moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
-    alone = [pair for pair in pairs if pair.after.uuid not in moving]
+    moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
+    alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
     between = room.between(pairs, together)
     yield from _inventories(room.before, between, room.gone | together)
@@ -123,42 +76,22 @@ def operations(
     yield from _inventories(between, room.after, room.gone)
 
 
-def _at_once(room: _TransferRoom, pairs: Sequence[Pair]) -> Iterator[Operation]:
+def _at_once(room: _TransferRoom, pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
-    if changed or any(pair.before.allocations != pair.after.allocations for pair in pairs):
+    if changed or any(pair.moves for pair in pairs):
         yield _reshape(room.before, room.after, _ProviderGroup(changed, pairs))
     yield from _allocations(_with_new_owners(pairs))
 
 
-def _with_new_owners(pairs: Iterable[Pair]) -> list[Pair]:
+def _with_new_owners(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
     """Return what is left of consumers that were reshaped, which sets neither owners nor types."""
-    return [Pair(pair.granted, pair.after) for pair in pairs if not pair.keeps_owner]
-
-
-def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Pair]:
-    """Return the consumers whose allocations or owners change, by UUID."""
-    for uuid in sorted({*before.consumers, *after.consumers}):
-        pair = _pair(before.consumers.get(uuid), after.consumers.get(uuid))
-        if pair.before.allocations != pair.after.allocations or not pair.keeps_owner:
-            yield pair
-
-
-def _pair(before: Consumer | None, after: Consumer | None) -> Pair:
-    if after is None:
-        assert before is not None
-        return Pair(before, replace(before, allocations={}))
-    if before is None:
-        new = replace(after, generation=None)
-        return Pair(replace(new, allocations={}, type=None), new)
-    # Placement lets no consumer lose its type.
-    kind = after.type or before.type
-    return Pair(before, replace(after, generation=before.generation, type=kind))
+    return [ConsumerChange(_granted(pair), pair.after) for pair in pairs if not pair.keeps_owner]
 
 
 class _TransferRoom:
     """The inventories that change, and those that are there while allocations are written."""
 
-    def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[Pair]) -> None:
+    def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[ConsumerChange]) -> None:
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _of(before, uuid) for uuid in uuids}
@@ -182,7 +115,9 @@ class _TransferRoom:
             _grows(self.after[uuid], self.before[uuid]) for uuid in uuids
         )
 
-    def between(self, pairs: Sequence[Pair], together: Set[str]) -> dict[str, Inventories]:
+    def between(
+        self, pairs: Sequence[ConsumerChange], together: Set[str]
+    ) -> dict[str, Inventories]:
         """Return the inventories of all providers while allocations are written.
 
         Placement judges all that a consumer holds by the inventory of today, and refuses what it
@@ -241,7 +176,7 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _groups(
-    room: _TransferRoom, pairs: Sequence[Pair], successions: Iterable[tuple[str, str]]
+    room: _TransferRoom, pairs: Sequence[ConsumerChange], successions: Iterable[tuple[str, str]]
 ) -> Iterator[_ProviderGroup]:
     """Return the providers whose inventories change, together those that are tied.
 
@@ -273,25 +208,27 @@ def _reshape(
         SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )
     consumers = (
-        ConsumerChange(
-            pair.before.uuid,
-            pair.before.project_id,
-            pair.before.user_id,
-            pair.before.generation,
-            pair.before.type,
-            pair.before.allocations,
-            pair.after.allocations,
-        )
-        for pair in sorted(group.pairs, key=lambda pair: pair.before.uuid)
-        if pair.before.allocations != pair.after.allocations
+        ConsumerChange(pair.before, _granted(pair))
+        for pair in sorted(group.pairs, key=lambda pair: pair.uuid)
+        if pair.moves
     )
     return Reshape(tuple(inventories), tuple(consumers))
 
 
-def _allocations(pairs: Sequence[Pair]) -> Iterator[Operation]:
+def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     """Write consumers many at a time; those that get a type apart, as a body has one version."""
     for sets_type in (False, True):
-        pending = iter([pair for pair in pairs if pair.sets_type is sets_type])
+        pending = iter([pair for pair in pairs if _sets_type(pair) is sets_type])
         while batch := list(islice(pending, BATCH)):
             before, after = zip(*batch, strict=True)
             yield SetAllocations(before, after)
+
+
+def _granted(pair: ConsumerChange) -> Consumer:
+    """Return a consumer once it has its new allocations and still its old owner and type."""
+    return replace(pair.before, allocations=pair.after.allocations)
+
+
+def _sets_type(pair: ConsumerChange) -> bool:
+    """Return whether a consumer gets a type, which takes microversion 1.38."""
+    return bool(pair.after.allocations) and pair.before.type != pair.after.type

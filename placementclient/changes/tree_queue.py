@@ -7,13 +7,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
-from typing import Generic, TypeVar
 
 from placementclient.changes.journal import JournalFailed
 from placementclient.client import errors
 from placementclient.client.wording import counted
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.plans import TreeChange
 
 LOG = logging.getLogger(__name__)
 
@@ -35,8 +34,6 @@ class OutcomeUnknown(errors.PlacementError):
         )
 
 
-T = TypeVar('T', bound=PlannedTree)
-
 #: Called with the result of each tree, by the thread that carries the plan out.
 Report = Callable[[TreeResult], object]
 
@@ -44,7 +41,7 @@ Report = Callable[[TreeResult], object]
 _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
-class TreeQueue(Generic[T]):
+class TreeQueue:
     """The trees of a run: one may begin while others are under way.
 
     Whatever ends the run, :meth:`outcome` has every tree.
@@ -60,7 +57,7 @@ class TreeQueue(Generic[T]):
 
     def __init__(
         self,
-        trees: Sequence[T],
+        trees: Sequence[TreeChange],
         *,
         limit: int | None = None,
         max_failures: int | None = None,
@@ -76,7 +73,7 @@ class TreeQueue(Generic[T]):
         self._results: dict[str, TreeResult] = {}
         self._stopped: errors.PlacementError | None = None
 
-    def startable(self) -> list[T]:
+    def startable(self) -> list[TreeChange]:
         """Return the trees that have not ended and may be begun."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
@@ -103,7 +100,7 @@ class TreeQueue(Generic[T]):
         except Exception as reason:
             self._stopped = _as_ours(reason)
 
-    def run(self, run_tree: Callable[[T], TreeResult], workers: int) -> None:
+    def run(self, run_tree: Callable[[TreeChange], TreeResult], workers: int) -> None:
         """Bring all trees to their end, or as many as it may be.
 
         :param run_tree: does it for one tree
@@ -112,7 +109,7 @@ class TreeQueue(Generic[T]):
         ready = deque(tree for uuid, tree in self.trees.items() if uuid not in self._results)
         if self._is_backward:
             ready.reverse()
-        running: dict[Future[TreeResult], T] = {}
+        running: dict[Future[TreeResult], TreeChange] = {}
         with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
@@ -143,7 +140,7 @@ class TreeQueue(Generic[T]):
         return self._startable > 0 and self._failures_left > 0 and self._stopped is None
 
     def _collect(
-        self, running: dict[Future[TreeResult], T], ended: Iterable[Future[TreeResult]]
+        self, running: dict[Future[TreeResult], TreeChange], ended: Iterable[Future[TreeResult]]
     ) -> None:
         for future in ended:
             tree = running.pop(future)
@@ -158,7 +155,7 @@ class TreeQueue(Generic[T]):
                 self._startable += 1
             self.end(result)
 
-    def _unended(self, tree: T) -> TreeResult:
+    def _unended(self, tree: TreeChange) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
             return result_of(
                 tree, State.FAILED, errors.Interrupted('interrupted: the next run reads it back')
@@ -179,7 +176,7 @@ def unknown_outcomes() -> Iterator[None]:
 
 
 def result_of(
-    tree: PlannedTree, state: State, error: errors.PlacementError | None = None
+    tree: TreeChange, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
     """Return the end of a tree.
 

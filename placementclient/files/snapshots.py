@@ -105,8 +105,8 @@ def decode(content: bytes, path: str) -> Snapshot:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         document = _in_pieces(source)
-    shared = dict[Any, Any]()
-    states = [provider_state(_shared(record, shared)) for record in document.providers]
+    values = dict[Any, Any]()
+    states = [provider_state(shared(record, values)) for record in document.providers]
     if reason := fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
     consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
@@ -134,7 +134,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
     )
 
 
-def _shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
+def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
     """Return a provider with the inventories, traits and aggregates of the ones like it.
 
     Thousands of hosts are alike. Objects that they share are kept once, and looked at once by the

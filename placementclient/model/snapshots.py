@@ -86,6 +86,11 @@ class Snapshot:
         self.providers = {state.uuid: state for state in providers}
         self.consumers = {consumer.uuid: consumer for consumer in consumers}
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        return (self.providers, self.consumers) == (other.providers, other.consumers)
+
     @cached_property
     def _by_name(self) -> dict[str, ProviderState]:
         return {state.name: state for state in self.providers.values()}

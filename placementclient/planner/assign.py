@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
+from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
@@ -14,7 +16,6 @@ from placementclient.planner.layout.assignment import Assignment, AssignmentProb
 from placementclient.planner.layout.known import HoldingKey, KnownAmount
 from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.layout.ways import ConsumerItem, Way
-from placementclient.planner.plan.plan import Label, PlannedRow
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import (
     TIMEOUT,
@@ -22,7 +23,6 @@ from placementclient.planner.solve.search import (
     ItemDecision,
     search,
 )
-from placementclient.planner.specification.values import Spec
 
 
 def assign(

@@ -8,8 +8,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
-from placementclient.planner.specification.values import Spec
 
 
 class SharedParts:

@@ -11,9 +11,11 @@ from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import connected
 from placementclient.model.patterns import is_pattern
+from placementclient.model.plans import LeftOut, Notice, Plan, Recipe, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
     OPEN,
@@ -29,10 +31,8 @@ from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.layout.target_state import TargetState
-from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification import check, selection
-from placementclient.planner.specification.values import Spec, TreeSelection
 from placementclient.planner.tree_plan import compose
 
 #: Consumers of one change of several trees: one request takes about 8 ms for each.
@@ -92,11 +92,9 @@ def make(
     if maker.unproved and not allow_inferred:
         raise errors.Undetermined(maker.unproved)
     return Plan(
-        spec,
         tuple(maker.trees),
-        tuple(assignments),
-        allow_inferred,
-        skip_infeasible,
+        'resource provider reshape plan',
+        Recipe(spec, tuple(assignments), allow_inferred, skip_infeasible),
         tuple(maker.left),
         snapshot.origin,
     )
@@ -116,7 +114,7 @@ class _Maker:
         self._created: dict[str, str] = {}
         self.known_assignments = KnownAssignments(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
-        self.trees: list[TreePlan] = []
+        self.trees: list[TreeChange] = []
         self.left: list[LeftOut] = []
         self.causes: list[Cause] = []
         self.slack: list[Slack] = []
@@ -195,7 +193,7 @@ class _Maker:
         roots: Sequence[ProviderState],
         target_state: TargetState | None = None,
         known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
-    ) -> tuple[TreePlan, Assignment]:
+    ) -> tuple[TreeChange, Assignment]:
         target_state = target_state or build_target_state(
             self.snapshot, self.spec, roots, created=self._created
         )

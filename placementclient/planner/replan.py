@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placementclient.client import errors
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import BAD_ROW, Refused
@@ -23,13 +25,11 @@ from placementclient.planner.layout.target_state import (
     TargetState,
 )
 from placementclient.planner.layout.way_back import lay_out_return
-from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.specification.values import Spec
 from placementclient.planner.tree_plan import compose
 
 
-def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
+def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     """Plan a tree again that has changed since it was planned, and is not yet applied.
 
     Every row of the old plan whose consumer still holds what it held keeps its place and its
@@ -42,22 +42,24 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Undecided: if a new row has a choice
     :raises errors.Undetermined: if the search took too long to know
     """
+    recipe = plan.recipe
+    assert recipe is not None
     try:
         roots = _roots(live, tree)
         _refuse_occupied(live, tree)
         target_state = build_target_state(
-            live, plan.spec, roots, {change.name for change in tree.providers}
+            live, recipe.spec, roots, {change.name for change in tree.providers}
         )
-        known = KnownAssignments(plan.spec, plan.assignments).match(live, target_state)
+        known = KnownAssignments(recipe.spec, recipe.assignments).match(live, target_state)
         known |= _kept(live, target_state, tree)
-        return _planned(live, target_state, plan.spec, known)
+        return _planned(live, target_state, recipe.spec, known)
     except errors.BadFile as reason:
         raise errors.Infeasible([BAD_ROW(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
 
-def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
+def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     """Plan the way back of a tree that is applied.
 
     Consumers that came since go back too, those that left are not resurrected. The providers that
@@ -70,13 +72,15 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Undecided: if a consumer that came since has a choice
     :raises errors.Undetermined: if the search took too long to know
     """
+    recipe = plan.recipe
+    assert recipe is not None
     try:
         target_state, known = lay_out_return(live, tree, _roots(live, tree))
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
         together = tuple(
-            tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
+            tuple(renamed.get(name, name) for name in group) for group in recipe.spec.together
         )
-        return _planned(live, target_state, plan.spec, known, back=together)
+        return _planned(live, target_state, recipe.spec, known, back=together)
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -93,7 +97,7 @@ def _planned(
     spec: Spec,
     known: Mapping[HoldingKey, list[KnownAmount]],
     back: tuple[tuple[str, ...], ...] | None = None,
-) -> TreePlan:
+) -> TreeChange:
     """Assign and compose.
 
     :param back: on the way back, the groups of classes that go together, as they are called now
@@ -110,14 +114,14 @@ def _planned(
     return compose(snapshot, target_state, assignment, spec, backwards=back is not None)
 
 
-def _roots(snapshot: Snapshot, tree: TreePlan) -> list[ProviderState]:
+def _roots(snapshot: Snapshot, tree: TreeChange) -> list[ProviderState]:
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([infeasibility.NO_SOURCE(name, name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
-def _refuse_occupied(snapshot: Snapshot, tree: TreePlan) -> None:
+def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
     """A child that the plan makes may be there, from an apply that was cut short, but empty."""
     for change in tree.created():
         state = snapshot.find(change.name)
@@ -127,7 +131,7 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreePlan) -> None:
 
 
 def _kept(
-    snapshot: Snapshot, target_state: TargetState, tree: TreePlan
+    snapshot: Snapshot, target_state: TargetState, tree: TreeChange
 ) -> dict[HoldingKey, list[KnownAmount]]:
     kept: dict[HoldingKey, list[KnownAmount]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 
-from placementclient.changes.operations import ConsumerChange
-from placementclient.model.consumers import Allocations
+from msgspec.structs import replace
+
+from placementclient.model.consumers import Allocations, Resources, gained
+from placementclient.model.plans import (
+    ConsumerChange,
+    InventoryMove,
+    PlannedRow,
+    ProviderChange,
+    TreeChange,
+)
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import warnings
 from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.plan import invariants
-from placementclient.planner.plan.plan import InventoryMove, PlannedRow, TreePlan
-from placementclient.planner.specification.values import Spec
 
 
 def compose(
@@ -25,19 +32,21 @@ def compose(
     *,
     backwards: bool = False,
     migrations: Sequence[ServerMigration] | None = (),
-) -> TreePlan:
+) -> TreeChange:
     """The plan of the trees, with its warnings. Every plan passes here, and the independent check.
 
     :param backwards: whether it is the way back
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
-    tree = TreePlan(
+    before, after = _sides(snapshot, target_state, assignment.rows)
+    tree = TreeChange(
         target_state.root.uuid,
         target_state.root.name,
-        tuple(provider.change() for provider in target_state.providers.values()),
-        consumer_changes(snapshot, target_state, assignment.rows),
-        tuple(assignment.rows),
+        before,
+        after,
+        is_atomic=True,
+        rows=tuple(assignment.rows),
         joined={root.uuid: root.name for root in target_state.roots[1:]},
         residents=_residents(snapshot, target_state),
         moves=tuple(
@@ -53,36 +62,49 @@ def compose(
     )
     overcommitted = {(uuid, name): own for (uuid, name), own in target_state.overcommitted.items()}
     invariants.check_tree(tree, spec, backwards=backwards, overcommitted=overcommitted)
-    return replace(
+    return dataclasses.replace(
         tree,
         warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations)),
     )
 
 
+def _sides(
+    snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
+) -> tuple[Snapshot, Snapshot]:
+    """Return all that changes, before and after."""
+    consumers = list(consumer_changes(snapshot, target_state, rows))
+    gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
+    providers = [provider.change() for provider in target_state.providers.values()]
+    states = (
+        replace(each.content_after, usages=_used(each, gains[each.uuid])) for each in providers
+    )
+    return (
+        Snapshot(filter(None, (each.before for each in providers)), (c.before for c in consumers)),
+        Snapshot(states, (change.after for change in consumers if change.after.allocations)),
+    )
+
+
+def _used(change: ProviderChange, gains: Mapping[str, int]) -> Resources:
+    """Return how much of each class of a provider is in use after its change."""
+    used = change.content_before.usages
+    sums = {name: used.get(name, 0) + gains.get(name, 0) for name in {**used, **gains}}
+    known = used.keys() & change.content_after.inventories
+    return {name: amount for name, amount in sums.items() if amount or name in known}
+
+
 def consumer_changes(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
-) -> tuple[ConsumerChange, ...]:
-    """Every consumer that some amount of moves, with all that it holds."""
+) -> Iterator[ConsumerChange]:
+    """Return every consumer that some amount of moves, with all that it holds."""
     uuids = {target.name: target.uuid for target in target_state.providers.values()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:
         if (row.from_provider, row.resource_class) != (row.to_provider, row.to_resource_class):
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
-    changes = []
     for uuid, own in sorted(by_consumer.items()):
         consumer = snapshot.consumers[uuid]
-        changes.append(
-            ConsumerChange(
-                uuid,
-                consumer.project_id,
-                consumer.user_id,
-                consumer.generation,
-                consumer.type,
-                consumer.allocations,
-                _moved(consumer.allocations, own, uuids),
-            )
-        )
-    return tuple(changes)
+        after = _moved(consumer.allocations, own, uuids)
+        yield ConsumerChange(consumer, replace(consumer, allocations=after))
 
 
 def _moved(

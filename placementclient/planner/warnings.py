@@ -15,11 +15,11 @@ from placementclient.model.nova import (
     OWNER_NOVA,
     is_child_name,
 )
+from placementclient.model.plans import Notice, TreeChange
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.layout.target_state import TargetState, Where
-from placementclient.planner.plan.plan import Notice, TreePlan
 
 #: Of some kinds the names of their facts, and the sentence, with the facts in braces.
 _KINDS = {
@@ -59,7 +59,7 @@ def _notice(kind: str, *values: str | int) -> Notice:
 def warnings_of(
     snapshot: Snapshot,
     target_state: TargetState,
-    tree: TreePlan,
+    tree: TreeChange,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
     """The warnings of trees that change together, by kind.
@@ -135,9 +135,13 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
             yield _notice('overcommitted', before.name, name, usage, capacity)
 
 
-def _several_trees(snapshot: Snapshot, tree: TreePlan) -> Iterator[Notice]:
+def _several_trees(snapshot: Snapshot, tree: TreeChange) -> Iterator[Notice]:
     own = set(tree.roots)
-    several = [change.uuid for change in tree.consumers if _trees(snapshot, change.before) - own]
+    several = [
+        change.uuid
+        for change in tree.consumers
+        if _trees(snapshot, change.before.allocations) - own
+    ]
     if several:
         yield Notice(
             'several-trees',
@@ -146,7 +150,7 @@ def _several_trees(snapshot: Snapshot, tree: TreePlan) -> Iterator[Notice]:
         )
 
 
-def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
+def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
     """Migrations under way hold allocations that no host knows of.
 
     Nova gives its consumers no type: only its list identifies them.
@@ -154,7 +158,7 @@ def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) ->
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
     known = {change.uuid for change in tree.consumers if change.uuid in involved}
-    known |= {change.uuid for change in tree.consumers if change.type == MIGRATION}
+    known |= {change.uuid for change in tree.consumers if change.before.type == MIGRATION}
     if known:
         yield Notice(
             'migration',
@@ -164,13 +168,13 @@ def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) ->
     others = [
         change.uuid
         for change in tree.consumers
-        if change.type not in (None, INSTANCE, MIGRATION) and change.uuid not in known
+        if change.before.type not in (None, INSTANCE, MIGRATION) and change.uuid not in known
     ]
     if others:
         yield Notice(
             'no-server', f'consumers that are no servers: {len(others)}', {'consumers': others}
         )
-    untyped = [change.uuid for change in tree.consumers if change.type is None]
+    untyped = [change.uuid for change in tree.consumers if change.before.type is None]
     if migrations is None and untyped:
         yield Notice(
             'migrations-unknown',

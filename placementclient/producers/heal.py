@@ -10,12 +10,12 @@ from types import MappingProxyType
 from msgspec import structs
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.insight.healing import Ports, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.servers import ServerDetail
 from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
@@ -52,12 +52,12 @@ class Healing(Producer):
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
         self._chosen: Sequence[ServerDetail] = ()
-        self._plan = ChangePlan('', ())
+        self._plan = Plan(())
         self._ports: dict[str, list[Port]] = {}
         for port in ports:
             self._ports.setdefault(port.server_uuid, []).append(port)
 
-    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+    def plan(self, roots: Sequence[str] = ()) -> Plan:
         plan = super().plan(roots)
         if not roots:
             self._plan = plan
@@ -85,7 +85,7 @@ class Healing(Producer):
         self.notes += notes
         return after
 
-    def check(self, tree: ChangeSet) -> ChangeSet | None:
+    def check(self, tree: TreeChange) -> TreeChange | None:
         """Return the change set without the servers that Nova has deleted or changed."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}

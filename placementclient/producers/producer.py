@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
+from placementclient.changes.plan import plan_of
 from placementclient.changes.results import Note
 from placementclient.client.http import Client
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 
 
@@ -39,7 +40,7 @@ class Producer(ABC):
     def desired(self, live: Snapshot) -> Snapshot:
         """Return a snapshot in the state that it should have."""
 
-    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+    def plan(self, roots: Sequence[str] = ()) -> Plan:
         """Plan the changes.
 
         :param roots: the UUIDs of the roots of the trees to plan again; none: everything
@@ -48,6 +49,6 @@ class Producer(ABC):
         live = self.read(roots)
         return plan_of(self.command, live, self.desired(live))
 
-    def check(self, tree: ChangeSet) -> ChangeSet | None:
+    def check(self, tree: TreeChange) -> TreeChange | None:
         """Return the part of a change set that is still to be written; called just before that."""
         return tree

@@ -9,11 +9,11 @@ from email.utils import parsedate_to_datetime
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangeSet
 from placementclient.changes.results import ChangeResult, Note
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
+from placementclient.model.plans import TreeChange
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import Producer
@@ -147,7 +147,7 @@ def _providers(repair: Repair) -> tuple[str, ...]:
     return (repair.provider_uuid,)
 
 
-def _is_about(tree: ChangeSet, repair: Repair) -> bool:
+def _is_about(tree: TreeChange, repair: Repair) -> bool:
     if isinstance(repair, FreeAllocations):
         return repair.consumer.uuid in tree.before.consumers
     states = (side.providers.get(repair.provider_uuid) for side in (tree.before, tree.after))

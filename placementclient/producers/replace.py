@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
+from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape, SetInventories
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.transfers import changed_consumers
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.client.wording import first
 from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan, changed_consumers
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
@@ -100,7 +100,7 @@ class Replacing(Producer):
         else:
             self.old_uuid, self.name = pair.old.uuid, pair.checked_name(pair.old)
 
-    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+    def plan(self, roots: Sequence[str] = ()) -> Plan:
         """Plan the replacement.
 
         :raises: the errors of :meth:`read` and :meth:`desired`
@@ -262,12 +262,12 @@ class _NamedPair:
         return final
 
 
-def _passing(plan: ChangePlan) -> list[str]:
+def _passing(plan: Plan) -> list[str]:
     """Return the providers that have for a moment inventories of which no trace is left."""
     return [
         state.name
         for tree in plan.trees
-        for uuid, inventories in _written(tree.operations)
+        for uuid, inventories in _written(operations_of(tree))
         if (state := tree.after.providers.get(uuid)) and state.inventories != inventories
     ]
 

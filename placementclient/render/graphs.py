@@ -8,7 +8,7 @@ from itertools import product
 from xml.sax.saxutils import escape
 
 from placementclient.client.printable import printable, unbroken
-from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.units import usage
@@ -74,7 +74,7 @@ def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Nod
     return list(drawn.values())
 
 
-def sides(tree: PlannedTree, *, traits: bool, allocations: bool) -> list[list[Node]]:
+def sides(tree: TreeChange, *, traits: bool, allocations: bool) -> list[list[Node]]:
     """Return the providers of a tree before and after its plan, parents first.
 
     :param traits: show all traits; else those that only one of the sides has
@@ -128,7 +128,7 @@ def dot(
 
 
 def planned_dot(
-    trees: Iterable[PlannedTree], *, traits: bool = False, allocations: bool = False
+    trees: Iterable[TreeChange], *, traits: bool = False, allocations: bool = False
 ) -> str:
     """Return each tree of a plan before and after it, side by side."""
     lines = []

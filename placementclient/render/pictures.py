@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from placementclient.client.printable import unbroken
-from placementclient.model.planned_trees import PlannedTree
+from placementclient.model.plans import TreeChange
 from placementclient.model.trees import Tree
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, TITLE, Node, escaped, nodes, sides, titled
@@ -68,7 +68,7 @@ def svg(
 
 
 def planned_svg(
-    trees: Iterable[PlannedTree], *, traits: bool = False, allocations: bool = False
+    trees: Iterable[TreeChange], *, traits: bool = False, allocations: bool = False
 ) -> str:
     """Return each tree of a plan before and after it, side by side."""
     pairs = [

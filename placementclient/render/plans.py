@@ -6,28 +6,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from placementclient.changes.diff import operations_of
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.plans import Label, Plan, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import Label, Plan, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 from placementclient.render import trees
 
 if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan, ChangeSet
+    from placementclient.model.plans import Plan, TreeChange
 
 
-def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
+def extent(trees: Iterable[TreeChange]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
-    counts = changes_summary(operation for tree in trees for operation in tree.operations)
+    counts = changes_summary(operation for tree in trees for operation in operations_of(tree))
     number = len(list(warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
-def changes_lines(plan: ChangePlan, *, is_summary: bool = False) -> Iterator[str]:
+def changes_lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     """Return a plan of changes: its extent, then each tree before and after, and its changes.
 
     :param is_summary: of each tree the number of changes only
@@ -100,14 +100,14 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
 
 
-def warnings(trees: Iterable[TreePlan | ChangeSet]) -> Iterator[str]:
+def warnings(trees: Iterable[TreeChange]) -> Iterator[str]:
     """Return the warnings about some trees of a plan; equal ones of several trees once."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 
-def tree_lines(tree: TreePlan) -> Iterator[str]:
+def tree_lines(tree: TreeChange) -> Iterator[str]:
     yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
     for title, after in (('before', False), ('after', True)):
         yield ''
@@ -130,7 +130,7 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
             )
 
 
-def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
+def _drawn(tree: TreeChange, after: bool) -> Iterator[str]:
     """Draw the providers of a plan on one side, below the roots of their trees."""
     shown = [change for change in tree.providers if after or not change.is_created]
     shown_uuids = {change.uuid for change in shown}
@@ -146,11 +146,11 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
         if isinstance(node, str):
             yield tree.roots.get(node, node)
             return
-        content = node.after if after else node.content_before
+        content = node.content_after if after else node.content_before
         yield '  '.join([node.name, *_inventories(content)])
         if content.traits:
             yield ' '.join(sorted(content.traits))
-        if node.content_before.aggregates != node.after.aggregates and content.aggregates:
+        if node.content_before.aggregates != node.content_after.aggregates and content.aggregates:
             yield f'aggregates: {" ".join(sorted(content.aggregates))}'
 
     by_uuid = {change.uuid: change for change in shown}
@@ -160,7 +160,7 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
         yield from trees.draw(node, children, text)
 
 
-def _inventories(content: ProviderContent | ProviderState) -> Iterator[str]:
+def _inventories(content: ProviderState) -> Iterator[str]:
     inventories: Mapping[str, Inventory] = content.inventories
     for name, inventory in sorted(inventories.items()):
         total = str(inventory.total)

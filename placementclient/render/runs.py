@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.client import errors
 from placementclient.client.wording import counted, tally
 from placementclient.model.outcomes import (
@@ -17,7 +16,7 @@ from placementclient.model.outcomes import (
     TreeResult,
     TreeStatus,
 )
-from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.render.columns import Output
 
 _IMPOSSIBLE = (
@@ -46,7 +45,7 @@ def ending(run: Outcome) -> str:
 
 
 def planning_anew(
-    plan: Plan | ChangePlan,
+    plan: Plan,
     path: str,
     trees: Iterable[TreeResult | TreeStatus],
     new_path: str,
@@ -58,7 +57,7 @@ def planning_anew(
     :param new_path: a file that is not there
     :param program: the name of the one that is running
     """
-    if isinstance(plan, ChangePlan):
+    if plan.recipe is None:
         yield (
             'Others have changed trees that were left alone: review them, and plan again with '
             f'{program} {plan.command} … --plan {shlex.quote(new_path)}'
@@ -72,7 +71,7 @@ def planning_anew(
         names = planned.roots.values() if planned else [tree.root_provider_name]
         by_advice.setdefault(advice, []).extend(names)
     for advice, names in by_advice.items():
-        options = ['--allow-inferred'] if plan.allow_inferred else []
+        options = ['--allow-inferred'] if plan.recipe.allow_inferred else []
         options += [f'--tree {shlex.quote(name)}' for name in names]
         yield (
             f'{advice}: {program} resource provider reshape plan --spec {shlex.quote(path)} '
@@ -86,14 +85,14 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def verdicts(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> str:
+def verdicts(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     different = {difference.tree for difference in differences}
     names = [tree.root_provider_name for tree in trees]
     return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
 
 
-def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:
+def verification(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> Output:
     """A row for each tree that is as planned, then one for each difference of the others."""
     by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:

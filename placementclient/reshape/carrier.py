@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from msgspec import structs
+
 from placementclient.api import reshaper
 from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
 from placementclient.changes.comparison import LeftAlone, Obstructed
+from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape
 from placementclient.changes.rebase import additions, rebase
-from placementclient.changes.records import operations
+from placementclient.changes.records import changes, operations
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
 from placementclient.model.outcomes import Deviation, State, TreeStatus
+from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan import invariants
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.records import trees as tree_records
 from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import (
     deviations,
@@ -35,14 +37,13 @@ from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.reading import StateSource
 
 
-class ReshapeCarrier(Carrier[TreePlan]):
+class ReshapeCarrier(Carrier):
     """Carries out a plan of a reshape: a tree that has changed since is planned again, each way."""
 
-    plan: Plan
     # The states are those of the plan.
     record_of = staticmethod(operations.record)
 
-    def check(self, trees: Sequence[TreePlan]) -> None:
+    def check(self, trees: Sequence[TreeChange]) -> None:
         """See that the plan is sound, and that the reshaper is there and allowed.
 
         :raises invariants.BadPlan: if the plan is not sound
@@ -56,11 +57,11 @@ class ReshapeCarrier(Carrier[TreePlan]):
     def recorded(self, path: str) -> Mapping[str, Record]:
         return journal.read(path, self.plan)
 
-    def is_there(self, tree: TreePlan) -> bool:
+    def is_there(self, tree: TreeChange) -> bool:
         source = StateSource(self.client, [tree])
         return not tree.roots.keys().isdisjoint(source.listed(tree))
 
-    def stands(self, tree: TreePlan, *, backward: bool) -> bool:
+    def stands(self, tree: TreeChange, *, backward: bool) -> bool:
         current = self._current(tree)
         if backward:
             return reading.phase_of(self.client, current) is not Phase.AFTER
@@ -74,13 +75,13 @@ class ReshapeCarrier(Carrier[TreePlan]):
         return True
 
     def looking(
-        self, trees: Sequence[TreePlan], *, backward: bool
-    ) -> Callable[[TreePlan], Look[TreePlan]]:
+        self, trees: Sequence[TreeChange], *, backward: bool
+    ) -> Callable[[TreeChange], Look]:
         if backward:
             return self._look_back
         source = StateSource(self.client, map(self._current, trees))
 
-        def look(tree: TreePlan) -> Look[TreePlan]:
+        def look(tree: TreeChange) -> Look:
             try:
                 return self._look(source, tree)
             except (errors.ConcurrentUpdate, errors.NotFound):
@@ -89,15 +90,15 @@ class ReshapeCarrier(Carrier[TreePlan]):
 
         return look
 
-    def status_reader(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], TreeStatus]:
+    def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
         status = verify.status_reader(self.client, list(map(self._current, trees)), self.records)
         return lambda tree: status(self._current(tree))
 
-    def comparing(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], Sequence[Deviation]]:
+    def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
         compare = verify.comparing(self.client, list(map(self._current, trees)), self.records)
         return lambda tree: compare(self._current(tree))
 
-    def left(self, tree: TreePlan) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return what is left to do of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
@@ -106,19 +107,19 @@ class ReshapeCarrier(Carrier[TreePlan]):
         current = self._current(tree)
         tree_state = reading.read_tree_state(self.client, current)
         if tree_state.phase is Phase.AFTER:
-            return self._left_of(current.surroundings)
+            return self._left_of(_surroundings(current))
         live = preconditions.found(self.client, tree_state)
         if isinstance(live, str):
             again = replanning.replanned(self.client, self.plan, current, live)
-            self.journal.revise(tree.root_provider_uuid, tree_records.tree_record(again))
+            self.journal.revise(tree.root_provider_uuid, changes.record(again))
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {live}']
             raise PlannedAgain('it changes each time that it is planned again')
         return live, _left(current, live)
 
-    def verify(self, tree: TreePlan) -> None:
+    def verify(self, tree: TreeChange) -> None:
         self._verify(tree, reading.read_applied(self.client, self._current(tree)))
 
-    def take_back(self, tree: TreePlan) -> bool:
+    def take_back(self, tree: TreeChange) -> bool:
         current, record = self._current(tree), self.journal.of(tree.root_provider_uuid)
         listed = StateSource(self.client, [current]).listed(current)
         if not record.begun and live_state.is_as_planned(current, listed):
@@ -133,7 +134,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
                 _check_own(tree_state)
             _check_additions(current, tree_state.providers)
             back = replanning.planned_back(snapshot, self.plan, current)
-            reshape = next(each for each in back.operations if isinstance(each, Reshape))
+            reshape = next(each for each in operations_of(back) if isinstance(each, Reshape))
             self.write(tree, back.before, [reshape])
             tree_state = reading.read_tree_state(self.client, current, tree_state.listed)
             self._verify(tree, replace(tree_state, tree=back))
@@ -144,7 +145,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
         self._retreat(tree)
         return True
 
-    def withdrawn(self, tree: TreePlan) -> str:
+    def withdrawn(self, tree: TreeChange) -> str:
         """Delete prepared providers, unless the reshape has happened; say what is in the way."""
         try:
             with unknown_outcomes():
@@ -157,7 +158,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
         return ''
 
     def _left_of(
-        self, around: TreePlan, *, backward: bool = False
+        self, around: TreeChange, *, backward: bool = False
     ) -> tuple[Snapshot, Sequence[Operation]]:
         """Return what is left to do of one way of the traits, aggregates and new providers.
 
@@ -166,10 +167,10 @@ class ReshapeCarrier(Carrier[TreePlan]):
         live = scope.read(self.client, around, is_begun=True)
         return live, _left(around, live, backward=backward)
 
-    def _retreat(self, tree: TreePlan) -> None:
-        self.write(tree, *self._left_of(self._current(tree).surroundings, backward=True))
+    def _retreat(self, tree: TreeChange) -> None:
+        self.write(tree, *self._left_of(_surroundings(self._current(tree)), backward=True))
 
-    def _verify(self, tree: TreePlan, tree_state: TreeState) -> None:
+    def _verify(self, tree: TreeChange, tree_state: TreeState) -> None:
         """Compare what is there after a reshape with its plan.
 
         :raises VerificationFailed: if it is not complete or not right
@@ -181,12 +182,12 @@ class ReshapeCarrier(Carrier[TreePlan]):
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
         remarks += [difference.message for difference in differences[:3]]
 
-    def _current(self, tree: TreePlan) -> TreePlan:
+    def _current(self, tree: TreeChange) -> TreeChange:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
         record = self.records.get(tree.root_provider_uuid)
-        return tree_records.tree_plan(record.plan) if record and record.plan else tree
+        return changes.change(record.plan) if record and record.plan else tree
 
-    def _look(self, source: StateSource, tree: TreePlan) -> Look[TreePlan]:
+    def _look(self, source: StateSource, tree: TreeChange) -> Look:
         """Compare a tree with what it was planned on."""
         current = self._current(tree)
         listed = source.listed(current)
@@ -208,7 +209,7 @@ class ReshapeCarrier(Carrier[TreePlan]):
             return Look(tree, is_there, str(reason), reason)
         return Look(tree, is_there)
 
-    def _look_back(self, tree: TreePlan) -> Look[TreePlan]:
+    def _look_back(self, tree: TreeChange) -> Look:
         """See whether a tree is on one of its sides."""
         current = self._current(tree)
         source = StateSource(self.client, [current])
@@ -220,12 +221,27 @@ class ReshapeCarrier(Carrier[TreePlan]):
         return Look(tree, is_there, '' if is_there and is_whole else difference)
 
 
-def _left(change: TreePlan, live: Snapshot, *, backward: bool = False) -> Sequence[Operation]:
+def _left(change: TreeChange, live: Snapshot, *, backward: bool = False) -> Sequence[Operation]:
     sides = (change.after, change.before) if backward else (change.before, change.after)
     rebased = rebase(*sides, live, is_atomic=True)
     if rebased.obstacles:
         raise Obstructed(rebased.obstacles)
     return rebased.operations
+
+
+def _surroundings(tree: TreeChange) -> TreeChange:
+    """Return a change without inventories and allocations."""
+    before, after = (
+        Snapshot(
+            (
+                structs.replace(state, inventories={}, usages={})
+                for state in side.providers.values()
+            ),
+            (),
+        )
+        for side in (tree.before, tree.after)
+    )
+    return replace(tree, before=before, after=after)
 
 
 def _check_own(tree_state: TreeState) -> None:
@@ -242,7 +258,7 @@ def _check_own(tree_state: TreeState) -> None:
         )
 
 
-def _check_additions(tree: TreePlan, live: Mapping[str, ProviderState]) -> None:
+def _check_additions(tree: TreeChange, live: Mapping[str, ProviderState]) -> None:
     """See that others have added nothing to the providers that the plan has made.
 
     :param live: the providers, by UUID

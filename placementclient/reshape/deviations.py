@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, Verdict
+from placementclient.model.plans import ConsumerChange, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import InventoryPart, Phase, TreeState
 
 _Providers = Mapping[str, ProviderState]
 
 
-def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
+def has_happened(tree: TreeChange, snapshot: Snapshot) -> bool:
     """Return whether a reshape has been carried out, wholly or in part, whatever others changed
     since.
 
@@ -30,15 +28,15 @@ def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
         if state is None:
             continue
         for there, was, after in (
-            (state.traits, before.traits, change.after.traits),
-            (state.aggregates, before.aggregates, change.after.aggregates),
+            (state.traits, before.traits, change.content_after.traits),
+            (state.aggregates, before.aggregates, change.content_after.aggregates),
         ):
             if there & (after - was) or (was - after) - there:
                 return True
     return False
 
 
-def have_moved(tree: TreePlan, providers: _Providers) -> bool:
+def have_moved(tree: TreeChange, providers: _Providers) -> bool:
     """The same, by the inventories alone.
 
     Inventories that appear or disappear show it; their figures may be a change of another client.
@@ -54,7 +52,7 @@ def have_moved(tree: TreePlan, providers: _Providers) -> bool:
     return any(signs) if signs else figures != {Phase.BEFORE}
 
 
-def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
+def before_apply(tree: TreeChange, providers: _Providers) -> Iterator[Deviation]:
     """Return changes of others to the values that an unapplied plan starts from."""
     for part in live_state.inventory_parts(tree, providers):
         if not part.change.is_created and part.there != part.before:
@@ -70,13 +68,15 @@ def of_tree_state(tree_state: TreeState) -> list[Deviation]:
     names = {change.uuid: change.name for change in tree.providers}
     for consumer in tree.consumers:
         there = {uuid: tree_state.held(consumer.uuid, uuid) for uuid in providers}
-        wanted = {uuid: held for uuid, held in consumer.after.items() if uuid in providers}
+        wanted = {
+            uuid: held for uuid, held in consumer.after.allocations.items() if uuid in providers
+        }
         held = {uuid: resources for uuid, resources in there.items() if resources}
         result += _of_consumer(tree, names, consumer, held, wanted)
     return result
 
 
-def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
+def of_snapshot(tree: TreeChange, snapshot: Snapshot) -> Iterator[Deviation]:
     """Return the differences in a snapshot of all trees that a plan of one tree concerns."""
     yield from of_inventories(tree, snapshot.providers)
     for change in tree.providers:
@@ -86,14 +86,14 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
         there = snapshot.consumers.get(consumer.uuid)
         held = there.allocations if there else {}
         names = {uuid: state.name for uuid in held if (state := snapshot.providers.get(uuid))}
-        yield from _of_consumer(tree, names, consumer, held, consumer.after)
+        yield from _of_consumer(tree, names, consumer, held, consumer.after.allocations)
         if there is not None and (there.project_id, there.user_id, there.type) != (
-            consumer.project_id,
-            consumer.user_id,
-            consumer.type,
+            consumer.after.project_id,
+            consumer.after.user_id,
+            consumer.after.type,
         ):
             # No reshape changes who owns a consumer; a reshape could lose its type.
-            is_damage = there.type != consumer.type
+            is_damage = there.type != consumer.after.type
             yield Deviation(
                 tree.root_provider_name,
                 'owner',
@@ -104,7 +104,7 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
 
 
 def of_inventories(
-    tree: TreePlan, providers: _Providers, *, is_fresh: bool = False
+    tree: TreeChange, providers: _Providers, *, is_fresh: bool = False
 ) -> Iterator[Deviation]:
     """Return the differences in the inventories of the providers of a plan.
 
@@ -115,7 +115,7 @@ def of_inventories(
     is_whole = all(change.is_created or change.uuid in providers for change in own)
     for change in tree.providers:
         if change.uuid not in providers:
-            if change.after.inventories or not change.is_created:
+            if change.content_after.inventories or not change.is_created:
                 # No reshape deletes what was there before it; a host that goes takes its children.
                 is_damage = change.is_created and is_whole
                 yield Deviation(
@@ -127,7 +127,7 @@ def of_inventories(
                 )
             continue
         state = providers[change.uuid]
-        for name in sorted({*state.inventories, *change.after.inventories}):
+        for name in sorted({*state.inventories, *change.content_after.inventories}):
             part = live_state.inventory_part(change, name, state)
             if part.there != part.after:
                 # Where the plan took it off, or not where it put it.
@@ -141,7 +141,7 @@ def of_inventories(
 
 
 def _inventory(
-    tree: TreePlan,
+    tree: TreeChange,
     part: InventoryPart,
     expected: Inventory | None,
     planned: str,
@@ -183,12 +183,12 @@ def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
     return None if inventory is None else inventory.as_fields()
 
 
-def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:
+def _of_sets(tree: TreeChange, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:
     """Traits and aggregates: those that the plan changes, and those of others."""
     state, before = snapshot.providers[change.uuid], change.content_before
     for kind, there, was, after in (
-        ('trait', state.traits, before.traits, change.after.traits),
-        ('aggregate', state.aggregates, before.aggregates, change.after.aggregates),
+        ('trait', state.traits, before.traits, change.content_after.traits),
+        ('aggregate', state.aggregates, before.aggregates, change.content_after.aggregates),
     ):
         for name in sorted(there ^ after):
             verb = 'has' if name in there else 'lacks'
@@ -202,7 +202,7 @@ def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iter
 
 
 def _of_consumer(
-    tree: TreePlan,
+    tree: TreeChange,
     names: Mapping[str, str],
     consumer: ConsumerChange,
     held: Allocations,
@@ -231,7 +231,7 @@ def _of_consumer(
     )
 
 
-def _own(tree: TreePlan) -> set[str]:
+def _own(tree: TreeChange) -> set[str]:
     """The providers that a plan is about, without the sharing ones of other trees."""
     return {change.uuid for change in tree.providers if change.root_provider_uuid in tree.roots}
 
@@ -240,7 +240,7 @@ def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
     """Return whether it still holds something that the plan took off a provider."""
     return any(
         name in held.get(uuid, {})
-        for uuid, resources in consumer.before.items()
+        for uuid, resources in consumer.before.allocations.items()
         for name in resources
-        if name not in consumer.after.get(uuid, {})
+        if name not in consumer.after.allocations.get(uuid, {})
     )

@@ -8,11 +8,11 @@ from functools import partial
 
 from placementclient.changes import journal
 from placementclient.changes.journal import Journal, JournalFailed, JournalLocked, Record
+from placementclient.changes.records.changes import ChangeRecord, change
 from placementclient.client import errors
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.planner.plan import invariants, review
-from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import plans
-from placementclient.planner.records.trees import TreeRecord, tree_plan
 
 __all__ = ['Journal', 'JournalFailed', 'JournalLocked', 'Record', 'opened', 'read']
 
@@ -23,7 +23,7 @@ def opened(path: str, plan: Plan) -> AbstractContextManager[Journal]:
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
     return journal.opened(
-        path, plans.identity(plan), partial(_check_revised, path, plan), TreeRecord
+        path, plans.identity(plan), partial(_check_revised, path, plan), ChangeRecord
     )
 
 
@@ -32,7 +32,9 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
 
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
-    return journal.read(path, plans.identity(plan), partial(_check_revised, path, plan), TreeRecord)
+    return journal.read(
+        path, plans.identity(plan), partial(_check_revised, path, plan), ChangeRecord
+    )
 
 
 def _check_revised(path: str, plan: Plan, records: Mapping[str, Record]) -> None:
@@ -40,10 +42,10 @@ def _check_revised(path: str, plan: Plan, records: Mapping[str, Record]) -> None
     reviewed = {tree.root_provider_uuid: tree for tree in plan.trees}
     for root_uuid, record in records.items():
         if record.plan is not None:
-            _check_tree(path, plan, reviewed.get(root_uuid), tree_plan(record.plan))
+            _check_tree(path, plan, reviewed.get(root_uuid), change(record.plan))
 
 
-def _check_tree(path: str, plan: Plan, reviewed: TreePlan | None, again: TreePlan) -> None:
+def _check_tree(path: str, plan: Plan, reviewed: TreeChange | None, again: TreeChange) -> None:
     if reviewed is None:
         raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
     for difference in review.differences(reviewed, again):
@@ -52,7 +54,8 @@ def _check_tree(path: str, plan: Plan, reviewed: TreePlan | None, again: TreePla
             f'a line plans {reviewed.root_provider_name} as something else than what was '
             f'reviewed: {difference}. Make the plan again, under another name',
         )
+    assert plan.recipe is not None
     try:
-        invariants.check_tree(again, plan.spec)
+        invariants.check_tree(again, plan.recipe.spec)
     except invariants.BadPlan as fault:
         raise errors.BadFile(path, str(fault)) from None

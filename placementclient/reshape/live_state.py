@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 
 
 class Phase(enum.Enum):
@@ -32,7 +31,7 @@ class TreeState:
     :param is_whole: whether the consumers are there with all that they hold, everywhere
     """
 
-    tree: TreePlan
+    tree: TreeChange
     there: Snapshot
     listed: Mapping[str, Provider]
     is_whole: bool = False
@@ -65,7 +64,9 @@ class TreeState:
 
         The providers that the plan makes have something as soon as it has happened.
         """
-        created = [change.uuid for change in self.tree.created() if change.after.inventories]
+        created = [
+            change.uuid for change in self.tree.created() if change.content_after.inventories
+        ]
         are_empty = all(u not in self.there.providers or self.is_empty(u) for u in created)
         return self.phase is Phase.BEFORE or (bool(created) and are_empty)
 
@@ -91,7 +92,7 @@ class InventoryPart(NamedTuple):
 
 
 def inventory_parts(
-    tree: TreePlan, providers: Mapping[str, ProviderState]
+    tree: TreeChange, providers: Mapping[str, ProviderState]
 ) -> Iterator[InventoryPart]:
     """Return the inventories that a plan changes in its own trees.
 
@@ -110,24 +111,24 @@ def inventory_part(
     change: ProviderChange, resource_class: str, state: ProviderState | None
 ) -> InventoryPart:
     """Return the inventory of a class, given the provider as it is; ``None``: it is not there."""
-    sides = change.content_before.inventories, change.after.inventories
+    sides = change.content_before.inventories, change.content_after.inventories
     there = state.inventories if state else {}
     found = (side.get(resource_class) for side in (*sides, there))
     return InventoryPart(change, resource_class, *found)
 
 
-def moves(tree: TreePlan) -> bool:
+def moves(tree: TreeChange) -> bool:
     """Return whether a plan changes more than traits and aggregates."""
     return any(change.changed_classes for change in tree.providers)
 
 
-def roots_of(tree: TreePlan) -> list[str]:
+def roots_of(tree: TreeChange) -> list[str]:
     """The UUIDs of the roots of all trees that a plan of one tree concerns; its own is first."""
     others = {change.root_provider_uuid for change in tree.providers}
     return [*tree.roots, *sorted(others - tree.roots.keys())]
 
 
-def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
+def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
     """Return whether nothing has happened since the plan was made, but that allocations were freed.
 
     These move no generation of a provider. The reshaper finds it out by the consumer's.
@@ -141,18 +142,18 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
         elif (
             provider is None
             or provider.name != change.name
-            or provider.generation != change.before.generation
+            or provider.generation != change.before.provider.generation
         ):
             return False
     return True
 
 
-def tree_state_of(tree: TreePlan, snapshot: Snapshot) -> TreeState:
+def tree_state_of(tree: TreeChange, snapshot: Snapshot) -> TreeState:
     """The providers of a plan as a snapshot of all its trees has them."""
     return TreeState(tree, snapshot, listed_in(snapshot, tree), is_whole=True)
 
 
-def listed_in(snapshot: Snapshot, tree: TreePlan) -> dict[str, Provider]:
+def listed_in(snapshot: Snapshot, tree: TreeChange) -> dict[str, Provider]:
     """All providers of the trees that a plan concerns, as far as a snapshot has them, by UUID."""
     return {
         state.uuid: state.provider

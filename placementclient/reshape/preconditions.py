@@ -10,15 +10,14 @@ from placementclient.api import aggregate, allocation, trait
 from placementclient.changes.comparison import LeftAlone
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
+from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import TreeState
 
 
-def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
+def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
     """See that every provider of a plan is, or will be, in the tree that the plan says.
 
     Otherwise a provider would be made below one of another tree, from which no way leads back.
@@ -84,7 +83,7 @@ def _check_empty(tree_state: TreeState, change: ProviderChange) -> None:
 
 def _shrinking_classes(change: ProviderChange) -> set[str]:
     """The classes of which there is less on a provider afterwards: who holds them matters."""
-    before, after = change.content_before.inventories, change.after.inventories
+    before, after = change.content_before.inventories, change.content_after.inventories
     return {
         name
         for name, inventory in before.items()
@@ -119,17 +118,17 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
     result = []
     for consumer in tree_state.tree.consumers:
         current = tree_state.there.consumers.get(consumer.uuid)
-        moved = current is not None and current.generation != consumer.generation
+        moved = current is not None and current.generation != consumer.before.generation
         for uuid, state in tree_state.providers.items():
             held = tree_state.held(consumer.uuid, uuid)
-            if held != consumer.before.get(uuid, {}):
+            if held != consumer.before.allocations.get(uuid, {}):
                 return f'consumer {consumer.uuid} does not hold on {state.name} what it did'
         if not tree_state.is_whole or current is None:
             is_needed = moved or tree_state.is_whole
             current = allocation.show(client, consumer.uuid).value if is_needed else None
         if current is None:
-            current = consumer.holding(consumer.before)
-        elif current.allocations != consumer.before:
+            current = consumer.before
+        elif current.allocations != consumer.before.allocations:
             return f'consumer {consumer.uuid} does not hold what it did'
         result.append(current)
     return result
@@ -148,7 +147,7 @@ def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
         if tree_state.is_whole:
             yield state
             continue
-        before, after = change.content_before, change.after
+        before, after = change.content_before, change.content_after
         state = replace(state, traits=before.traits, aggregates=before.aggregates)
         # Traits that only go are read when they go: after the reshape, if there is one.
         if not after.traits <= before.traits or (after.traits != before.traits and not is_reshaped):

@@ -10,10 +10,10 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
+from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
 from placementclient.reading.facets import ALLOCATIONS, CONTENT, consumers_of, read_states
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import Phase, TreeState
@@ -25,7 +25,7 @@ MAX_RETRIES = 4
 
 
 def read_tree_state(
-    client: Client, tree: TreePlan, listed: Mapping[str, Provider] | None = None
+    client: Client, tree: TreeChange, listed: Mapping[str, Provider] | None = None
 ) -> TreeState:
     """Read the providers of a plan that are there, and who holds what of them.
 
@@ -36,7 +36,7 @@ def read_tree_state(
     return live.tree_state(tree, live.listed(tree) if listed is None else listed)
 
 
-def read_applied(client: Client, tree: TreePlan) -> TreeState:
+def read_applied(client: Client, tree: TreeChange) -> TreeState:
     """Read what the service made of a reshape that it granted just now.
 
     The reshape is one transaction: where its allocations are stored, its inventories are, too, and
@@ -48,7 +48,7 @@ def read_applied(client: Client, tree: TreePlan) -> TreeState:
     """
     live = StateSource(client, [tree])
     planned = {uuid: state.provider for uuid, state in tree.after.providers.items()}
-    if client.snapshot_reader is not None or not any(each.is_changed for each in tree.consumers):
+    if client.snapshot_reader is not None or not tree.consumers:
         return live.tree_state(tree, planned, holdings=bool(tree.consumers))
     consumers: Iterable[Consumer]
     if len(tree.consumers) < len(planned):
@@ -60,7 +60,7 @@ def read_applied(client: Client, tree: TreePlan) -> TreeState:
     return TreeState(tree, Snapshot(tree.after.providers.values(), consumers), planned)
 
 
-def phase_of(client: Client, tree: TreePlan) -> Phase:
+def phase_of(client: Client, tree: TreeChange) -> Phase:
     """Return the side of its reshape that a tree is on, with as few requests as possible."""
     live = StateSource(client, [tree])
     listed = live.listed(tree)
@@ -79,7 +79,7 @@ class StateSource:
     :param trees: the plans; of many of them all providers are listed now, with one request
     """
 
-    def __init__(self, client: Client, trees: Iterable[TreePlan]) -> None:
+    def __init__(self, client: Client, trees: Iterable[TreeChange]) -> None:
         self._client = client
         roots = {root for tree in trees for root in live_state.roots_of(tree)}
         self._whole: Snapshot | None = None
@@ -92,7 +92,7 @@ class StateSource:
             for provider in resource_provider.list(client):
                 self._trees.setdefault(provider.root_uuid, []).append(provider)
 
-    def listed(self, tree: TreePlan) -> dict[str, Provider]:
+    def listed(self, tree: TreeChange) -> dict[str, Provider]:
         """All providers of the trees that a plan concerns, by UUID."""
         if self._whole is not None:
             return live_state.listed_in(self._whole, tree)
@@ -105,7 +105,7 @@ class StateSource:
         return resource_provider.list(self._client, matching=Filter(in_tree=root_uuid))
 
     def tree_state(
-        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
+        self, tree: TreeChange, listed: Mapping[str, Provider], *, holdings: bool = True
     ) -> TreeState:
         """Return the content of the providers of a plan.
 
@@ -123,7 +123,7 @@ class StateSource:
 
     def _read(
         self,
-        tree: TreePlan,
+        tree: TreeChange,
         listed: Mapping[str, Provider],
         facets: Collection[str],
         is_consistent: bool,
@@ -138,7 +138,7 @@ class StateSource:
             return self._whole.providers[provider_uuid].traits
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
 
-    def snapshot(self, tree: TreePlan) -> Snapshot:
+    def snapshot(self, tree: TreeChange) -> Snapshot:
         """At least the providers and the consumers that a plan names."""
         if self._whole is not None:
             return self._whole

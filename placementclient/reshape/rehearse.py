@@ -22,11 +22,9 @@ from placementclient.files.snapshots import consumer_record, provider_record
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import Deviation, Rehearsal
+from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.records.plans import AnyPlan
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines, live_state
@@ -36,7 +34,7 @@ _NEVER = -1
 
 
 def rehearse(
-    plan: AnyPlan,
+    plan: Plan,
     snapshot: Snapshot,
     report: Report = lambda result: None,
     *,
@@ -59,7 +57,7 @@ def rehearse(
         client = Client(Session(auth=service), HIGHEST)
         restore.load(client, part)
         before = capture(client)
-        if isinstance(plan, Plan):
+        if plan.recipe is not None:
             plan = _ungenerated(plan)
         journal_path = os.path.join(folder, 'plan.journal')
         applied = engines.apply(
@@ -76,7 +74,7 @@ def rehearse(
     return Rehearsal(applied, differences, rolled_back, remains)
 
 
-def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Snapshot:
+def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
     """The part of a snapshot that some trees of a plan are about.
 
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
@@ -90,7 +88,7 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     names = {uuid: name for tree in wanted for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in known}
     # The root of a tree that a reshape only adds to does not change.
-    roots = [u for tree in wanted if isinstance(tree, TreePlan) for u in live_state.roots_of(tree)]
+    roots = [u for tree in wanted if plan.recipe for u in live_state.roots_of(tree)]
     roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in known)]))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
@@ -117,18 +115,18 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
 def _ungenerated(plan: Plan) -> Plan:
     """Return a plan with generations that nothing has: a scratch Placement has others."""
 
-    def provider(change: ProviderChange) -> ProviderChange:
-        return replace(change, before=change.before and replace(change.before, generation=_NEVER))
-
-    trees = (
-        replace(
-            tree,
-            providers=tuple(map(provider, tree.providers)),
-            consumers=tuple(replace(change, generation=_NEVER) for change in tree.consumers),
+    def before(side: Snapshot) -> Snapshot:
+        return Snapshot(
+            (
+                structs.replace(state, provider=structs.replace(state.provider, generation=_NEVER))
+                for state in side.providers.values()
+            ),
+            (structs.replace(each, generation=_NEVER) for each in side.consumers.values()),
         )
-        for tree in plan.trees
+
+    return replace(
+        plan, trees=tuple(replace(tree, before=before(tree.before)) for tree in plan.trees)
     )
-    return replace(plan, trees=tuple(trees))
 
 
 def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from placementclient.changes.comparison import LeftAlone
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
 from placementclient.planner.plan import review
-from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reading.capture import capture
 from placementclient.reshape import live_state
 
 
-def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
+def replanned(client: Client, plan: Plan, tree: TreeChange, drift: str) -> TreeChange:
     """The plan of a tree that has changed since it was made, and is not applied.
 
     It differs from the one that was reviewed by nothing but allocations that came or went.
@@ -34,7 +34,7 @@ def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePla
     return again
 
 
-def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
+def planned_back(snapshot: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     """The way back of a tree that is applied.
 
     :param snapshot: as :func:`captured` gives it
@@ -43,7 +43,7 @@ def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     return _planned(replan.rollback, snapshot, plan, tree, 'there is no way back')
 
 
-def captured(client: Client, tree: TreePlan) -> Snapshot:
+def captured(client: Client, tree: TreeChange) -> Snapshot:
     """All trees that the plan of a tree concerns, as they are now.
 
     :raises LeftAlone: if one does not exist
@@ -55,19 +55,19 @@ def captured(client: Client, tree: TreePlan) -> Snapshot:
 
 
 def _planned(
-    make: Callable[[Snapshot, Plan, TreePlan], TreePlan],
+    make: Callable[[Snapshot, Plan, TreeChange], TreeChange],
     snapshot: Snapshot,
     plan: Plan,
-    tree: TreePlan,
+    tree: TreeChange,
     otherwise: str,
-) -> TreePlan:
+) -> TreeChange:
     try:
         return make(snapshot, plan, tree)
     except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
         raise LeftAlone(f'{otherwise}: {reason}') from reason
 
 
-def _without_prepared(snapshot: Snapshot, tree: TreePlan) -> Snapshot:
+def _without_prepared(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
     """A snapshot as it was before the plan's own providers were made, which are still empty.
 
     So they are created in the new plan too, and the way back removes them.

@@ -8,7 +8,7 @@ from placementclient.api import resource_provider
 from placementclient.client.http import Client
 from placementclient.model.providers import Provider, normalized
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.specification.values import Spec
+from placementclient.model.specifications import Spec
 from placementclient.reading.capture import capture
 
 

@@ -10,11 +10,10 @@ from placementclient.client import errors
 from placementclient.files import disk, system
 from placementclient.files.decoding import kind_of
 from placementclient.model.assignments import AssignmentRow
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
+from placementclient.model.specifications import Spec
 from placementclient.planner.records import plans
-from placementclient.planner.records.plans import AnyPlan
 from placementclient.planner.specification import assignments, specification
-from placementclient.planner.specification.values import Spec
 
 
 def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
@@ -27,11 +26,11 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
     content = disk.read_bytes(path, disk.WRITTEN)
     if kind_of(content) == 'plan':
         plan = plans.decode(content, path)
-        if not isinstance(plan, Plan):
+        if plan.recipe is None:
             raise errors.BadFile(path, f'the plan of {plan.command} has no specification')
         if not rows:
-            return plan.spec, list(plan.assignments)
-        return plan.spec, [row for name in rows for row in read_assignments(name)]
+            return plan.recipe.spec, list(plan.recipe.assignments)
+        return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
         raise system.too_large(path, disk.TYPED)
     spec = _spec(disk.as_text(content, path), path)
@@ -64,7 +63,7 @@ def read_assignments(path: str) -> list[AssignmentRow]:
     return assignments.parse(disk.read_text(path, disk.LISTED), path)
 
 
-def read_plan(path: str) -> AnyPlan:
+def read_plan(path: str) -> Plan:
     """Return a plan of a reshape, or of changes.
 
     :raises errors.BadFile: if it is neither, or not as it was written
@@ -72,7 +71,7 @@ def read_plan(path: str) -> AnyPlan:
     return plans.decode(disk.read_bytes(path, disk.WRITTEN), path)
 
 
-def write_plan(path: str, plan: AnyPlan) -> None:
+def write_plan(path: str, plan: Plan) -> None:
     """Write a plan, as :func:`placementclient.files.write_snapshot` does."""
     with disk.written(path) as stream:
         stream.writelines(plans.encode(plan))

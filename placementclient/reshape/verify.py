@@ -8,7 +8,7 @@ from placementclient.changes.comparison import LeftAlone, not_applied
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
-from placementclient.planner.plan.plan import TreePlan
+from placementclient.model.plans import TreeChange
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
@@ -16,8 +16,8 @@ from placementclient.reshape.reading import StateSource
 
 
 def comparing(
-    client: Client, trees: Sequence[TreePlan], records: Mapping[str, Record]
-) -> Callable[[TreePlan], list[Deviation]]:
+    client: Client, trees: Sequence[TreeChange], records: Mapping[str, Record]
+) -> Callable[[TreeChange], list[Deviation]]:
     """Return what compares the plan of a tree with what is there.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
@@ -28,7 +28,7 @@ def comparing(
     """
     source = StateSource(client, trees)
 
-    def of_tree(tree: TreePlan) -> list[Deviation]:
+    def of_tree(tree: TreeChange) -> list[Deviation]:
         snapshot = source.snapshot(tree)
         if not deviations.has_happened(tree, snapshot):
             began = deviations.before_apply(tree, snapshot.providers)
@@ -40,8 +40,8 @@ def comparing(
 
 
 def status_reader(
-    client: Client, trees: Sequence[TreePlan], records: Mapping[str, Record]
-) -> Callable[[TreePlan], TreeStatus]:
+    client: Client, trees: Sequence[TreeChange], records: Mapping[str, Record]
+) -> Callable[[TreeChange], TreeStatus]:
     """Return a function for the state of a tree, with few requests and none for each consumer.
 
     :param trees: those to read
@@ -49,7 +49,7 @@ def status_reader(
     """
     source = StateSource(client, trees)
 
-    def of_tree(tree: TreePlan) -> TreeStatus:
+    def of_tree(tree: TreeChange) -> TreeStatus:
         uuid, name = tree.root_provider_uuid, tree.root_provider_name
         found, reason = _status(source, tree)
         record = records.get(uuid)
@@ -63,7 +63,7 @@ def status_reader(
     return of_tree
 
 
-def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) -> TreeStatus:
+def _left_alone(tree: TreeChange, record: Record, found: Status, obstacle: str) -> TreeStatus:
     """Return the state of a tree that was left alone, and the reason if it still holds.
 
     :param obstacle: why it would be now; empty if it would not
@@ -78,7 +78,7 @@ def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) ->
     return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
 
 
-def _obstacle(client: Client, tree: TreePlan) -> str:
+def _obstacle(client: Client, tree: TreeChange) -> str:
     """Return the reason why the plan of a tree cannot be carried out now, or nothing."""
     try:
         found = preconditions.found(client, reading.read_tree_state(client, tree))
@@ -87,7 +87,7 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
     return found if isinstance(found, str) else ''
 
 
-def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:
+def _status(source: StateSource, tree: TreeChange) -> tuple[Status, str]:
     listed = source.listed(tree)
     if live_state.is_as_planned(tree, listed):
         return Status.PENDING, ''
@@ -100,14 +100,14 @@ def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:
     if tree_state.phase is Phase.NEITHER:
         return Status.DIFFERS, _difference(tree, tree_state)
     for change in tree.providers:
-        lost = change.content_before.traits - change.after.traits
+        lost = change.content_before.traits - change.content_after.traits
         if lost and not lost.isdisjoint(source.traits(change.uuid)):
             names = ', '.join(sorted(lost))
             return Status.DIFFERS, f'{change.name} still has {names}: apply the plan again'
     return Status.APPLIED, ''
 
 
-def _difference(tree: TreePlan, tree_state: TreeState) -> str:
+def _difference(tree: TreeChange, tree_state: TreeState) -> str:
     """Return the first part that is in neither the old nor the wanted state."""
     if not deviations.have_moved(tree, tree_state.providers):
         changed = next(deviations.before_apply(tree, tree_state.providers), None)

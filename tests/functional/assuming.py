@@ -26,7 +26,7 @@ from placementclient.api import (
     resource_provider,
     trait,
 )
-from placementclient.changes.plan import ChangePlan, plan_of
+from placementclient.changes.plan import plan_of
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
@@ -37,12 +37,12 @@ from placementclient.insight.capacity import totals
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.server_request import requested
-from placementclient.planner.plan.plan import Plan
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
@@ -83,7 +83,7 @@ class Trial:
     random: random.Random
     folder: Path
     entries: list[Entry] = field(default_factory=list)
-    plans: dict[str, Plan | ChangePlan] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
 
     def run(self, most: int) -> Counter[str]:
         """Assume at most so many things, and make each; compare; return how often which."""
@@ -291,7 +291,7 @@ class Trial:
         # The server knows the children by their names.
         return clouds.plan_of(there.only([name]), 2, allow_inferred=True, known=False)
 
-    def _change(self, there: Snapshot, name: str) -> ChangePlan:
+    def _change(self, there: Snapshot, name: str) -> Plan:
         """Give a host another child, and have a consumer of another host use it."""
         wanted = Declared(
             name,

@@ -17,10 +17,10 @@ from placementclient.client.http import Client
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.producers import restore
 from placementclient.reading import capture

@@ -13,8 +13,8 @@ from pathlib import Path
 from placementclient.client import errors
 from placementclient.model.consumers import Resources
 from placementclient.model.outcomes import Outcome, State
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.plan.plan import Plan
 from placementclient.reading import capture
 from placementclient.reshape import engines, journal
 from tests.functional import clouds

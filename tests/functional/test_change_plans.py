@@ -14,7 +14,7 @@ from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, trait
-from placementclient.changes.plan import ChangePlan
+from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import errors, http, microversion
@@ -22,6 +22,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
@@ -57,7 +58,7 @@ def killed_after(client: Client, writes: int) -> Iterator[None]:
         del client.session.request
 
 
-def planned(client: Client, seed: int) -> tuple[ChangePlan, Snapshot, Snapshot]:
+def planned(client: Client, seed: int) -> tuple[Plan, Snapshot, Snapshot]:
     """A plan between two random clouds, of which the service has the first."""
     before, after = pair(Random(seed))
     clouds.load(client, before)
@@ -136,7 +137,7 @@ def state(placement: Placement, command: str, arguments: str) -> str:
     return str(row['state'])
 
 
-def ratio_plan(client: Client) -> ChangePlan:
+def ratio_plan(client: Client) -> Plan:
     """A plan that changes a field of the inventory of one host, which the service has."""
     before, _ = pair(Random(5))
     clouds.load(client, before)
@@ -152,7 +153,7 @@ def ratio_plan(client: Client) -> ChangePlan:
 
 def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in made.trees[0].operations)
+    (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
     there = inventory.list(client, uuid)
     fields = {name: each.as_fields() | {'total': 1000} for name, each in there.value.items()}
     inventory.set_all(client, uuid, fields, there.generation or 0)
@@ -167,7 +168,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
 
 def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in made.trees[0].operations)
+    (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
     for act, ended in ((engines.apply, State.APPLIED), (engines.rollback, State.ROLLED_BACK)):
         there = trait.list_of_provider(client, uuid)
         name = f'CUSTOM_{act.__name__.upper()}'

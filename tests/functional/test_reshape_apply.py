@@ -15,7 +15,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reshape import engines
 from tests.functional import clouds
 

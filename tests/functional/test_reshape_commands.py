@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import structs
 
 from placementclient.api import allocation
 from placementclient.client import errors
@@ -292,8 +293,15 @@ def test_what_a_plan_says_of_owners_is_compared(
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
     (tree,) = plan.trees
-    stolen = tuple(replace(each, project_id='thief') for each in tree.consumers)
-    storage.write_plan('plan.json', replace(plan, trees=(replace(tree, consumers=stolen),)))
+    before, after = (
+        Snapshot(
+            side.providers.values(),
+            (structs.replace(each, project_id='thief') for each in side.consumers.values()),
+        )
+        for side in (tree.before, tree.after)
+    )
+    stolen = replace(tree, before=before, after=after)
+    storage.write_plan('plan.json', replace(plan, trees=(stolen,)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     there = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():

@@ -13,8 +13,8 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.plan.plan import Plan
 from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds

@@ -179,13 +179,14 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     cloud = document(snapshot)
     records: list[Any] = [
         shown,
-        shown['options'],
+        shown['recipe'],
+        shown['recipe']['options'],
         tree,
         tree['rows'][0],
         tree['moves'][0],
-        tree['providers'][0],
-        tree['providers'][0]['after'],
-        next(iter(tree['consumers'].values())),
+        tree['before'],
+        tree['after']['providers'][0],
+        next(iter(tree['after']['consumers'].values())),
         cloud,
         cloud['providers'][0],
         next(iter(cloud['consumers'].values())),

@@ -12,7 +12,7 @@ import pytest
 
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reshape import engines, journal
 from tests.functional import clouds
 from tests.numbers import few_quick

@@ -13,7 +13,7 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reshape import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of

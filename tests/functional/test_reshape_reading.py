@@ -13,7 +13,7 @@ from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of

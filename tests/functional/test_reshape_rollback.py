@@ -186,9 +186,11 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     snapshot = clouds.loaded(client, clouds.cloud(servers=1))
     plan = clouds.plan_of(snapshot, children=1)
     change = plan.trees[0].providers[1]
-    small = {'VGPU': structs.replace(change.after.inventories['VGPU'], min_unit=4)}
-    bad = replace(change, after=replace(change.after, inventories=small))
-    tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
+    child = change.content_after
+    small = {'VGPU': structs.replace(child.inventories['VGPU'], min_unit=4)}
+    after = plan.trees[0].after
+    states = after.providers | {child.uuid: structs.replace(child, inventories=small)}
+    tree = replace(plan.trees[0], after=Snapshot(states.values(), after.consumers.values()))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(carrier.invariants, 'check', lambda plan: None)

@@ -6,8 +6,8 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.model.outcomes import State
+from placementclient.model.plans import Plan
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.reshape.rehearse import rehearse
 from tests.unit.planner import oracle
 

@@ -22,10 +22,10 @@ from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import State, Status
+from placementclient.model.plans import Plan
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.reshape import engines, journal
 from tests.functional import clouds

@@ -25,13 +25,14 @@ from placementclient.api import (
     trait,
     usage,
 )
+from placementclient.changes.diff import operations_of
 from placementclient.changes.journal import TreeJournal
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.files import snapshots
+from placementclient.model.plans import Plan
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.reshape import journal, storage
 from tests.functional.clouds import cloud, plan_of, used
@@ -176,7 +177,7 @@ def in_a_journal(n: int) -> bytes:
     def write(path: str) -> None:
         with journal.opened(path, planned(n)) as opened:
             for tree in planned(n).trees:
-                for operation in tree.operations:
+                for operation in operations_of(tree):
                     TreeJournal(opened, tree.root_provider_uuid).intend(operation)
                 opened.end(tree.root_provider_uuid, 'applied')
 

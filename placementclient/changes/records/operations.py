@@ -34,9 +34,8 @@ def record(operation: Operation) -> dict[str, Any]:
             facts = {'provider_uuid': uuid, 'traits': sorted(after)}
         case SetAggregates(uuid, after=after):
             facts = {'provider_uuid': uuid, 'aggregates': sorted(after)}
-        case Reshape(inventories, consumers, forward):
+        case Reshape(inventories, consumers):
             facts = {
-                'state': 'after' if forward else 'before',
                 'providers': [change.provider_uuid for change in inventories],
                 'consumers': [change.uuid for change in consumers],
             }

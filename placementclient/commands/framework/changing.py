@@ -15,9 +15,9 @@ from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import check_free
 
 if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan, ChangeSet
     from placementclient.changes.results import ChangeResult, Note
     from placementclient.changes.summary import ChangeRow
+    from placementclient.model.plans import Plan, TreeChange
     from placementclient.producers.producer import Producer
 
 PLAN = Option(
@@ -77,10 +77,10 @@ class Changing(base.Lister):
         self.ending = changes.ending(results, producer.notes, self.refused)
         return changes.carried(results, producer.notes)
 
-    def remark(self, plan: ChangePlan) -> None:
+    def remark(self, plan: Plan) -> None:
         """Say what a plan leaves out; a subclass has it."""
 
-    def write(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+    def write(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
         """Write a plan, if there is anything in it, and say how much that is."""
         from placementclient.reshape import storage
 
@@ -90,7 +90,7 @@ class Changing(base.Lister):
         storage.write_plan(parsed_args.plan, plan)
         self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
 
-    def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+    def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
         """Show a plan, and ask whether to go on.
 
         :raises errors.UsageError: if there is no terminal to ask on
@@ -106,7 +106,7 @@ class Changing(base.Lister):
             shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
-    def carry_out(self, plan: ChangePlan, producer: Producer) -> Sequence[ChangeResult]:
+    def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
         """Carry out the plan that a producer made, and log the errors."""
         from placementclient.changes.direct_carrier import DirectCarrier
         from placementclient.commands.framework import progress
@@ -136,13 +136,14 @@ def _is_undone(notes: Sequence[Note]) -> bool:
     return any(note.is_undone for note in notes)
 
 
-def _rows(trees: Sequence[ChangeSet]) -> list[ChangeRow]:
+def _rows(trees: Sequence[TreeChange]) -> list[ChangeRow]:
     from placementclient.changes.summary import rows
 
     return list(itertools.chain.from_iterable(rows(tree.before, tree.after) for tree in trees))
 
 
-def _summary(plan: ChangePlan) -> str:
+def _summary(plan: Plan) -> str:
+    from placementclient.changes.diff import operations_of
     from placementclient.changes.summary import summary
 
-    return summary(operation for tree in plan.trees for operation in tree.operations)
+    return summary(operation for tree in plan.trees for operation in operations_of(tree))

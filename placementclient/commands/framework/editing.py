@@ -16,9 +16,9 @@ from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan
     from placementclient.client.http import Client
     from placementclient.model.freshness import Read
+    from placementclient.model.plans import Plan
     from placementclient.producers.edited import Edit
     from placementclient.producers.edits import Edits
     from placementclient.render.columns import Columns, Output
@@ -82,7 +82,7 @@ class Editing(Changing):
             self.exit_status = errors.ExitStatus.PARTIAL
         return changes.with_refused(output, edits.refused)
 
-    def remark(self, plan: ChangePlan) -> None:
+    def remark(self, plan: Plan) -> None:
         """Say what is not done.
 
         :raises errors.BadArgument: if all that there is to do is refused

@@ -20,10 +20,9 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan
     from placementclient.model.flavors import Flavor
+    from placementclient.model.plans import Plan
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.plan.plan import Plan
     from placementclient.producers.assuming import Assumed
     from placementclient.producers.assuming.assumptions import Assumption
 
@@ -114,7 +113,7 @@ def assumed(
     return result
 
 
-def _plan(path: str, name: str) -> Plan | ChangePlan:
+def _plan(path: str, name: str) -> Plan:
     from placementclient.reshape import storage
 
     return storage.read_plan(_beside(path, name))

@@ -13,8 +13,8 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.selecting import ProviderSelector
+    from placementclient.model.plans import Plan
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.records.plans import AnyPlan
 
 
 def _conditions(those: str) -> tuple[Option, ...]:
@@ -98,7 +98,7 @@ def trees(
 
 
 def trees_of(
-    plan: AnyPlan,
+    plan: Plan,
     command: base.PlacementCommand,
     parsed_args: argparse.Namespace,
     snapshot: Snapshot | None = None,

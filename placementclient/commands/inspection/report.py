@@ -15,8 +15,8 @@ from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, examination, lists
 
 if TYPE_CHECKING:
+    from placementclient.model.plans import Plan
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.plan.plan import Plan
 
 
 class ReportProvider(base.Command):
@@ -56,12 +56,11 @@ class ReportProvider(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient.changes.plan import ChangePlan
         from placementclient.files import disk
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
-        from placementclient.render.report.change_plans import as_reshape
+        from placementclient.render.report.change_plans import with_rows
         from placementclient.render.report.contents import Report
         from placementclient.render.report.drain import panel
         from placementclient.reshape import storage
@@ -71,7 +70,7 @@ class ReportProvider(base.Command):
         # First of all: reading a cloud takes its time.
         template = page.template()
         given = storage.read_plan(parsed_args.plan) if parsed_args.plan else None
-        plan = as_reshape(given) if isinstance(given, ChangePlan) else given
+        plan = with_rows(given) if given and given.recipe is None else given
         cloud, found, known = examination.examine(self, parsed_args, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)

@@ -13,7 +13,7 @@ from placementclient.commands.framework.plan_files import free_name, journal_of
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
-    from placementclient.planner.records.plans import AnyPlan
+    from placementclient.model.plans import Plan
 
 
 OTHER_SERVICE = Flag(
@@ -50,7 +50,7 @@ def journal_path(parsed_args: argparse.Namespace) -> str:
 class PlanCommand(base.Lister):
     """A command about the trees of a plan."""
 
-    def read(self, parsed_args: argparse.Namespace) -> AnyPlan:
+    def read(self, parsed_args: argparse.Namespace) -> Plan:
         """Read the plan, and replace the options that select its trees by --tree."""
         from placementclient.reshape import storage
 
@@ -58,21 +58,18 @@ class PlanCommand(base.Lister):
         parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         return plan
 
-    def advise(
-        self, plan: AnyPlan, path: str, left_alone: Sequence[TreeResult | TreeStatus]
-    ) -> None:
+    def advise(self, plan: Plan, path: str, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
         """Say in the end how to plan again for trees that were left alone.
 
         :param path: the file of the plan
         """
-        from placementclient.planner.plan.plan import Plan
         from placementclient.render import failures, runs
 
         if not left_alone:
             return
         self.next_steps = [
             *runs.planning_anew(plan, path, left_alone, free_name(path), self.program),
-            *([f'If rows are undecided then, {failures.DECIDE}'] if isinstance(plan, Plan) else []),
+            *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
         ]
 
 
@@ -91,7 +88,7 @@ class PlanRunCommand(PlanCommand):
     def carry_out(
         self,
         command: Literal['apply', 'rollback'],
-        plan: AnyPlan,
+        plan: Plan,
         total: int,
         parsed_args: argparse.Namespace,
     ) -> Outcome:

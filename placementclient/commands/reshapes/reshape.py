@@ -18,10 +18,10 @@ from placementclient.commands.framework.plan_files import NOTHING, PLAN, check_f
 from placementclient.model.origin import Origin
 
 if TYPE_CHECKING:
+    from placementclient.model.plans import TreeChange
     from placementclient.model.providers import Provider
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.plan.plan import TreePlan
-    from placementclient.planner.specification.values import Spec
+    from placementclient.model.specifications import Spec
 
 
 def still_up(hosts: Sequence[str]) -> str:
@@ -35,7 +35,7 @@ def still_up(hosts: Sequence[str]) -> str:
     )
 
 
-def computes_up(command: base.PlacementCommand, trees: Iterable[TreePlan]) -> list[str]:
+def computes_up(command: base.PlacementCommand, trees: Iterable[TreeChange]) -> list[str]:
     """The hosts of some trees whose nova-compute is up; none, where that is not known."""
     from placementclient.nova import running, service
 
@@ -200,13 +200,12 @@ class ShowReshape(DocumentCommand):
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        from placementclient.changes.plan import ChangePlan
         from placementclient.planner.records import plans as codec
         from placementclient.render import plans
         from placementclient.reshape import storage
 
         plan = storage.read_plan(parsed_args.plan)
-        if isinstance(plan, ChangePlan):
+        if plan.recipe is None:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
             shown = plans.changes_lines(plan, is_summary=parsed_args.summary)
             return Text(codec.document(plan), shown)

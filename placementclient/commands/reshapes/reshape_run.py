@@ -21,11 +21,10 @@ from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.model import origin
 
 if TYPE_CHECKING:
-    from placementclient.planner.plan.plan import TreePlan
-    from placementclient.planner.records.plans import AnyPlan
+    from placementclient.model.plans import Plan, TreeChange
 
 
-def _made(plan: AnyPlan, here: str) -> str:
+def _made(plan: Plan, here: str) -> str:
     """Return the time when a plan was read, and the service where that is another one."""
     origin = plan.origin
     if origin is None or origin.captured_at is None or origin.service is None:
@@ -67,7 +66,6 @@ class ApplyReshape(PlanRunCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.model.outcomes import Outcome, State
-        from placementclient.planner.plan.plan import Plan
         from placementclient.render.plans import extent
 
         plan = self.read(parsed_args)
@@ -75,7 +73,7 @@ class ApplyReshape(PlanRunCommand):
             self.log.warning(NOTHING)
             return self.output(Outcome(()))
         trees = plan.selected(parsed_args.tree)
-        if isinstance(plan, Plan):
+        if plan.recipe is not None:
             self._check_computes(plan.selected(parsed_args.tree), parsed_args)
         count = _number(len(trees), parsed_args)
         here = self.client.service
@@ -89,7 +87,7 @@ class ApplyReshape(PlanRunCommand):
         self.advise(plan, parsed_args.plan, outcome.of(State.LEFT_ALONE))
         return self.output(outcome)
 
-    def _check_computes(self, trees: Sequence[TreePlan], parsed_args: argparse.Namespace) -> None:
+    def _check_computes(self, trees: Sequence[TreeChange], parsed_args: argparse.Namespace) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan.
 
         :raises errors.UsageError: if there is no terminal to ask on

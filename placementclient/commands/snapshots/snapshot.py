@@ -14,7 +14,7 @@ from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.changes.plan import ChangePlan
+    from placementclient.model.plans import Plan
 
 _FILE = Option('file', help='The snapshot file')
 
@@ -175,7 +175,7 @@ class RestoreSnapshot(Changing):
         restoring = Restoring(self.client, self._snapshot, missing=parsed_args.missing)
         return self.change(parsed_args, restoring)
 
-    def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+    def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
         """Ask on a terminal, if this may be the wrong cloud."""
         from placementclient.api import resource_provider
 

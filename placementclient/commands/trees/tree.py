@@ -13,7 +13,7 @@ from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.model.planned_trees import PlannedTree
+    from placementclient.model.plans import TreeChange
     from placementclient.model.snapshots import Snapshot
     from placementclient.model.trees import Tree
     from placementclient.render.style import Style
@@ -158,7 +158,7 @@ class GraphTree(base.Command):
 
 def _planned(
     command: base.PlacementCommand, parsed_args: argparse.Namespace
-) -> Sequence[PlannedTree]:
+) -> Sequence[TreeChange]:
     """Return the trees of a plan that the options select.
 
     :raises errors.UsageError: if the options name another source

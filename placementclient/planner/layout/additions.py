@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from placementclient.model.plans import Label, PlannedRow
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.layout.target_state import TargetState, Where
-from placementclient.planner.plan.plan import Label, PlannedRow
 
 
 def refusals(target_state: TargetState) -> Iterator[Cause]:

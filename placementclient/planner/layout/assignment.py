@@ -8,7 +8,9 @@ from itertools import chain, product, starmap
 from math import prod
 
 from placementclient.model.consumers import Consumer
+from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.layout.known import HoldingKey, KnownAmount
@@ -25,9 +27,7 @@ from placementclient.planner.layout.ways import (
     Way,
     check_number,
 )
-from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.solve.problem import Bin, Demand, Item
-from placementclient.planner.specification.values import Spec
 
 #: More than any consumer can hold, and what the solver's integers hold a thousand times.
 ENOUGH = 2**53

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Addition, Spec, has_placeholder
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout import inventories
 from placementclient.planner.layout.providers import TargetProviders
 from placementclient.planner.layout.target_state import InventoryFlow, TargetState, Where
-from placementclient.planner.specification.values import Addition, Spec, has_placeholder
 
 
 def build_target_state(

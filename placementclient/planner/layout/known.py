@@ -11,10 +11,10 @@ from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations
+from placementclient.model.plans import Label, PlannedRow, TreeChange
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import Place, TargetState, Where
-from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
-from placementclient.planner.specification.values import Spec
 
 
 class HoldingKey(NamedTuple):
@@ -228,7 +228,7 @@ def _is_in(snapshot: Snapshot, allocations: Allocations, roots: Sequence[str]) -
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def rows_by_key(tree: TreePlan, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
+def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
     """The rows of a plan by whose amount they move; those that are added come from nowhere.
 
     :param backwards: by what is moved on the way back

@@ -9,10 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import Cause
-from placementclient.planner.layout.target_state import TargetProvider, TargetState
-from placementclient.planner.specification.values import (
+from placementclient.model.specifications import (
     LONGEST_NAME,
     ROOT,
     Addition,
@@ -23,6 +20,9 @@ from placementclient.planner.specification.values import (
     filled,
     has_placeholder,
 )
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause
+from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
 class TargetProviders:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from placementclient.client.wording import listed
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ProviderChange
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 
 
 class Where(NamedTuple):
@@ -69,15 +70,20 @@ class TargetProvider:
         """The provider as a part of a plan."""
         before = self.before
         return ProviderChange(
-            self.uuid,
-            self.name,
-            self.parent_provider_uuid,
-            self.root_provider_uuid,
-            content_of(before) if before else None,
-            ProviderContent(
-                None, self.inventories, frozenset(self.traits), frozenset(self.aggregates)
+            before,
+            ProviderState(
+                Provider(
+                    self.uuid,
+                    self.name,
+                    before.provider.generation if before else 0,
+                    self.parent_provider_uuid,
+                    self.root_provider_uuid,
+                ),
+                self.inventories,
+                frozenset(self.traits),
+                frozenset(self.aggregates),
+                before.usages if before else {},
             ),
-            before.usages if before else {},
         )
 
 
@@ -173,9 +179,3 @@ class TargetState:
     def is_written(self, consumer_uuid: str) -> bool:
         """Return whether a consumer gets or loses something: it is written wherever it stays."""
         return consumer_uuid in self.added or consumer_uuid in self.removed
-
-
-def content_of(state: ProviderState) -> ProviderContent:
-    return ProviderContent(
-        state.provider.generation, state.inventories, state.traits, state.aggregates
-    )

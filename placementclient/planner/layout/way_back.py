@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Label, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
@@ -17,12 +18,10 @@ from placementclient.planner.layout.target_state import (
     TargetState,
     Where,
 )
-from placementclient.planner.plan.plan import Label, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 
 
 def lay_out_return(
-    snapshot: Snapshot, tree: TreePlan, roots: Sequence[ProviderState]
+    snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
 ) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
     """Lay out the way back of a tree.
 
@@ -42,7 +41,9 @@ def lay_out_return(
 
 
 class _Layout:
-    def __init__(self, snapshot: Snapshot, tree: TreePlan, roots: Sequence[ProviderState]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
+    ) -> None:
         self._snapshot, self._tree = snapshot, tree
         self.causes: list[Cause] = []
         self.target_state = TargetState(roots, is_return=True)
@@ -74,7 +75,7 @@ class _Layout:
         }
         for change in self._tree.providers:
             for name, was in change.content_before.inventories.items():
-                excess = change.usages.get(name, 0) - was.capacity
+                excess = change.content_before.used(name) - was.capacity
                 where = Where(change.uuid, name)
                 if excess > 0 and where not in reached:
                     self.target_state.overcommitted[where] = excess
@@ -105,7 +106,9 @@ class _Layout:
         }
         moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}
         for change in self._tree.providers:
-            gained = change.after.inventories.keys() - change.content_before.inventories.keys()
+            gained = (
+                change.content_after.inventories.keys() - change.content_before.inventories.keys()
+            )
             for name in sorted(gained):
                 if (change.name, name) not in moved:
                     self._take_back_of(change, name, given)
@@ -128,7 +131,7 @@ class _Layout:
                 removed[Where(change.uuid, name)] = amount
 
     def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
-        before, after = change.content_before, change.after
+        before, after = change.content_before, change.content_after
         target = TargetProvider(
             change.uuid,
             change.name,
@@ -149,7 +152,7 @@ class _Layout:
         self, change: ProviderChange, state: ProviderState
     ) -> Iterator[tuple[str, Inventory]]:
         """Return the inventories that the plan changed, as they were before."""
-        before, after = change.content_before.inventories, change.after.inventories
+        before, after = change.content_before.inventories, change.content_after.inventories
         for name in sorted(before.keys() | after.keys() | state.inventories.keys()):
             was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
             if now == planned:
@@ -192,7 +195,7 @@ class _Layout:
                 yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
 
     def known(self) -> Iterator[tuple[HoldingKey, list[KnownAmount]]]:
-        planned = {change.uuid: change.after for change in self._tree.consumers}
+        planned = {change.uuid: change.after.allocations for change in self._tree.consumers}
         kept = self._kept()
         for where, places in self.target_state.places.items():
             provider_uuid, name = where

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.planner.plan.plan import Label, Notice, PlannedRow, TreePlan
+from placementclient.model.plans import Label, Notice, PlannedRow, TreeChange
 
 
-def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+def differences(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
     """Return the effects of a new plan that were not agreed to, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
@@ -33,7 +33,7 @@ def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
             yield warning.message
 
 
-def _providers(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+def _providers(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
     known = {change.name: change for change in reviewed.providers}
     there = {change.name: change for change in again.providers}
     for name in sorted(known.keys() ^ there.keys()):
@@ -45,7 +45,7 @@ def _providers(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
             yield f'{name} would be {there[name].uuid}'
 
 
-def _rows(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+def _rows(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
     places = _places(reviewed), _places(again)
     for holding in sorted(places[0].keys() & places[1].keys()):
         for provider, name in sorted(places[1][holding] - places[0][holding]):
@@ -56,7 +56,7 @@ def _rows(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 
-def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
+def _inventories(tree: TreeChange) -> dict[tuple[str, str], Inventory | None]:
     """Return the classes that a plan changes, by provider and class; ``None``: it goes.
 
     Providers go by their names: another client may have made a child. Of a provider of
@@ -64,7 +64,7 @@ def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
     """
     result: dict[tuple[str, str], Inventory | None] = {}
     for change in tree.providers:
-        before, after = change.content_before.inventories, change.after.inventories
+        before, after = change.content_before.inventories, change.content_after.inventories
         for name in change.changed_classes:
             inventory = after.get(name)
             if change.root_provider_uuid not in tree.roots and inventory and name in before:
@@ -89,7 +89,7 @@ def _holding(row: PlannedRow) -> tuple[str, str, str]:
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
-def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+def _places(tree: TreeChange) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Return the targets of each consumer's holdings: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.rows:

@@ -8,24 +8,20 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.records import change_sets, operations
+from placementclient.changes.diff import operations_of
+from placementclient.changes.records import changes, operations
 from placementclient.files import sealing
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
-from placementclient.model.wire_values import WireValues
-from placementclient.planner.plan.plan import LeftOut, Plan, TreePlan
-from placementclient.planner.plan.state_changes import ProviderContent
+from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.planner.records import specs
-from placementclient.planner.records.trees import TreeReader, tree_record
 from placementclient.planner.specification import specification
 
 FORMAT: Final = 'placementclient/plan'
 VERSION: Final = 1
 
-AnyPlan = Plan | ChangePlan
 S = TypeVar('S')
 T = TypeVar('T')
 
@@ -37,33 +33,30 @@ class PlanOptions(msgspec.Struct, frozen=True):
     skip_infeasible: bool
 
 
-class PlanHeader(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The members before the trees that all plans have."""
-
-    format: Literal['placementclient/plan']
-    version: Literal[1]
-    origin: Origin | None = None
-
-
-class ChangeHeader(PlanHeader, frozen=True, kw_only=True):
-    """The members before the change sets.
-
-    :param command: the command that made the plan, without the program
-    """
-
-    command: str
-
-
-class ReshapeHeader(PlanHeader, Generic[S], frozen=True, kw_only=True):
-    """The members before the trees of a reshape, by which they are planned again."""
+class RecipeRecord(msgspec.Struct, Generic[S], frozen=True):
+    """The input of a reshape, by which its trees are planned again."""
 
     spec: S
     assignments: tuple[AssignmentRow, ...]
     options: PlanOptions
+
+
+class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
+    """The members before the trees.
+
+    :param command: the command that made the plan, without the program
+    :param recipe: of a reshape
+    """
+
+    format: Literal['placementclient/plan']
+    version: Literal[1]
+    command: str
+    origin: Origin | None
+    recipe: RecipeRecord[S] | None
     left_out: tuple[LeftOut, ...]
 
 
-class ChangeDocument(ChangeHeader, Generic[T], frozen=True, kw_only=True):
+class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
     """A whole file.
 
     :param digest: of all that precedes it, as :func:`encode` wrote it
@@ -73,29 +66,16 @@ class ChangeDocument(ChangeHeader, Generic[T], frozen=True, kw_only=True):
     digest: str
 
 
-class PlanDocument(ReshapeHeader[S], Generic[S, T], frozen=True, kw_only=True):
-    """A whole file; so too."""
-
-    trees: list[T]
-    digest: str
+_DOCUMENT = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
+_CHANGE = msgspec.json.Decoder(changes.ChangeRecord)
 
 
-class _PlanKind(msgspec.Struct):
-    command: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-_KIND = msgspec.json.Decoder(_PlanKind)
-_CHANGES = msgspec.json.Decoder(ChangeDocument[msgspec.Raw])
-_RESHAPE = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
-_CHANGE_SET = msgspec.json.Decoder(change_sets.ChangeSetRecord)
-
-
-def encode(plan: AnyPlan) -> Iterator[bytes]:
+def encode(plan: Plan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
     return sealing.sealed(_lines(plan))
 
 
-def decode(content: bytes, path: str) -> AnyPlan:
+def decode(content: bytes, path: str) -> Plan:
     """Decode the output of :func:`encode`, or any other JSON of the same content.
 
     :param path: the file that the content came from, for the error
@@ -103,100 +83,70 @@ def decode(content: bytes, path: str) -> AnyPlan:
     """
     source = FileSource(path, content, 'plan')
     source.check_kind(VERSION)
-    is_reshape = source.decoded(_KIND).command is msgspec.UNSET
-    document, plan = _reshape(source) if is_reshape else _changes(source)
-    if isinstance(plan, ChangePlan):
-        for reason in change_sets.faults(plan):
-            raise source.error(f'damaged plan: {reason}')
+    document = source.decoded(_DOCUMENT)
+    values = dict[Any, Any]()
+    plan = Plan(
+        tuple(
+            changes.change(source.decoded(_CHANGE, item, f'trees[{index}]'), values)
+            for index, item in enumerate(document.trees)
+        ),
+        document.command,
+        None if document.recipe is None else _recipe(source, document.recipe),
+        document.left_out,
+        document.origin,
+    )
+    for reason in changes.faults(plan):
+        raise source.error(f'damaged plan: {reason}')
     if not sealing.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
-    values = _wire_values(plan) if isinstance(plan, Plan) else change_sets.wire_values(plan)
-    for reason in values.faults():
+    for reason in changes.wire_values(plan).faults():
         raise source.error(f'damaged plan: {reason}')
     return replace(plan, digest=document.digest)
 
 
-def identity(plan: AnyPlan) -> str:
+def identity(plan: Plan) -> str:
     """Return the digest that identifies a plan."""
     return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
 
 
-def document(plan: AnyPlan) -> dict[str, Any]:
-    """A plan for a program: its file, and for each tree of a reshape what takes it back."""
-    trees = [builtins(_record(tree)) for tree in plan.trees]
-    if isinstance(plan, Plan):
-        for tree, shown in zip(plan.trees, trees, strict=True):
-            shown['inverse'] = list(map(operations.record, tree.inverse()))
+def document(plan: Plan) -> dict[str, Any]:
+    """Return a plan for a program: its file, and for each tree the operations that take it back."""
+    trees = [builtins(changes.record(tree)) for tree in plan.trees]
+    for tree, shown in zip(plan.trees, trees, strict=True):
+        shown['inverse'] = list(map(operations.record, operations_of(tree, backward=True)))
     return {**builtins(_header(plan)), 'trees': trees}
 
 
-def _reshape(source: FileSource) -> tuple[PlanDocument[Any, Any], Plan]:
-    document, reader = source.decoded(_RESHAPE), TreeReader(source)
-    spec: Any = source.decoded(msgspec.json.Decoder(), document.spec, 'spec')
-    return document, Plan(
+def _recipe(source: FileSource, record: RecipeRecord[Any]) -> Recipe:
+    spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
+    return Recipe(
         specification.from_document(spec, source.path),
-        tuple(reader.read(item, f'trees[{index}]') for index, item in enumerate(document.trees)),
-        document.assignments,
-        document.options.allow_inferred,
-        document.options.skip_infeasible,
-        document.left_out,
-        document.origin,
+        record.assignments,
+        record.options.allow_inferred,
+        record.options.skip_infeasible,
     )
 
 
-def _changes(source: FileSource) -> tuple[ChangeDocument[Any], ChangePlan]:
-    document = source.decoded(_CHANGES)
-    records = (
-        source.decoded(_CHANGE_SET, item, f'trees[{index}]')
-        for index, item in enumerate(document.trees)
-    )
-    trees = tuple(map(change_sets.change_set, records))
-    return document, ChangePlan(document.command, trees, document.origin)
-
-
-def _wire_values(plan: Plan) -> WireValues:
-    """Return the values that the plan writes, or writes again when it is taken back."""
-    values = WireValues()
-    contents: dict[int, ProviderContent] = {}
-    for tree in plan.trees:
-        values.symbols.update(tree.resource_classes, tree.traits)
-        for change in tree.providers:
-            values.uuids.add(change.uuid)
-            values.names.add(change.name)
-            # Hosts are alike: the reader has made each content once.
-            contents[id(change.after)] = change.after
-            contents[id(change.content_before)] = change.content_before
-        for consumer in tree.consumers:
-            values.uuids.add(consumer.uuid)
-            values.owners.update(filter(None, (consumer.project_id, consumer.user_id)))
-    for content in contents.values():
-        values.uuids.update(content.aggregates)
-        values.symbols.update(content.inventories, content.traits)
-    return values
-
-
-def _header(plan: AnyPlan) -> PlanHeader:
-    if isinstance(plan, ChangePlan):
-        return ChangeHeader(
-            format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command
-        )
-    return ReshapeHeader(
+def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
+    recipe = plan.recipe
+    return PlanHeader(
         format=FORMAT,
         version=VERSION,
+        command=plan.command,
         origin=plan.origin,
-        spec=specs.record(plan.spec),
-        assignments=plan.assignments,
-        options=PlanOptions(plan.allow_inferred, plan.skip_infeasible),
+        recipe=None
+        if recipe is None
+        else RecipeRecord(
+            specs.record(recipe.spec),
+            recipe.assignments,
+            PlanOptions(recipe.allow_inferred, recipe.skip_infeasible),
+        ),
         left_out=plan.left_out,
     )
 
 
-def _record(tree: TreePlan | ChangeSet) -> msgspec.Struct:
-    return tree_record(tree) if isinstance(tree, TreePlan) else change_sets.record(tree)
-
-
-def _lines(plan: AnyPlan) -> Iterator[bytes]:
+def _lines(plan: Plan) -> Iterator[bytes]:
     """All but the end."""
     # Not in the order of the texts: what the specification names first is preferred.
     yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
-    yield from separated(encoded(_record(tree)) for tree in plan.trees)
+    yield from separated(encoded(changes.record(tree)) for tree in plan.trees)

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
+from placementclient.changes.records import changes
 from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
-from placementclient.planner.records import plans, specs, trees
+from placementclient.planner.records import plans, specs
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -34,7 +35,7 @@ _TYPES: dict[str, tuple[str, Any]] = {
         'A Placement at one moment',
         snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'plan': ('The plan of a reshape', plans.PlanDocument[specs.SpecRecord, trees.TreeRecord]),
+    'plan': ('A plan', plans.PlanDocument[specs.SpecRecord, changes.ChangeRecord]),
 }
 #: The files that have one.
 KINDS = tuple(_TYPES)

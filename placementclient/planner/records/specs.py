@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import LARGEST_RATIO, Amount, Count
-from placementclient.planner.specification.values import Addition, Move, ProviderSpec, Spec
+from placementclient.model.specifications import Addition, Move, ProviderSpec, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]

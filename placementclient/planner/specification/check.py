@@ -11,7 +11,7 @@ from placementclient.client import errors
 from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.specification.values import (
+from placementclient.model.specifications import (
     ROOT,
     Spec,
     TreeSelection,

@@ -11,8 +11,8 @@ from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec, TreeSelection, has_placeholder
 from placementclient.planner.specification.check import MAX_HINTS, is_known
-from placementclient.planner.specification.values import Spec, TreeSelection, has_placeholder
 
 
 def faults(

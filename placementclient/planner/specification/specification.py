@@ -9,7 +9,7 @@ from typing import Any
 from placementclient.files.cursors import Cursor, Faults, read
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
 from placementclient.model.providers import normalized
-from placementclient.planner.specification.values import (
+from placementclient.model.specifications import (
     PLACEHOLDER,
     Addition,
     Move,

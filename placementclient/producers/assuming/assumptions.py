@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from placementclient.changes.plan import ChangePlan
 from placementclient.files.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors, ServerShape
+from placementclient.model.plans import Plan
 from placementclient.nova.server_request import Scheduling
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification.specification import inventory_fields
 
 #: How many hosts or servers one entry may add.
@@ -88,7 +87,7 @@ class AfterPlan:
     """The cloud as it is after a plan."""
 
     at: Cursor
-    plan: Plan | ChangePlan
+    plan: Plan
 
 
 Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
@@ -101,7 +100,7 @@ class NamedFiles(NamedTuple):
     :param scheduling: of servers of a flavor
     """
 
-    plan: Callable[[str], Plan | ChangePlan]
+    plan: Callable[[str], Plan]
     flavors: Flavors
     scheduling: Scheduling = Scheduling()
 

@@ -22,7 +22,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.specification.values import LONGEST_NAME
+from placementclient.model.specifications import LONGEST_NAME
 from placementclient.producers.assuming import Assumed, placing
 from placementclient.producers.assuming.assumptions import (
     AfterPlan,

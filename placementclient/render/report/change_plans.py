@@ -3,68 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from placementclient.changes.operations import ConsumerChange
-from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.transfers import Pair, changed_consumers
+from placementclient.model.plans import ConsumerChange, Label, Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
-from placementclient.planner.specification.values import Spec
 
 
-def as_reshape(plan: ChangePlan) -> Plan:
+def with_rows(plan: Plan) -> Plan:
     """Return a plan that is only to be shown: its rows say which allocations change."""
-    return Plan(Spec('', ()), tuple(map(_tree, plan.trees)), origin=plan.origin, digest=plan.digest)
+    return replace(plan, trees=tuple(map(_tree, plan.trees)))
 
 
-def _tree(tree: ChangeSet) -> TreePlan:
-    pairs = list(changed_consumers(tree.before, tree.after))
-    states = {state.uuid: state for side in (tree.before, tree.after) for state in side.walked()}
-    return TreePlan(
-        tree.root_provider_uuid,
-        tree.root_provider_name,
-        tuple(_provider(tree, state) for state in states.values()),
-        tuple(map(_consumer, pairs)),
-        tuple(row for pair in pairs for row in _rows(pair, states)),
+def _tree(tree: TreeChange) -> TreeChange:
+    states = {**tree.before.providers, **tree.after.providers}
+    return replace(
+        tree, rows=tuple(row for change in tree.consumers for row in _rows(change, states))
     )
 
 
-def _provider(tree: ChangeSet, state: ProviderState) -> ProviderChange:
-    before = tree.before.providers.get(state.uuid)
-    return ProviderChange(
-        state.uuid,
-        state.name,
-        state.provider.parent_provider_uuid,
-        state.provider.root_uuid,
-        _content(before) if before else None,
-        _content(tree.after.providers.get(state.uuid)),
-        before.usages if before else {},
-    )
-
-
-def _content(state: ProviderState | None) -> ProviderContent:
-    if state is None:
-        return ProviderContent()
-    return ProviderContent(None, state.inventories, state.traits, state.aggregates)
-
-
-def _consumer(pair: Pair) -> ConsumerChange:
-    before, after = pair
-    return ConsumerChange(
-        before.uuid,
-        before.project_id,
-        before.user_id,
-        before.generation,
-        before.type,
-        before.allocations,
-        after.allocations,
-    )
-
-
-def _rows(pair: Pair, states: Mapping[str, ProviderState]) -> Iterator[PlannedRow]:
+def _rows(change: ConsumerChange, states: Mapping[str, ProviderState]) -> Iterator[PlannedRow]:
     """Pair what leaves one provider with what comes to another, class by class."""
-    gains = sorted(pair.gains())
+    gains = sorted(change.gains())
     for name in sorted({name for _, name, gain in gains if gain}):
         leaving = [(uuid, -gain) for uuid, each, gain in gains if each == name and gain < 0]
         coming = [(uuid, gain) for uuid, each, gain in gains if each == name and gain > 0]
@@ -72,7 +31,7 @@ def _rows(pair: Pair, states: Mapping[str, ProviderState]) -> Iterator[PlannedRo
             amount = min(end[0][1] for end in (leaving, coming) if end)
             source, target = _taken(leaving, amount), _taken(coming, amount)
             yield PlannedRow(
-                pair.after.uuid,
+                change.uuid,
                 name,
                 amount,
                 states[source].name if source and source in states else source,

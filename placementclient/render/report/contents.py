@@ -11,9 +11,8 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.consumers import gained
+from placementclient.model.plans import Plan, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.render import style
 from placementclient.render.repairs import Invocation
 
@@ -184,18 +183,20 @@ def of_state(state: ProviderState) -> dict[str, Amount]:
 
 def before(change: ProviderChange) -> dict[str, Amount]:
     return {
-        name: Amount(change.usages.get(name, 0), inventory.capacity)
+        name: Amount(change.content_before.used(name), inventory.capacity)
         for name, inventory in change.content_before.inventories.items()
     }
 
 
-def after(tree: TreePlan) -> dict[str, dict[str, Amount]]:
+def after(tree: TreeChange) -> dict[str, dict[str, Amount]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
-    gains = gained((each.before, each.after) for each in tree.consumers)
+    gains = gained((each.before.allocations, each.after.allocations) for each in tree.consumers)
     return {
         change.uuid: {
-            name: Amount(change.usages.get(name, 0) + gains[change.uuid][name], inventory.capacity)
-            for name, inventory in change.after.inventories.items()
+            name: Amount(
+                change.content_before.used(name) + gains[change.uuid][name], inventory.capacity
+            )
+            for name, inventory in change.content_after.inventories.items()
         }
         for change in tree.providers
     }

@@ -15,9 +15,8 @@ from typing import Any, Generic, TypeVar
 from placementclient.client.printable import printable
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
+from placementclient.model.plans import Plan, PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.render.facts import Evidence
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
@@ -134,7 +133,7 @@ class Records:
             printable(step.reason),
         ]
 
-    def _planned(self, tree: TreePlan) -> list[Any]:
+    def _planned(self, tree: TreeChange) -> list[Any]:
         becomes = contents.after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
@@ -147,7 +146,7 @@ class Records:
     def _change(
         self, change: ProviderChange, places: Mapping[str, int], becomes: Amounts
     ) -> list[Any]:
-        was, shall = change.content_before, change.after
+        was, shall = change.content_before, change.content_after
         return [
             self._text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placementclient.client.wording import counted, listed
 from placementclient.model.findings import Severity
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.render import style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, ClassFill, Report

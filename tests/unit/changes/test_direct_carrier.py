@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from placementclient.changes.diff import diff
 from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.changes.operations import UpdateProvider
-from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan_of as plan
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced
 from tests.unit.conftest import Service
@@ -21,7 +21,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 BEFORE = cloud([provider('old', VCPU=8)], [consumer('s', old={'VCPU': 2})])
 
 
-def replacing(there: Snapshot) -> ChangePlan:
+def replacing(there: Snapshot) -> Plan:
     return plan('replace', there, replaced(there, 'old', 'new', 'host'))
 
 

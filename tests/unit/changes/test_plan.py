@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
@@ -31,7 +32,7 @@ def test_the_change_sets_in_any_order_are_the_change(seed: int) -> None:
     random.shuffle(trees)
     there = before
     for tree in trees:
-        there = simulate(there, tree.operations)
+        there = simulate(there, operations_of(tree))
     assert content(there) == content(after)
 
 
@@ -63,7 +64,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name() -> None:
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees
-    assert [type(each) for each in tree.operations] == [SetTraits, Reshape, DeleteProvider]
+    assert [type(each) for each in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 
 def _content(side: Snapshot, uuid: str) -> object:

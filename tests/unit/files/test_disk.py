@@ -21,10 +21,10 @@ from placementclient.files.documents import Json, Yaml
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
 from placementclient.reshape import storage
@@ -274,11 +274,13 @@ def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> Non
     path, rows = tmp_path / 'plan.json', tmp_path / 'map.csv'
     plan = plan_of_one_row()
     storage.write_plan(str(path), plan)
-    assert storage.read_specified(str(path)) == (plan.spec, list(plan.assignments))
+    recipe = plan.recipe
+    assert recipe is not None
+    assert storage.read_specified(str(path)) == (recipe.spec, list(recipe.assignments))
     consumer = uuid_of('a')
     rows.write_text(f'consumer_uuid,resource_class,amount,to_provider\n{consumer},VGPU,,gpu1\n')
     spec, given = storage.read_specified(str(path), [str(rows)])
-    assert (spec, [row.to_provider for row in given]) == (plan.spec, ['gpu1'])
+    assert (spec, [row.to_provider for row in given]) == (recipe.spec, ['gpu1'])
 
 
 def plan_of_one_row() -> Plan:

@@ -6,11 +6,13 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
 
 _NAMESPACE = uuid.UUID(int=0)
 
@@ -59,13 +61,11 @@ def _providers(
         yield from _providers(record.get('children', {}), own, root or own, used)
 
 
-def applied(snapshot: Snapshot, tree: TreePlan) -> Snapshot:
+def applied(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
     """What a snapshot becomes when the plan of one tree is carried out."""
     consumers = dict(snapshot.consumers)
     for change in tree.consumers:
-        consumers[change.uuid] = Consumer(
-            change.uuid, change.after, change.project_id, change.user_id, 4, change.type
-        )
+        consumers[change.uuid] = replace(change.after, generation=4)
     used: dict[tuple[str, str], int] = {}
     for consumer in consumers.values():
         for provider, resources in consumer.allocations.items():
@@ -77,9 +77,9 @@ def applied(snapshot: Snapshot, tree: TreePlan) -> Snapshot:
             Provider(
                 change.uuid, change.name, 9, change.parent_provider_uuid, change.root_provider_uuid
             ),
-            change.after.inventories,
-            change.after.traits,
-            change.after.aggregates,
+            change.content_after.inventories,
+            change.content_after.traits,
+            change.content_after.aggregates,
         )
     return Snapshot(
         [

@@ -20,20 +20,21 @@ from typing import Any
 
 import yaml
 
+from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Reshape
 from placementclient.client import errors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Label, Plan, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import Place, TargetState, Where
-from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.specification import specification
-from placementclient.planner.specification.values import Spec
 from tests.unit.planner.clouds import cloud, uuid_of
 
 #: A consumer, and the provider and the class of what it holds.
@@ -87,7 +88,7 @@ class Service:
                 raise NotAccepted(f'{where} is in use')
         return Service(changed(old, after, held, used))
 
-    def carry_out(self, tree: TreePlan) -> Service:
+    def carry_out(self, tree: TreeChange) -> Service:
         """The service after the plan of a tree."""
         made = {
             change.uuid: ProviderState(
@@ -107,11 +108,11 @@ class Service:
         }
         states = {**self.snapshot.providers, **made}
         service = Service(Snapshot(states.values(), self.snapshot.consumers.values()))
-        for operation in tree.operations:
+        for operation in operations_of(tree):
             if isinstance(operation, Reshape):
                 service = service.reshape(
                     {change.provider_uuid: change.after for change in operation.inventories},
-                    {change.uuid: change.after for change in operation.consumers},
+                    {change.uuid: change.after.allocations for change in operation.consumers},
                 )
         return service
 

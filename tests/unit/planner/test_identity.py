@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
+from placementclient.model.plans import Plan
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import cloud, uuid_of
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.reading.capture import capture
 from tests.functional import clouds

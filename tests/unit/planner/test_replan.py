@@ -11,9 +11,9 @@ from msgspec import structs
 
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
@@ -99,6 +99,10 @@ def test_a_child_that_appeared_with_content() -> None:
         replan.replan(live, made, made.trees[0])
 
 
+def without_consumers(side: Snapshot) -> Snapshot:
+    return Snapshot(side.providers.values(), ())
+
+
 def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snapshot:
     """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
     tree = made.trees[0]
@@ -111,14 +115,17 @@ def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snap
         allocations = {uuids[provider]: {'VGPU': amount} for provider, amount in held.items()}
         live.consumers[uuid_of(name)] = Consumer(uuid_of(name), allocations, 'p', 'u', 1)
     changed = Snapshot(live.providers.values(), live.consumers.values())
-    return applied(changed, replace(tree, consumers=()))
+    return applied(
+        changed,
+        replace(tree, before=without_consumers(tree.before), after=without_consumers(tree.after)),
+    )
 
 
 def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': None})
     tree = replan.rollback(live, made, made.trees[0])
-    assert {change.uuid: dict(change.after) for change in tree.consumers} == {
+    assert {uuid: dict(each.allocations) for uuid, each in tree.after.consumers.items()} == {
         A: {uuid_of('compute1'): {'VGPU': 1}},
         NEW: {uuid_of('compute1'): {'VGPU': 2}},
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
+from placementclient.model.plans import Label, Plan
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Label, Plan
 from tests.unit.planner.clouds import uuid_of
 from tests.unit.planner.two_trees import Held, Instance, instance
 
@@ -21,8 +21,8 @@ def held_after(plan: Plan, case: Instance) -> Held:
     }
     for tree in plan.trees:
         for change in tree.consumers:
-            assert change.before == allocations[change.uuid]
-            allocations[change.uuid] = change.after
+            assert change.before.allocations == allocations[change.uuid]
+            allocations[change.uuid] = change.after.allocations
     return {
         name: {
             (names[provider], resource_class): amount

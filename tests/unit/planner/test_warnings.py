@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from placementclient.model.nova import is_child_name
+from placementclient.model.plans import Plan
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.render import plans
 from tests.unit.planner.clouds import cloud, uuid_of

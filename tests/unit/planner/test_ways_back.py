@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner.specification import specification
-from placementclient.planner.specification.values import Spec
 from tests.unit.planner.clouds import cloud, uuid_of
 
 ROOTS = ('h0', 'h1')

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from placementclient.changes.diff import diff
+from placementclient.changes.diff import diff, operations_of
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
@@ -283,30 +283,30 @@ def test_one_that_is_made_is_nobodys() -> None:
 def test_one_request_moves_inventories_and_allocations() -> None:
     before = cloud(HOST, [SERVER])
     (tree,) = plan('', before, replaced(before, 'old', 'new')).trees
-    (reshape,) = [each for each in tree.operations if isinstance(each, Reshape)]
+    (reshape,) = [each for each in operations_of(tree) if isinstance(each, Reshape)]
     assert {each.provider_uuid: dict(each.after) for each in reshape.inventories} == {
         'old': {},
         'new': OLD.inventories,
     }
     assert [each.uuid for each in reshape.consumers] == ['s']
-    assert not [each for each in tree.operations if isinstance(each, SetInventories)]
+    assert not [each for each in operations_of(tree) if isinstance(each, SetInventories)]
 
 
 def test_so_does_one_where_the_twin_has_its_inventories_already() -> None:
     twin = replace(TWIN, inventories=OLD.inventories)
     before = cloud([OLD, twin], [consumer('s', old={'VCPU': 2})])
     (tree,) = plan('', before, replaced(before, 'old', 'twin')).trees
-    (reshape,) = [each for each in tree.operations if isinstance(each, Reshape)]
+    (reshape,) = [each for each in operations_of(tree) if isinstance(each, Reshape)]
     # Those of the twin are nova-compute's: they are not written.
     assert [each.provider_uuid for each in reshape.inventories] == ['old']
-    assert not [each for each in tree.operations if isinstance(each, SetAllocations)]
+    assert not [each for each in operations_of(tree) if isinstance(each, SetAllocations)]
 
 
 def test_so_does_one_where_nobody_is_on_the_host() -> None:
     before = cloud(HOST)
     for there in (before, cloud([named(OLD, aside('old', 'old')), GPU, PORT])):
         (tree,) = plan('', there, replaced(there, 'old', 'new')).trees
-        (reshape,) = [each for each in tree.operations if isinstance(each, Reshape)]
+        (reshape,) = [each for each in operations_of(tree) if isinstance(each, Reshape)]
         assert (len(reshape.inventories), reshape.consumers) == (2, ())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.render import plans
 
 

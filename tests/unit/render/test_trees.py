@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ElementTree
 import msgspec
 import pytest
 
-from placementclient.changes.plan import ChangeSet
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
@@ -182,13 +182,13 @@ def test_nothing_makes_an_empty_picture() -> None:
     assert graphs.dot([]).endswith('}\n')
 
 
-def planned() -> ChangeSet:
+def planned() -> TreeChange:
     """A plan that moves VGPU to a new child, and one of two consumers with it."""
     root = state('root', VCPU=1, VGPU=2)
     child = state('gpu', 'root', VGPU=2)
     before = [Consumer('moves', {root.uuid: {'VGPU': 2}}), Consumer('stays', {})]
     after = [Consumer('moves', {child.uuid: {'VGPU': 2}}), Consumer('stays', {})]
-    return ChangeSet(
+    return TreeChange(
         root.uuid,
         'root',
         Snapshot([root], [*before, Consumer('same', {root.uuid: {'VCPU': 1}})]),
@@ -246,6 +246,8 @@ def test_a_graph_of_a_plan_has_a_cluster_for_each_side() -> None:
 
 
 def test_a_side_without_providers_is_drawn() -> None:
-    new = ChangeSet('uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], []))
+    new = TreeChange(
+        'uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], [])
+    )
     assert len(cards_of(ElementTree.fromstring(pictures.planned_svg([new])))) == 1
     assert 'invis' not in graphs.planned_dot([new])

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from placementclient.changes.records import journals
+from placementclient.changes.records.changes import ChangeRecord, record
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.outcomes import State
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.planner.records import plans
-from placementclient.planner.records.trees import TreeRecord, tree_record
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines, journal, storage
 from tests.functional import clouds
@@ -32,16 +32,23 @@ Mutation = Callable[[dict[str, Any]], None]
 
 def vgpus(tree: dict[str, Any], side: str = 'after') -> list[dict[str, Any]]:
     """The inventories of VGPU that the plan has on one side."""
-    contents = [change[side] for change in tree['providers'] if change[side]]
+    contents = tree[side]['providers']
     return [each['inventories']['VGPU'] for each in contents if 'VGPU' in each['inventories']]
 
 
 def children(tree: dict[str, Any]) -> list[dict[str, Any]]:
-    return [change for change in tree['providers'] if change['before'] is None]
+    known = {provider['uuid'] for provider in tree['before']['providers']}
+    return [each for each in tree['after']['providers'] if each['uuid'] not in known]
 
 
-def root(tree: dict[str, Any]) -> dict[str, Any]:
-    return next(change for change in tree['providers'] if change['before'])
+def root(tree: dict[str, Any], side: str = 'after') -> dict[str, Any]:
+    return next(each for each in tree[side]['providers'] if each['uuid'] == ROOT)
+
+
+def holdings(tree: dict[str, Any], side: str) -> dict[str, Any]:
+    """All that the first consumer holds on one side."""
+    held: dict[str, Any] = tree[side]['consumers'][first_consumer(tree)]['allocations']
+    return held
 
 
 def more_totals(tree: dict[str, Any]) -> None:
@@ -87,14 +94,14 @@ def other_ratio(tree: dict[str, Any]) -> None:
 def false_inventory(tree: dict[str, Any]) -> None:
     """Of a class that does not move."""
     for side in ('before', 'after'):
-        root(tree)[side]['inventories']['VCPU']['total'] = 320
+        root(tree, side)['inventories']['VCPU']['total'] = 320
 
 
 def false_holdings(tree: dict[str, Any]) -> None:
     """A consumer holds more, and gets more."""
     consumer = first_consumer(tree)
     for side in ('before', 'after'):
-        for resources in tree['consumers'][consumer][side].values():
+        for resources in holdings(tree, side).values():
             if 'VGPU' in resources:
                 resources['VGPU'] = 2
     for row in tree['rows']:
@@ -104,13 +111,12 @@ def false_holdings(tree: dict[str, Any]) -> None:
 
 def less_memory(tree: dict[str, Any]) -> None:
     """A consumer loses some of what it keeps on the root."""
-    consumer = tree['consumers'][first_consumer(tree)]
     for side in ('before', 'after'):
-        consumer[side][ROOT]['MEMORY_MB'] = 1
+        holdings(tree, side)[ROOT]['MEMORY_MB'] = 1
 
 
 def first_consumer(tree: dict[str, Any]) -> str:
-    return min(tree['consumers'])
+    return min(tree['before']['consumers'])
 
 
 def another_place(tree: dict[str, Any]) -> None:
@@ -119,8 +125,10 @@ def another_place(tree: dict[str, Any]) -> None:
     one, other = children(tree)
     names = {one['name']: other['name'], other['name']: one['name']}
     uuids = {one['uuid']: other['uuid'], other['uuid']: one['uuid']}
-    after = tree['consumers'][consumer]['after']
-    tree['consumers'][consumer]['after'] = {uuids.get(uuid, uuid): a for uuid, a in after.items()}
+    after = holdings(tree, 'after')
+    tree['after']['consumers'][consumer]['allocations'] = {
+        uuids.get(uuid, uuid): resources for uuid, resources in after.items()
+    }
     for row in tree['rows']:
         if row['consumer_uuid'] == consumer:
             row['to_provider'] = names[row['to_provider']]
@@ -150,19 +158,19 @@ def another_name(tree: dict[str, Any]) -> None:
 
 
 def more_traits(tree: dict[str, Any]) -> None:
-    children(tree)[0]['after']['traits'].append('HW_CPU_X86_SSE')
+    children(tree)[0]['traits'].append('HW_CPU_X86_SSE')
 
 
 def fewer_traits(tree: dict[str, Any]) -> None:
-    children(tree)[0]['after']['traits'].remove('CUSTOM_GPU')
+    children(tree)[0]['traits'].remove('CUSTOM_GPU')
 
 
 def traits_kept(tree: dict[str, Any]) -> None:
-    root(tree)['after']['traits'] = root(tree)['before']['traits']
+    root(tree)['traits'] = root(tree, 'before')['traits']
 
 
 def more_aggregates(tree: dict[str, Any]) -> None:
-    children(tree)[0]['after']['aggregates'] = [OTHER]
+    children(tree)[0]['aggregates'] = [OTHER]
 
 
 def another_tree(tree: dict[str, Any]) -> None:
@@ -171,14 +179,31 @@ def another_tree(tree: dict[str, Any]) -> None:
 
 def a_child_less(tree: dict[str, Any]) -> None:
     gone = children(tree)[1]
-    tree['providers'].remove(gone)
+    tree['after']['providers'].remove(gone)
+
+
+def renamed(tree: dict[str, Any]) -> None:
+    root(tree)['name'] = 'another'
+
+
+def a_provider_gone(tree: dict[str, Any]) -> None:
+    tree['after']['providers'].remove(root(tree))
+
+
+def another_owner(tree: dict[str, Any]) -> None:
+    tree['after']['consumers'][first_consumer(tree)]['project_id'] = 'another'
+
+
+def not_at_once(tree: dict[str, Any]) -> None:
+    tree['is_atomic'] = False
 
 
 MUTATIONS = (
     more_totals, more_totals_and_moves, more_of_everything, more_moves, no_moves, moves_elsewhere,
     other_units, other_ratio, another_place, a_guess, another_parent, another_root_of_children,
     another_root, another_name, more_traits,
-    fewer_traits, traits_kept, more_aggregates, a_child_less,
+    fewer_traits, traits_kept, more_aggregates, a_child_less, renamed, a_provider_gone,
+    another_owner, not_at_once,
 )  # fmt: skip
 #: These say something of the present that is not so: the tree is planned again.
 FALSEHOODS = (false_inventory, false_holdings, less_memory)
@@ -215,7 +240,7 @@ def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> st
         plan=plans.identity(plan),
     )  # fmt: skip
     line = journals.JournalEntry(
-        at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, TreeRecord)
+        at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, ChangeRecord)
     )
     path.write_bytes(journals.encode(first) + journals.encode(line))
     return str(path)
@@ -238,7 +263,7 @@ def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
 
 def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path: Path) -> None:
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
-    path = noted(same, tmp_path / 'journal', builtins(tree_record(same.trees[0])))
+    path = noted(same, tmp_path / 'journal', builtins(record(same.trees[0])))
     outcome = engines.apply(placement.client(), same, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 
@@ -247,6 +272,10 @@ def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path
 def test_an_edited_plan_is_refused(
     placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
 ) -> None:
+    if mutation in (another_root, another_tree):
+        with pytest.raises(errors.BadFile, match='damaged plan: compute1 is there twice'):
+            edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
+        return
     bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
     assert_refused(placement, bad, str(tmp_path / 'journal'))
 
@@ -260,9 +289,9 @@ def test_what_is_false_in_a_plan_changes_nothing(
     false = Placement(clouds.cloud(hosts=2, servers=2))
     engines.apply(true.client(), plan, str(tmp_path / 'true'), trees=['compute0'])
     if is_in_journal:
-        record = copy.deepcopy(builtins(tree_record(plan.trees[0])))
-        mutation(record)
-        noted(plan, tmp_path / 'journal', record)
+        tree = copy.deepcopy(builtins(record(plan.trees[0])))
+        mutation(tree)
+        noted(plan, tmp_path / 'journal', tree)
     else:
         plan = edited(plan, tmp_path / 'plan.json', lambda it: mutation(it['trees'][0]))
     outcome = engines.apply(false.client(), plan, path, trees=['compute0'])
@@ -276,21 +305,21 @@ def test_what_is_false_in_a_plan_changes_nothing(
 def test_an_edited_journal_is_refused(
     placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
 ) -> None:
-    record = copy.deepcopy(builtins(tree_record(plan.trees[0])))
-    mutation(record)
-    path = noted(plan, tmp_path / 'journal', record)
+    tree = copy.deepcopy(builtins(record(plan.trees[0])))
+    mutation(tree)
+    path = noted(plan, tmp_path / 'journal', tree)
     assert_refused(placement, plan, path)
 
 
 def test_another_tree_under_the_key_of_this_one(
     placement: Placement, plan: Plan, tmp_path: Path
 ) -> None:
-    path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[1])))
+    path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.apply(placement.client(), plan, path)
     with pytest.raises(errors.BadFile, match='something else than what was reviewed'):
         engines.verify(placement.client(), plan, journal_path=path)
-    path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[0])), uuid_of('x'))
+    path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[0])), uuid_of('x'))
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
         journal.read(path, plan)
 
@@ -302,7 +331,7 @@ def test_trees_that_the_specification_does_not_select(
     placement: Placement, plan: Plan, selection: dict[str, Any], tmp_path: Path
 ) -> None:
     def select(document: dict[str, Any]) -> None:
-        document['spec']['trees'] = selection
+        document['recipe']['spec']['trees'] = selection
 
     bad = edited(plan, tmp_path / 'plan.json', select)
     with pytest.raises(errors.PlacementError, match='does not select this tree'):

@@ -16,8 +16,8 @@ from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.plan.plan import Plan
 from placementclient.reading.capture import capture
 from placementclient.reshape import deviations, engines, reading
 from tests.functional import clouds
@@ -371,12 +371,12 @@ def test_a_server_that_was_migrated_since_is_no_damage() -> None:
     placement, plan = made(2)
     client = placement.client()
     (tree,) = plan.trees
-    consumer = next(each for each in tree.consumers if each.before != each.after)
+    consumer = next(each for each in tree.consumers if each.moves)
     there = capture(client)
     elsewhere = uuid_of('elsewhere')
     whole = {
-        name: sum(resources.get(name, 0) for resources in consumer.after.values())
-        for resources in consumer.after.values()
+        name: sum(resources.get(name, 0) for resources in consumer.after.allocations.values())
+        for resources in consumer.after.allocations.values()
         for name in resources
     }
     left = structs.replace(there.consumers[consumer.uuid], allocations={elsewhere: whole})

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from placementclient.changes.operations import CreateProvider, Reshape
-from placementclient.changes.records import operations
+from placementclient.changes.records import changes, operations
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.records.trees import tree_plan, tree_record
+from placementclient.model.plans import Plan, Recipe, TreeChange
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.specification import specification
 from placementclient.reshape import journal
 
@@ -31,8 +31,8 @@ def plan_of(amount: int) -> Plan:
         'to_resource_provider': 'b',
         'moved_resources': {'VGPU': amount},
     }
-    tree = TreePlan(ROOT, 'a', (), (), ())
-    return Plan(specification.from_document([move], 'spec.yaml'), (tree,))
+    tree = TreeChange(ROOT, 'a', Snapshot((), ()), Snapshot((), ()), is_atomic=True)
+    return Plan((tree,), recipe=Recipe(specification.from_document([move], 'spec.yaml')))
 
 
 @pytest.fixture
@@ -46,11 +46,11 @@ def test_what_it_knows_afterwards(path: str) -> None:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
-        opened.revise(plan.trees[0].root_provider_uuid, tree_record(plan.trees[0]))
+        opened.revise(plan.trees[0].root_provider_uuid, changes.record(plan.trees[0]))
     with journal.opened(path, plan) as opened:
         record = opened.of(ROOT)
         assert (record.begun, record.ended) == (True, None)
-        assert tree_plan(record.plan) == plan.trees[0]
+        assert changes.change(record.plan) == plan.trees[0]
         opened.end(ROOT, 'applied')
     assert journal.read(path, plan)[ROOT].ended == 'applied'
 

@@ -11,7 +11,7 @@ import pytest
 from placementclient.changes.tree_queue import OtherService
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines
 from tests.functional import clouds

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.model.outcomes import Status
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan
 from placementclient.reading.capture import capture
 from placementclient.render import runs
 from placementclient.reshape import engines

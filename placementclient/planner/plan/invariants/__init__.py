@@ -8,11 +8,12 @@ plan's size.
 from __future__ import annotations
 
 import fnmatch
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from placementclient.client import errors
 from placementclient.client.wording import first
+from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.plan.invariants import (
     allocations,
     assignments,
@@ -21,8 +22,6 @@ from placementclient.planner.plan.invariants import (
     moves,
 )
 from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.specification.values import Spec, TreeSelection
 
 _CHECKS = (
     identities.faults,
@@ -49,16 +48,18 @@ def check(plan: Plan) -> None:
 
     :raises BadPlan: with every fault found
     """
-    subjects = [Subject(tree, plan.spec, False) for tree in plan.trees]
+    recipe = plan.recipe
+    assert recipe is not None
+    subjects = [Subject(tree, recipe.spec, False) for tree in plan.trees]
     faults = [fault for subject in subjects for fault in _faults_of(subject)]
-    faults += _faults_of_roots(plan)
-    faults += assignments.faults(plan, subjects)
+    faults += _unselected(plan.trees, recipe.spec.selection)
+    faults += assignments.faults(recipe, subjects)
     if faults:
         raise BadPlan(faults)
 
 
 def check_tree(
-    tree: TreePlan,
+    tree: TreeChange,
     spec: Spec,
     *,
     backwards: bool = False,
@@ -82,21 +83,14 @@ def _faults_of(subject: Subject) -> Iterator[str]:
             yield f'{subject.tree.root_provider_name}: {fault}'
 
 
-def _faults_of_roots(plan: Plan) -> Iterator[str]:
-    """Each tree is there once, and is selected; each consumer changes in one place only."""
-    roots = Counter(uuid for tree in plan.trees for uuid in tree.roots)
-    consumers = Counter(change.uuid for tree in plan.trees for change in tree.consumers)
-    for uuid, count in (*roots.items(), *consumers.items()):
-        if count > 1:
-            yield f'{uuid} is there twice'
-    if (selection := plan.spec.selection) is not None:
-        for tree in plan.trees:
-            for uuid, name in tree.roots.items():
-                if not _is_selected(tree, uuid, name, selection):
-                    yield f'{name}: the specification does not select this tree'
+def _unselected(trees: Iterable[TreeChange], selection: TreeSelection | None) -> Iterator[str]:
+    for tree in trees if selection else ():
+        for uuid, name in tree.roots.items():
+            if selection and not _is_selected(tree, uuid, name, selection):
+                yield f'{name}: the specification does not select this tree'
 
 
-def _is_selected(tree: TreePlan, uuid: str, name: str, selection: TreeSelection) -> bool:
+def _is_selected(tree: TreeChange, uuid: str, name: str, selection: TreeSelection) -> bool:
     """Return True if a tree meets the conditions, as far as the plan shows."""
     patterns = selection.names
     if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from placementclient.model.plans import PlannedRow, ProviderChange
 from placementclient.planner.plan.invariants.subject import Amounts, Subject, add, amounts_of
-from placementclient.planner.plan.plan import PlannedRow
-from placementclient.planner.plan.state_changes import ProviderChange
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -19,15 +18,17 @@ def _conservation(subject: Subject) -> Iterator[str]:
     moves: dict[str, Amounts] = {}
     yield from _moved(subject, moves)
     for consumer in subject.tree.consumers:
-        expected = amounts_of(consumer.before)
+        expected = amounts_of(consumer.before.allocations)
         for where, amount in moves.pop(consumer.uuid, {}).items():
             add(expected, where, amount)
-        after = amounts_of(consumer.after)
+        after = amounts_of(consumer.after.allocations)
         if {where: amount for where, amount in expected.items() if amount} != after:
             yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
         if any(amount <= 0 for amount in after.values()):
             yield f'{consumer.uuid} is to hold an amount that is none'
-        if consumer.generation is None:
+        if not consumer.keeps_owner:
+            yield f'{consumer.uuid} is to get another project, user or type'
+        if consumer.before.generation is None:
             yield f'{consumer.uuid} has no generation'
     for uuid, sums in moves.items():
         if any(sums.values()):
@@ -98,7 +99,7 @@ def _capacities(subject: Subject) -> Iterator[str]:
     """No place gets more than it has room for, or an amount that its units refuse."""
     gained: Amounts = {}
     for consumer in subject.tree.consumers:
-        before, after = amounts_of(consumer.before), amounts_of(consumer.after)
+        before, after = (amounts_of(side.allocations) for side in consumer)
         for where in before.keys() | after.keys():
             difference = after.get(where, 0) - before.get(where, 0)
             if difference:
@@ -117,7 +118,7 @@ def _units(
     subject: Subject, consumer_uuid: str, where: tuple[str, str], amount: int
 ) -> Iterator[str]:
     change = subject.by_uuid.get(where[0])
-    inventory = change.after.inventories.get(where[1]) if change else None
+    inventory = change.content_after.inventories.get(where[1]) if change else None
     if inventory is None:
         yield f'{consumer_uuid} gets {where[1]} of {where[0]}, which will have none'
     elif not inventory.step_size or not inventory.admits(amount):
@@ -125,10 +126,10 @@ def _units(
 
 
 def _room(subject: Subject, change: ProviderChange, gained: Amounts) -> Iterator[str]:
-    before, after = change.content_before.inventories, change.after.inventories
+    before, after = change.content_before.inventories, change.content_after.inventories
     names = subject.names
     for name in before.keys() | after.keys():
-        was = change.usages.get(name, 0)
+        was = change.content_before.used(name)
         used = was + gained.get((change.uuid, name), 0)
         room = after[name].capacity if name in after else 0
         over = was - (before[name].capacity if name in before else 0)

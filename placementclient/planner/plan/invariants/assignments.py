@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from placementclient.model.plans import Label, PlannedRow, Recipe
 from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.plan import Label, Plan, PlannedRow
 
 
 class _KnownHolding(NamedTuple):
@@ -23,22 +23,22 @@ class _KnownHolding(NamedTuple):
     source: str | None = None
 
 
-def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
+def faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[str]:
     """A row that was given is kept, none says that it was given and was not, none is a guess.
 
     :param subjects: the trees of the plan
     """
     given: dict[str, list[_KnownHolding]] = {}
-    for row in plan.assignments:
+    for row in recipe.assignments:
         known = _KnownHolding(row.resource_class, row.amount, row.to_provider)
         given.setdefault(row.consumer_uuid, []).append(known)
-    named = {uuid for move in plan.spec.moves for uuid in move.consumers}
+    named = {uuid for move in recipe.spec.moves for uuid in move.consumers}
     for subject in subjects:
         tree = subject.tree
         by_consumer: dict[str, list[PlannedRow]] = {}
         for each in tree.rows:
             by_consumer.setdefault(each.consumer_uuid, []).append(each)
-            if each.label is Label.INFERRED and not plan.allow_inferred:
+            if each.label is Label.INFERRED and not recipe.allow_inferred:
                 yield f'{tree.root_provider_name}: the place of {each.consumer_uuid} is a guess'
         for uuid, rows in by_consumer.items():
             known_of = given.get(uuid, [])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import InventoryMove, ProviderChange
 from placementclient.planner.plan.invariants.subject import Amounts, Subject, add
-from placementclient.planner.plan.plan import InventoryMove
-from placementclient.planner.plan.state_changes import ProviderChange
 
 #: Names of traits by the UUIDs of providers.
 _Traits = dict[str, set[str]]
@@ -29,7 +28,9 @@ def faults(subject: Subject) -> Iterator[str]:
         incoming.setdefault((target.uuid, move.to_resource_class), []).append(move)
     gained, lost = _moved_traits(subject)
     for change in subject.tree.providers:
-        for name in sorted(change.content_before.inventories.keys() | change.after.inventories):
+        for name in sorted(
+            change.content_before.inventories.keys() | change.content_after.inventories
+        ):
             where = change.uuid, name
             yield from _inventory(subject, change, name, net.get(where), incoming.get(where, []))
         yield from _traits(
@@ -51,7 +52,7 @@ def _inventory(
     :param incoming: what moves in
     """
     before, after = (
-        content.inventories.get(name) for content in (change.content_before, change.after)
+        content.inventories.get(name) for content in (change.content_before, change.content_after)
     )
     stated = [
         entry.inventories[name] for entry in subject.entries_of(change) if name in entry.inventories
@@ -112,7 +113,7 @@ def _traits(
     :param lost: those that moves take off it
     """
     stated = {trait for entry in subject.entries_of(change) for trait in entry.traits}
-    before, after = change.content_before.traits, change.after.traits
+    before, after = change.content_before.traits, change.content_after.traits
     if not before - after <= lost:
         yield f'{change.name} loses traits that the specification does not name'
     if not after - before <= gained | stated:
@@ -138,7 +139,7 @@ def _moved_traits(subject: Subject) -> tuple[_Traits, _Traits]:
 
 def _aggregates(subject: Subject, change: ProviderChange) -> Iterator[str]:
     stated = {uuid for entry in subject.entries_of(change) for uuid in entry.aggregates}
-    before, after = change.content_before.aggregates, change.after.aggregates
+    before, after = change.content_before.aggregates, change.content_after.aggregates
     if not before <= after:
         yield f'{change.name} loses aggregates that the specification does not name'
     if not after - before <= stated:
@@ -151,7 +152,7 @@ def _way_back(subject: Subject) -> Iterator[str]:
     """On the way back nothing changes whose name the specification does not have."""
     names = subject.names
     for change in subject.tree.providers:
-        before, after = change.content_before, change.after
+        before, after = change.content_before, change.content_after
         for name in before.inventories.keys() | after.inventories.keys():
             is_named = name in names.moved or name in names.stated
             if not is_named and before.inventories.get(name) != after.inventories.get(name):

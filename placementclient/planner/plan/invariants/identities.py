@@ -5,19 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 
+from placementclient.model.plans import ProviderChange
 from placementclient.model.providers import is_uuid
+from placementclient.model.specifications import ProviderSpec
 from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.specification.values import ProviderSpec
 
 
 def faults(subject: Subject) -> Iterator[str]:
-    """UUIDs fixed and unique, parents first, generations where there is something to have."""
+    """Names are unique, and UUIDs are those that the plan chooses."""
     tree = subject.tree
-    if len(subject.by_uuid) < len(tree.providers) or len(subject.by_name) < len(tree.providers):
-        yield 'a provider is there twice'
-    if len({change.uuid for change in tree.consumers}) < len(tree.consumers):
-        yield 'a consumer is there twice'
+    if not tree.is_atomic:
+        yield 'it is to change step by step'
+    if len(subject.by_name) < len(tree.providers):
+        yield 'a name is there twice'
     for root_uuid, name in tree.roots.items():
         if not is_uuid(root_uuid):
             yield f'{root_uuid} is no UUID'
@@ -25,26 +25,23 @@ def faults(subject: Subject) -> Iterator[str]:
         root = subject.by_uuid.get(root_uuid)
         if root is not None and root.name != name:
             yield f'the root is called {root.name} among the providers'
-    yield from _order(subject)
+    yield from _positions(subject)
 
 
-def _order(subject: Subject) -> Iterator[str]:
-    """Providers come after their parents, which are in the same tree."""
-    seen: set[str] = set()
+def _positions(subject: Subject) -> Iterator[str]:
+    """Providers are in the trees of their parents."""
     roots = subject.tree.roots
     for change in subject.tree.providers:
         if change.is_created:
             yield from _creation(change, roots, subject.entries_of(change))
-        elif change.content_before.generation is None:
-            yield f'{change.name} has no generation'
+        elif change.after is None:
+            yield f'{change.name} is to be deleted'
+        elif change.is_moved and not subject.backwards:
+            # On the way back others may have renamed it: only the reshape of that is sent.
+            yield f'{change.name} is to be renamed or moved'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
-        if parent is not None and parent.uuid not in seen:
-            yield f'{change.name} comes before its parent'
         if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
             yield f'{change.name} is below {parent.name}, which is in another tree'
-        if change.after.generation is not None:
-            yield f'{change.name} has a generation that cannot be known yet'
-        seen.add(change.uuid)
 
 
 def _creation(

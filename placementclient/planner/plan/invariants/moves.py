@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from placementclient.model.patterns import is_pattern
+from placementclient.model.plans import InventoryMove
 from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.plan import InventoryMove
 
 
 class _Expected(NamedTuple):

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations
 from placementclient.model.patterns import is_pattern
+from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import normalized
-from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.specification.values import ROOT, Move, ProviderSpec, Spec, filled
+from placementclient.model.specifications import ROOT, Move, ProviderSpec, Spec, filled
 
 _SOURCE = '{source}'
 
@@ -40,7 +39,7 @@ class Subject:
 
     def __init__(
         self,
-        tree: TreePlan,
+        tree: TreeChange,
         spec: Spec,
         backwards: bool,
         overcommitted: Mapping[tuple[str, str], int] | None = None,

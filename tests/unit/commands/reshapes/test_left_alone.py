@@ -10,13 +10,13 @@ import pytest
 
 from placementclient.commands.reshapes.reshape_run import StatusReshape
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.planner.plan.plan import Plan
+from placementclient.model.plans import Plan, Recipe
 from placementclient.render import runs
 
 
 @pytest.mark.parametrize('number', [2, 300])
 def test_the_next_steps_are_named(tmp_path: Path, number: int) -> None:
-    plan = Plan(cast(Any, None), ())
+    plan = Plan((), recipe=Recipe(cast(Any, None)))
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
     names = [f'gpu{each:03}' for each in range(number)]
@@ -37,7 +37,7 @@ def test_a_tree_that_has_no_plan_needs_a_change_first() -> None:
         'gpu1': 'a server came, and a new plan is impossible: Infeasible: gpu1: no room',
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
-    plan = Plan(cast(Any, None), ())
+    plan = Plan((), recipe=Recipe(cast(Any, None)))
     assert list(runs.planning_anew(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
         'Plan again for the trees that were left alone: placement resource provider reshape plan '
         '--spec plan.json --tree gpu0 -o plan-2.json',

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
+from placementclient.model.plans import TreeChange
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan import invariants
-from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -27,7 +29,7 @@ SPEC = {
 
 
 @pytest.fixture
-def tree() -> TreePlan:
+def tree() -> TreeChange:
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
@@ -35,41 +37,42 @@ def tree() -> TreePlan:
     return planned
 
 
-def refused(tree: TreePlan) -> str:
+def refused(tree: TreeChange) -> str:
     with pytest.raises(invariants.BadPlan) as fault:
         invariants.check_tree(tree, specification.from_document(SPEC, 'spec'))
     return str(fault.value)
 
 
-def holding(tree: TreePlan, amount: int) -> TreePlan:
+def holding(tree: TreeChange, amount: int) -> TreeChange:
     """The consumer gets another amount, rows and all."""
     (consumer,), (row,) = tree.consumers, tree.rows
     (child,) = tree.created()
-    after = {**consumer.before, child.uuid: {DEVICE: amount}}
-    rows = (replace(row, amount=amount),)
-    return replace(tree, consumers=(replace(consumer, after=after),), rows=rows)
+    allocations = {**consumer.before.allocations, child.uuid: {DEVICE: amount}}
+    holder = structs.replace(consumer.after, allocations=allocations)
+    after = Snapshot(tree.after.providers.values(), [holder])
+    return replace(tree, after=after, rows=(replace(row, amount=amount),))
 
 
-def test_what_the_specification_adds(tree: TreePlan) -> None:
+def test_what_the_specification_adds(tree: TreeChange) -> None:
     invariants.check_tree(tree, specification.from_document(SPEC, 'spec'))
     assert holding(tree, 1) == tree
 
 
-def test_more_than_it_adds(tree: TreePlan) -> None:
+def test_more_than_it_adds(tree: TreeChange) -> None:
     assert f'no addition gives {uuid_of("vm")} 2 {DEVICE}' in refused(holding(tree, 2))
 
 
-def test_the_same_twice(tree: TreePlan) -> None:
+def test_the_same_twice(tree: TreeChange) -> None:
     twice = replace(holding(tree, 2), rows=tree.rows * 2)
     assert f'no addition gives {uuid_of("vm")} 1 {DEVICE}' in refused(twice)
 
 
-def test_a_row_that_takes_away(tree: TreePlan) -> None:
+def test_a_row_that_takes_away(tree: TreeChange) -> None:
     (row,) = tree.rows
     away = replace(row, from_provider=row.to_provider, to_provider=None)
     assert 'no addition gives' in refused(replace(tree, rows=(away,)))
 
 
-def test_more_held_than_the_rows_say(tree: TreePlan) -> None:
+def test_more_held_than_the_rows_say(tree: TreeChange) -> None:
     more = replace(holding(tree, 2), rows=tree.rows)
     assert 'is not what it holds and its rows move' in refused(more)

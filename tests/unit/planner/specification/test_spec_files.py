@@ -11,9 +11,9 @@ import pytest
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
+from placementclient.model.specifications import Spec
 from placementclient.planner.records import specs
 from placementclient.planner.specification import assignments, specification
-from placementclient.planner.specification.values import Spec
 
 A = '00000000-0000-4000-8000-00000000000a'
 #: No float has as much.

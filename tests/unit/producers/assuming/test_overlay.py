@@ -8,15 +8,15 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from placementclient.changes.plan import ChangePlan, plan_of
+from placementclient.changes.plan import plan_of
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.planner.plan.plan import Plan
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import assumed
@@ -49,12 +49,12 @@ def small() -> Snapshot:
     )
 
 
-def under(text: str, snapshot: Snapshot | None = None, **plans: Plan | ChangePlan) -> Assumed:
+def under(text: str, snapshot: Snapshot | None = None, **plans: Plan) -> Assumed:
     entries = parse(text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS))
     return assumed(snapshot or small(), entries)
 
 
-def fault(text: str, **plans: Plan | ChangePlan) -> str:
+def fault(text: str, **plans: Plan) -> str:
     with pytest.raises(errors.BadFile) as raised:
         under(text, **plans)
     return str(raised.value)

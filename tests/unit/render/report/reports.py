@@ -10,9 +10,9 @@ from placementclient.insight.audit import checks
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
-from placementclient.planner.plan.plan import Plan
 from placementclient.planner.specification import specification
 from placementclient.render.repairs import Invocation
 from placementclient.render.report import page

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
+from msgspec import structs
+
+from placementclient.model.plans import LeftOut, Notice, Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.plan.plan import LeftOut, Notice, Plan
-from placementclient.planner.plan.state_changes import ProviderContent
 from placementclient.render.report import contents, verdict
 from placementclient.render.report.contents import DrainPanel, Report
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
+
+V = TypeVar('V')
 
 
 def said(made: Report) -> list[tuple[str, str]]:
@@ -33,7 +38,7 @@ def test_nothing_is_lost() -> None:
 
 def test_a_plan_without_allocations() -> None:
     made = plan(flat())
-    tree = replace(made.trees[0], rows=(), consumers=(), providers=())
+    tree = replace(made.trees[0], rows=(), before=Snapshot((), ()), after=Snapshot((), ()))
     assert of_plan(replace(made, trees=(tree,))) == [
         ('good', 'Nothing is lost: no allocation changes')
     ]
@@ -42,33 +47,22 @@ def test_a_plan_without_allocations() -> None:
 def test_a_renamed_class_is_not_lost() -> None:
     made = plan(flat())
     [tree] = made.trees
+
+    def named(values: Mapping[str, V]) -> dict[str, V]:
+        return {'CUSTOM_GPU' if name == 'VGPU' else name: each for name, each in values.items()}
+
     consumers = [
-        replace(
-            each,
-            after={
-                uuid: {'CUSTOM_GPU' if name == 'VGPU' else name: n for name, n in held.items()}
-                for uuid, held in each.after.items()
-            },
+        structs.replace(
+            each, allocations={uuid: named(held) for uuid, held in each.allocations.items()}
         )
-        for each in tree.consumers
+        for each in tree.after.consumers.values()
     ]
     providers = [
-        replace(
-            each,
-            after=ProviderContent(
-                each.after.generation,
-                {
-                    'CUSTOM_GPU' if name == 'VGPU' else name: inventory
-                    for name, inventory in each.after.inventories.items()
-                },
-            ),
-        )
-        for each in tree.providers
+        structs.replace(each, inventories=named(each.inventories))
+        for each in tree.after.providers.values()
     ]
     rows = [replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
-    renamed = replace(
-        tree, consumers=tuple(consumers), providers=tuple(providers), rows=tuple(rows)
-    )
+    renamed = replace(tree, after=Snapshot(providers, consumers), rows=tuple(rows))
     assert of_plan(replace(made, trees=(renamed,))) == [
         (
             'good',
@@ -81,8 +75,8 @@ def test_a_renamed_class_is_not_lost() -> None:
 def test_a_loss_is_told_with_the_hosts_that_are_left_out() -> None:
     made = plan(flat())
     [tree] = made.trees
-    [first, *others] = tree.consumers
-    lost = replace(tree, consumers=(replace(first, after={}), *others))
+    [_, *others] = tree.after.consumers.values()
+    lost = replace(tree, after=Snapshot(tree.after.providers.values(), others))
     left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'a reason'),))
     assert of_plan(replace(made, trees=(lost,), left_out=(left,))) == [
         (

@@ -6,10 +6,9 @@ import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from placementclient.client import errors
-from placementclient.files.cursors import Cursor
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 
@@ -18,6 +17,17 @@ ROOT = '{root}'
 #: How long the service lets the name of a provider be.
 LONGEST_NAME = 200
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
+
+
+class SpecDocument(Protocol):
+    """The document that a specification was read from, or a part of it: says where a fault is."""
+
+    @property
+    def value(self) -> Any: ...
+
+    def inside(self, *keys: str | int) -> SpecDocument: ...
+
+    def error(self, reason: str) -> errors.BadFile: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +124,7 @@ class Spec:
     split: bool = False
     assignments: tuple[str, ...] = ()
     additions: tuple[Addition, ...] = ()
-    document: Cursor | None = field(default=None, compare=False, repr=False)
+    document: SpecDocument | None = field(default=None, compare=False, repr=False)
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
         """The exception that says what is wrong, with the line.

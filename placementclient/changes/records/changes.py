@@ -1,0 +1,115 @@
+"""The changes of a plan, as files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from placementclient.files.snapshots import (
+    ConsumerRecord,
+    ProviderRecord,
+    consumer,
+    consumer_record,
+    provider_record,
+    provider_state,
+    shared,
+)
+from placementclient.model.plans import InventoryMove, Notice, Plan, PlannedRow, TreeChange
+from placementclient.model.snapshots import Snapshot
+from placementclient.model.wire_values import WireValues
+
+
+class SideRecord(msgspec.Struct, frozen=True):
+    """Providers and consumers on one side of a change, parents before their children."""
+
+    providers: tuple[ProviderRecord, ...]
+    consumers: dict[str, ConsumerRecord]
+
+
+class ChangeRecord(msgspec.Struct, frozen=True):
+    """The change of one tree, or of several that change together."""
+
+    root_provider_uuid: str
+    root_provider_name: str
+    joined: Mapping[str, str]
+    is_atomic: bool
+    moves: tuple[InventoryMove, ...]
+    residents: tuple[str, ...]
+    before: SideRecord
+    after: SideRecord
+    rows: tuple[PlannedRow, ...]
+    warnings: tuple[Notice, ...]
+
+
+def faults(plan: Plan) -> Iterator[str]:
+    """Say why a plan cannot be one that was written: each provider changes in one place only."""
+    roots: set[str] = set()
+    changed: set[str] = set()
+    for tree in plan.trees:
+        if not roots.isdisjoint(tree.roots):
+            yield f'{tree.root_provider_name} is there twice'
+        roots.update(tree.roots)
+        own = {change.uuid for change in tree.providers if change.is_changed}
+        own |= {*tree.before.consumers, *tree.after.consumers}
+        if changed & own:
+            yield f'{min(changed & own)} changes in two trees'
+        changed |= own
+        for uuid, holder in tree.after.consumers.items():
+            for provider_uuid, resources in holder.allocations.items():
+                state = tree.after.providers.get(provider_uuid)
+                if state is not None and not resources.keys() <= state.inventories.keys():
+                    yield f'consumer {uuid} holds a class that {state.name} does not have'
+
+
+def wire_values(plan: Plan) -> WireValues:
+    """Return the values that the plan writes, or writes again when it is taken back."""
+    values = WireValues()
+    for side in (side for tree in plan.trees for side in (tree.before, tree.after)):
+        for state in side.providers.values():
+            values.uuids |= {state.uuid, *state.aggregates}
+            values.symbols |= {*state.inventories, *state.traits}
+            values.names.add(state.name)
+        for holder in side.consumers.values():
+            values.uuids.add(holder.uuid)
+            values.owners.update(filter(None, (holder.project_id, holder.user_id)))
+            values.symbols.update(filter(None, (holder.type,)))
+            values.add_allocations(holder.allocations)
+    for change in (change for tree in plan.trees for change in tree.providers):
+        after = change.content_after.inventories
+        if change.content_before.inventories != after:
+            values.inventories.update(after.values())
+    return values
+
+
+def record(change: TreeChange) -> ChangeRecord:
+    members = {name: getattr(change, name) for name in ChangeRecord.__struct_fields__}
+    members['before'], members['after'] = _side(change.before), _side(change.after)
+    return ChangeRecord(**members)
+
+
+def _side(snapshot: Snapshot) -> SideRecord:
+    return SideRecord(
+        tuple(map(provider_record, snapshot.providers.values())),
+        {uuid: consumer_record(each) for uuid, each in sorted(snapshot.consumers.items())},
+    )
+
+
+def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeChange:
+    """Return the change of a record.
+
+    :param values: of the changes before it: hosts are alike, and what is equal is kept once
+    """
+    values = {} if values is None else values
+    members = {name: getattr(record, name) for name in record.__struct_fields__}
+    members['before'] = _snapshot(record.before, values)
+    members['after'] = _snapshot(record.after, values)
+    return TreeChange(**members)
+
+
+def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
+    return Snapshot(
+        (provider_state(shared(each, values)) for each in record.providers),
+        (consumer(uuid, each) for uuid, each in record.consumers.items()),
+    )

@@ -1,0 +1,336 @@
+"""Plans: the changes of trees, before and after, and what they were decided by. Pure."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from placementclient.client import errors
+from placementclient.client.strict_json import Integer
+from placementclient.model import patterns
+from placementclient.model.assignments import AssignmentRow
+from placementclient.model.consumers import Consumer
+from placementclient.model.origin import Origin
+from placementclient.model.providers import normalized
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec
+
+
+class Label(enum.StrEnum):
+    """The reason why a row goes to its place."""
+
+    MAPPED = 'mapped'
+    FORCED = 'forced'
+    INFERRED = 'inferred'
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """An amount of one class of one consumer, and the place that it gets.
+
+    :param resource_class: its name on the source
+    :param amount: in units of the class
+    :param from_provider: the source's name; ``None`` of what Placement never had
+    :param to_provider: the target's name: the source's own, if the amount stays; ``None`` on the
+        way back of what was added
+    :param to_resource_class: the name of the class on the target
+    :param evidence: the operator's, for a mapped row
+    """
+
+    consumer_uuid: str
+    resource_class: str
+    amount: Integer
+    from_provider: str | None
+    to_provider: str | None
+    to_resource_class: str
+    label: Label
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryMove:
+    """Inventory of one class that moves from one provider to another; both are names."""
+
+    from_provider: str
+    resource_class: str
+    to_provider: str
+    to_resource_class: str
+    amount: Integer
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that an operator should know before the plan is applied.
+
+    :param kind: stable, for programs: ``capacity-lost``, ``overcommitted``, …
+    :param message: one sentence without its full stop
+    :param facts: the figures and names that the message is made of
+    """
+
+    kind: str
+    message: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A tree that is not in the plan, with the reasons."""
+
+    root_provider_uuid: str
+    root_provider_name: str
+    reasons: tuple[Notice, ...]
+
+
+class ProviderChange(NamedTuple):
+    """A provider before and after.
+
+    :param before: ``None`` if it is to be created
+    :param after: ``None`` if it is to be deleted
+    """
+
+    before: ProviderState | None
+    after: ProviderState | None
+
+    @property
+    def state(self) -> ProviderState:
+        """The provider after the change; before it, if it is to be deleted."""
+        state = self.after or self.before
+        assert state is not None
+        return state
+
+    @property
+    def uuid(self) -> str:
+        return self.state.uuid
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def parent_provider_uuid(self) -> str | None:
+        return self.state.provider.parent_provider_uuid
+
+    @property
+    def root_provider_uuid(self) -> str:
+        return self.state.provider.root_uuid
+
+    @property
+    def is_created(self) -> bool:
+        return self.before is None
+
+    @property
+    def content_before(self) -> ProviderState:
+        """The content before: nothing, if the provider is to be created."""
+        return self.before or ProviderState(self.state.provider)
+
+    @property
+    def content_after(self) -> ProviderState:
+        """The content after: nothing, if the provider is to be deleted."""
+        return self.after or ProviderState(self.state.provider)
+
+    @property
+    def is_changed(self) -> bool:
+        return (
+            self.before is None or self.after is None or self.before.content != self.after.content
+        )
+
+    @property
+    def is_moved(self) -> bool:
+        """Return whether a provider that stays gets another name, parent or root."""
+        before, after = (
+            (state.name, state.provider.parent_provider_uuid, state.provider.root_uuid)
+            for state in (self.content_before, self.content_after)
+        )
+        return before != after
+
+    @property
+    def changed_classes(self) -> set[str]:
+        before, after = self.content_before.inventories, self.content_after.inventories
+        return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+class ConsumerChange(NamedTuple):
+    """A consumer before and after; where it does not exist, it holds nothing."""
+
+    before: Consumer
+    after: Consumer
+
+    @property
+    def uuid(self) -> str:
+        return self.before.uuid
+
+    @property
+    def provider_uuids(self) -> set[str]:
+        """The providers that it holds something on, before or after."""
+        return {*self.before.allocations, *self.after.allocations}
+
+    @property
+    def moves(self) -> bool:
+        """Return whether its allocations change."""
+        return self.before.allocations != self.after.allocations
+
+    @property
+    def keeps_owner(self) -> bool:
+        """Return whether project, user and type stay."""
+        before, after = self
+        return (before.project_id, before.user_id, before.type) == (
+            after.project_id,
+            after.user_id,
+            after.type,
+        )
+
+    @property
+    def is_release(self) -> bool:
+        """Return whether it gives something back and gets nothing new."""
+        return self.moves and all(gain <= 0 for _, _, gain in self.gains())
+
+    def gains(self) -> Iterator[tuple[str, str, int]]:
+        """Return how much more it holds afterwards of each class of each provider."""
+        for uuid in self.provider_uuids:
+            before = self.before.allocations.get(uuid, {})
+            after = self.after.allocations.get(uuid, {})
+            for name in {**before, **after}:
+                yield uuid, name, after.get(name, 0) - before.get(name, 0)
+
+
+def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[ConsumerChange]:
+    """Return the consumers whose allocations or owners change, by UUID."""
+    for uuid in sorted({*before.consumers, *after.consumers}):
+        change = _consumer_change(before.consumers.get(uuid), after.consumers.get(uuid))
+        if change.moves or not change.keeps_owner:
+            yield change
+
+
+def _consumer_change(before: Consumer | None, after: Consumer | None) -> ConsumerChange:
+    if after is None:
+        assert before is not None
+        return ConsumerChange(before, replace(before, allocations={}))
+    if before is None:
+        new = replace(after, generation=None)
+        return ConsumerChange(replace(new, allocations={}, type=None), new)
+    # Placement lets no consumer lose its type.
+    kind = after.type or before.type
+    return ConsumerChange(before, replace(after, generation=before.generation, type=kind))
+
+
+@dataclass(frozen=True)
+class TreeChange:
+    """The change of one tree, or of several trees that change together.
+
+    :param root_provider_uuid: of the first of the trees
+    :param before: every provider and consumer that changes, and the providers around them
+    :param after: the same in its desired state
+    :param is_atomic: whether all inventories and allocations change in one request
+    :param joined: the names of the roots of the other trees, by UUID
+    :param rows: who goes where, by consumer and class, and why
+    :param moves: the inventory that moves
+    :param residents: consumers that hold a moved class on a target of this tree from before, and
+        keep it there, also on the way back
+    """
+
+    root_provider_uuid: str
+    root_provider_name: str
+    before: Snapshot
+    after: Snapshot
+    is_atomic: bool = False
+    joined: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[PlannedRow, ...] = ()
+    moves: tuple[InventoryMove, ...] = ()
+    residents: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """The names of the roots of all its trees, by UUID; the first one names the change."""
+        return {self.root_provider_uuid: self.root_provider_name, **self.joined}
+
+    @functools.cached_property
+    def providers(self) -> tuple[ProviderChange, ...]:
+        """All its providers: as they are ordered afterwards, then those that are deleted."""
+        before, after = self.before.providers, self.after.providers
+        return tuple(
+            ProviderChange(before.get(uuid), after.get(uuid)) for uuid in {**after, **before}
+        )
+
+    @functools.cached_property
+    def consumers(self) -> tuple[ConsumerChange, ...]:
+        """The consumers whose allocations or owners change, by UUID."""
+        return tuple(changed_consumers(self.before, self.after))
+
+    def created(self) -> Iterator[ProviderChange]:
+        """The providers that are made, parents before their children."""
+        return (change for change in self.providers if change.is_created)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing would be sent."""
+        return not self.consumers and not any(change.is_changed for change in self.providers)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that changes were decided by, so that a tree that has changed since is decided again.
+
+    :param assignments: the rows that were given, as they were given
+    :param allow_inferred: whether rows that had a choice were given a place
+    :param skip_infeasible: whether trees that cannot be planned were left out
+    """
+
+    spec: Spec
+    assignments: tuple[AssignmentRow, ...] = ()
+    allow_inferred: bool = False
+    skip_infeasible: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan for one tree or for thousands.
+
+    :param trees: their changes
+    :param command: the command that made it, without the program
+    :param recipe: what the changes of a reshape were decided by; ``None`` of other changes
+    :param left_out: trees that could not be planned, where that was allowed
+    :param origin: the service that was read, and when
+    :param digest: of its file, which identifies it; ``None`` before it is in a file
+    """
+
+    trees: tuple[TreeChange, ...]
+    command: str = ''
+    recipe: Recipe | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    origin: Origin | None = None
+    digest: str | None = field(default=None, compare=False)
+
+    def tree(self, name_or_uuid: str) -> TreeChange | None:
+        """Return the change of the tree whose root has this UUID or name."""
+        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
+
+    def selected(self, names: Collection[str]) -> tuple[TreeChange, ...]:
+        """Return the changes of some trees, in the order of the plan.
+
+        :param names: names or UUIDs of roots, or patterns of names; none: all
+        :raises errors.NoSuchProvider: if one of them is not of the plan
+        """
+        selected = set()
+        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
+            tree = self.tree(name)
+            if tree is None:
+                raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
+            selected.add(tree.root_provider_uuid)
+        return tuple(
+            tree for tree in self.trees if not names or tree.root_provider_uuid in selected
+        )
+
+    def _root_uuids(self) -> dict[str, str]:
+        return {name: uuid for tree in self.trees for uuid, name in tree.roots.items()}
+
+    @functools.cached_property
+    def _by_root(self) -> dict[str, TreeChange]:
+        """The changes by the names and the UUIDs of their roots; a UUID wins."""
+        by_name = {name: tree for tree in self.trees for name in tree.roots.values()}
+        return by_name | {uuid: tree for tree in self.trees for uuid in tree.roots}
