@@ -47,8 +47,8 @@ class ClaimAllocation(base.Lister):
     """Allocate the first candidate that the service grants; after a conflict, try the next.
 
     The filters are those of allocation candidate list. A consumer with other allocations is
-    refused. The row 0, and those with the same number, are the claim; further numbers are the
-    alternates, each on another tree.
+    refused. The rows with the number 0 are the claim. Higher numbers are alternates, each on
+    another tree.
 
     Example:
 

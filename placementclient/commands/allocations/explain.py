@@ -33,9 +33,9 @@ class ExplainCandidate(DocumentCommand):
 
       * how many trees satisfy each requirement alone,
       * minimal sets of requirements that cannot be met together,
-      * the changes of the request that would be enough, asked of the service unless marked as
+      * changes of the request that would make it possible, tried on the service unless marked as
         calculated,
-      * the shortage of the nearest trees.
+      * the resources and traits that the nearest trees lack.
 
     With --flavor or --server it explains "No valid host" of a server. The command names parts of
     the request that need a list which you did not give. It does not know filters of Nova's

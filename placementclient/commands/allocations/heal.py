@@ -28,14 +28,15 @@ class HealAllocation(Changing):
     those that Nova computes from the flavor. With --ports the server also gets the bandwidth and
     packet rates of its ports.
 
-    The command names, and never guesses: virtual GPUs, PCI devices, and resources that several
-    providers of the host have. It leaves servers alone that Nova is changing.
+    The command does not guess. It names virtual GPUs, PCI devices, and resources that several
+    providers of the host have, and allocates nothing for such a server. It skips servers that Nova
+    is changing.
 
     Without files the command asks Nova, as an administrator. The files have the answers of
-    GET /servers/detail, /flavors/detail and /os-migrations, from the same minutes.
+    GET /servers/detail, /flavors/detail and /os-migrations. Make them at about the same time.
 
     The command asks Nova again just before the write: a server that was deleted since gets nothing.
-    With --plan that is impossible: apply the plan soon.
+    With --plan it cannot ask again: apply the plan soon.
 
     Example:
 

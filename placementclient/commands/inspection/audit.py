@@ -47,8 +47,8 @@ class AuditProvider(watching.Watching, LineLister, Changing):
       openstack compute service list -f json > services.json
 
     The files may also have the answers of the APIs. With GET /servers/detail, which has flavors,
-    audit knows the amounts that a server should hold. A check without its list is left out, and
-    named on standard error.
+    audit knows the amounts that a server should hold. A check without its list is left out.
+    Standard error has the number of these checks, and with -v their names.
 
     On a terminal each finding is a paragraph, elsewhere a row of a table. The column command has a
     command that is safe to run as it is. If it is empty, the column reason says why. --explain

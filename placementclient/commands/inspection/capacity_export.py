@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 class ExportCapacity(base.Command):
     """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
 
-    The names and labels are those of os-capacity and openstack-exporter: their dashboards go on
-    working. Nested providers stand under their host, each with a label provider. Capacity is
-    (total - reserved) * allocation_ratio.
+    The names and labels are those of os-capacity and openstack-exporter, so their dashboards keep
+    working. A nested provider is listed under its host, with its own name in the label provider.
+    Capacity is (total - reserved) * allocation_ratio.
 
     With --flavors the metrics have the number of servers of each flavor that still fit, on each
     host and in all. The command logs a class or trait of a flavor that no provider has. With
-    --aggregates, --projects and --quotas they have zones, names of projects and quotas, which other
-    services know; without these options the labels are empty. The file appears at once and whole,
-    as the textfile collector of node_exporter needs it.
+    --aggregates, --projects and --quotas they have zones, names of projects and quotas of other
+    services; without these options the labels are empty. The file is replaced as a whole, as the
+    textfile collector of node_exporter requires.
 
     With --serve the command answers scrapes from the last reading. If a reading fails, the last
     good figures stay. openstack_placement_up is 1 while the last successful reading is younger than

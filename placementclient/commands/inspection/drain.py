@@ -49,8 +49,9 @@ class PlanDrain(base.Lister):
     and aggregates of the old one, and as many providers of the same kind. If a server then has no
     place, the amounts alone decide if the drain is impossible.
 
-    --rolling empties each host once, batch by batch; a batch is back and empty before the next one.
-    With --lose nothing is planned: the rows are losses of hosts after which servers have no place.
+    --rolling empties each host once, batch by batch. Each batch is back in service, empty, before
+    the next one begins. --lose plans nothing: it prints the losses of hosts after which some
+    servers have no place.
 
     Example:
 

@@ -48,12 +48,12 @@ class BatchLine(NamedTuple):
 
 
 class Batch(base.Command):
-    """Run one command a line, in one process and on one authenticated connection.
+    """Run the command on each line, in one process and on one authenticated connection.
 
     Each line is a command as you type it, with or without openstack or placement before it, quoted
     as for a shell. # before a word begins a comment. A line ends with a line feed, or a carriage
-    return and a line feed. Other control characters than tabs are errors, and so are lines above
-    128 KiB; the number of lines is not limited. Each line may have its own
+    return and a line feed. Control characters other than tabs are errors, and so are lines longer
+    than 128 KiB. The number of lines is not limited. Each line may have its own
     --os-placement-api-version, --debug and --timing.
 
     The command prints each line with its number and exit status, then the output. It stops at the

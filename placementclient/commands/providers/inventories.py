@@ -30,9 +30,9 @@ class ReplaceInventories(Editing):
     VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
 
     --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all of the selectors. Then --amend passes over providers that lack a class without a total,
-    and only --replace deletes other classes. The command shows the changes before it asks. After a
-    failure it goes on with the other trees.
+    meet all of the selectors. Then --amend skips providers that lack a class, unless you give its
+    total, and only --replace deletes other classes. The command shows the changes before it asks.
+    If a tree fails, it continues with the others.
 
     Example:
 

@@ -20,11 +20,11 @@ class PurgeProvider(Changing):
       * a consumer of a child, or of a sharing provider, still has allocations in the tree that the
         provider belongs to or serves.
 
-    A migration under way is always refused, as far as it is known to be one.
+    It always refuses to delete the allocations of a migration that is known to be under way.
 
-    If it is refused, the table says why for each consumer. With --force a consumer may keep shared
-    resources only. If its server is gone, these are leaked allocations: the table has the command
-    that frees them, and "resource provider audit" finds them too.
+    If the command refuses, the table has the reason for each consumer. With --force a consumer may
+    keep shared resources only. If its server is gone, these are leaked allocations: the table has
+    the command that frees them, and "resource provider audit" finds them too.
 
     Example:
 

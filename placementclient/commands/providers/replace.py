@@ -34,8 +34,9 @@ class ReplaceProvider(Changing):
     old one. Children keep their UUIDs. A child whose name begins with the name of the provider and
     "_" gets the new name. Consumers keep their owners and types.
 
-    --uuid creates the new provider. --with takes one that exists: it keeps its allocations, and its
-    inventories, which must grant all that those of the old one grant. The command refuses
+    --uuid creates the new provider. --with uses an existing one, which keeps its allocations and
+    inventories. Its inventories must admit everything that those of the old provider admit. The
+    command refuses
 
       * a provider above or below the old one,
       * a consumer with the same class on both,
@@ -43,8 +44,9 @@ class ReplaceProvider(Changing):
       * another UUID for a host while Nova has its compute node under the old one: nova-compute
         would not start. It asks Nova, or reads --hypervisors. --compute-node-exists goes on.
 
-    One POST /reshaper moves inventories and allocations together: you need the role service. After
-    a kill, run the same command again. --plan writes the changes as a plan with a rollback.
+    One POST /reshaper moves inventories and allocations together: you need the role service. If the
+    command is killed, run it again: it continues. --plan writes the changes as a plan with a
+    rollback.
 
     Example:
 
@@ -53,7 +55,7 @@ class ReplaceProvider(Changing):
 
     first_version = endpoints.RESHAPE.since
     options = (
-        Option('old', help='Name or UUID of the resource provider that goes'),
+        Option('old', help='Name or UUID of the resource provider to delete'),
         Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
         Option(
             '--with <provider>',

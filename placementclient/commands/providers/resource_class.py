@@ -19,9 +19,9 @@ _CREATE_OR_VALIDATE = Microversion(1, 7)
 class ListClass(base.Lister):
     """List all resource classes.
 
-    With --long, also how many providers and hosts have inventory of each, how much it is, and how
-    much is used. The class units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB. The
-    column burned counts the devices for one-time use that were used and wait to be cleaned.
+    With --long, also print how many providers and hosts have inventory of each class, the amount,
+    and the usage. The units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB. The column
+    burned counts the devices for one-time use that were used and wait to be cleaned.
 
     Example:
 
@@ -99,7 +99,7 @@ class ShowClass(base.ShowOne):
 class SetClass(_Write):
     """Create a custom resource class unless it exists already.
 
-    Up to API version 1.6 the service can rename a class instead, and no more than that.
+    Up to API version 1.6, the service can only rename a class.
 
     Example:
 

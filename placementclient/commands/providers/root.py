@@ -46,8 +46,8 @@ class ShowApi(base.ShowOne):
 class CheckApi(base.Lister):
     """Check if the service is new enough for a release of Nova, and for all that this program does.
 
-    A row for each need: the microversion, or for a reshape also the role. The roles are those of
-    the user who asks.
+    The table has a row for each requirement: a microversion and, for a reshape, a role of your
+    user.
 
     Example:
 

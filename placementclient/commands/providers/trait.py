@@ -23,8 +23,8 @@ _NAME = Option('name', help='Name of the trait')
 class ListTrait(base.Lister):
     """List the traits that exist.
 
-    With --long, also how many providers and hosts have each. A trait that one host alone has keeps
-    all servers that require it on this host.
+    With --long, also print how many providers and hosts have each trait. If only one host has a
+    trait, servers that require it cannot leave that host.
 
     Example:
 

@@ -41,8 +41,8 @@ def _number(trees: int, parsed_args: argparse.Namespace) -> int:
 class ApplyReshape(PlanRunCommand):
     """Apply a plan, tree by tree.
 
-    Each step is noted in <plan>.journal before it is made. After a kill or Ctrl-C, run the same
-    command again: it continues. A tree that differs from the plan is left alone.
+    The command records each step in <plan>.journal before it takes it. If it is killed or
+    interrupted, run it again: it continues. A tree that differs from the plan is left alone.
 
     A running nova-compute puts the old inventory back. If Nova says that nova-compute is up on a
     host of the plan, the command asks again, even with --yes. Without a terminal, stop nova-compute
@@ -161,11 +161,11 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
 
 class VerifyReshape(PlanCommand):
-    """Verify that the cloud is as an applied plan says.
+    """Verify that the cloud matches an applied plan.
 
     The command reads allocations, inventories and traits, and everything that the plan must not
     touch. Each difference has a verdict: pending, changed later (by others, which is allowed),
-    damaged. A tree that the journal has as still to come is not pending.
+    damaged. If the journal lists a tree as still to come, the tree is not pending.
 
     Example:
 

@@ -15,10 +15,10 @@ class ApplyTree(Changing):
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
     inventories, traits, aggregates, children. The command sets what the file names and leaves
     everything else alone. --prune deletes providers of the trees that the file does not name and
-    that have no consumers. Provider configuration files of Nova add to the present state;
-    --previous takes away what an older version of such a file added.
+    that have no consumers. A provider configuration file of Nova adds to the present state;
+    --previous removes what an older version of the file added.
 
-    An inventory in use that would be deleted is refused before anything is written.
+    The command refuses to delete an inventory in use, before it writes anything.
 
     Example:
 

@@ -22,15 +22,15 @@ _MIGRATION = (
 def orphan(cloud: Cloud) -> Iterator[Finding]:
     """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID.
 
-    Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services, and are
-    left alone.
+    Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services. The check
+    skips them.
 
     Why it matters: the resources are lost until you free them.
 
     Safe to fix: yes, if the lists of servers and migrations are complete and younger than the
-    snapshot. ``--fix`` deletes the allocations of a consumer whose type is ``INSTANCE``; of one
-    without a type only if the migrations are known too; never those of a migration. A list that
-    does not look complete makes it unsafe.
+    snapshot. ``--fix`` deletes the allocations of a consumer whose type is ``INSTANCE``. It deletes
+    those of a consumer without a type only if the migrations are known too, and never those of a
+    migration. It deletes nothing if a list does not look complete.
 
     Look yourself: ``openstack server show CONSUMER`` and ``openstack resource provider allocation
     show CONSUMER``; servers that can be restored (``reclaim_instance_interval``) are in no list of

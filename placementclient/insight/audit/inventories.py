@@ -27,16 +27,16 @@ _RATIO = (
 def over_capacity(cloud: Cloud) -> Iterator[Finding]:
     """More of a class is used than its capacity, which is ``(total - reserved) * ratio``.
 
-    An inventory that is reserved as a whole is left alone: operators do so to keep a device from
-    being used again, or a host from being filled. A ratio of 0 is ``ratio-without-room``.
+    The check skips an inventory that is reserved as a whole: operators do this to keep a device
+    from being used again, or to keep servers off a host. A ratio of 0 is ``ratio-without-room``.
 
     Why it matters: Placement grants nothing more of this class there, and refuses many changes of
-    its consumers, such as a reshape. Of a device, two servers may believe to have the same one.
+    its consumers, such as a reshape. If the class is a device, two servers may have been given the
+    same one.
 
-    Safe to fix: only you know whether the host stands a higher ratio. For VCPU, MEMORY_MB and
-    DISK_GB the reason names the command that raises the ratio as far as needed. No server loses
-    anything by it, but nova-compute may set the ratio back. Devices cannot be shared: move servers
-    away.
+    Safe to fix: only you know if the host can bear a higher ratio. For VCPU, MEMORY_MB and DISK_GB
+    the reason names the command that raises the ratio as far as needed. No server loses anything,
+    but nova-compute may set the ratio back. Devices cannot be shared: move servers away.
 
     Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
     inventory list HOST``
@@ -58,13 +58,13 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
 
 
 def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
-    """Placement counts more as used than the consumers hold that it lists.
+    """Placement counts more usage than the consumers that it lists have allocated.
 
-    Such an allocation is from before Placement recorded consumers: it counts, and no request shows
-    it.
+    Such an allocation is from before Placement recorded consumers. It counts as usage, but no
+    request lists it.
 
-    Why it matters: nothing that is asked of the API can find or free this usage. A reshape of the
-    host is refused, and servers seem to hold nothing.
+    Why it matters: no request of the API can find or free this usage. A reshape of the host is
+    refused, and its servers seem to have no allocations.
 
     Safe to fix: yes. ``placement-manage db online_data_migrations`` gives each consumer its record.
     Run it where Placement runs.
@@ -87,8 +87,9 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
     Why it matters: Placement would not grant the allocation again. Each write of this consumer is
     refused: a resize, a migration back, a reshape.
 
-    Safe to fix: no server loses anything if the fields admit the amount again, but new servers are
-    then granted such amounts too, and nova-compute may set the fields back.
+    Safe to fix: no server loses anything if you change the fields so that they admit the amount
+    again. But Placement then grants such amounts to new servers too, and nova-compute may set the
+    fields back.
 
     Look yourself: ``openstack resource provider inventory show HOST CLASS`` and ``openstack
     resource provider allocation show CONSUMER``
@@ -117,13 +118,13 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
-    """More of a class is reserved than there is.
+    """The reserved amount of a class exceeds its total.
 
     Why it matters: the capacity is below zero, and Placement refuses every update of the inventory
     that keeps these figures.
 
     Safe to fix: yes. ``--fix`` makes ``reserved`` equal to ``total``: nothing could be allocated
-    before, and nothing can be now. See afterwards which of the two figures was wrong.
+    before, and nothing can be afterwards. Then find out which of the two figures was wrong.
 
     Look yourself: ``openstack resource provider inventory list HOST``
 
@@ -139,11 +140,11 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
 def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
     """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated.
 
-    Why it matters: the host gets no servers, and nothing else says why. Nova wrote a ratio of 0.0
-    in some releases, where the configuration had none.
+    Why it matters: the host gets no servers, and nothing else says why. Some releases of Nova wrote
+    a ratio of 0.0 if the configuration had none.
 
-    Safe to fix: no server loses anything by a higher ratio. Maybe it should keep servers away:
-    only you know that.
+    Safe to fix: a higher ratio takes nothing from any server. But perhaps someone set the ratio to
+    keep servers away: only you know that.
 
     Look yourself: ``openstack resource provider inventory list HOST``
 
