@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from placementclient.changes.operations import Operation
-from placementclient.changes.records import journals, operations
+from placementclient.changes.records import changes, journals, operations
 from placementclient.changes.records.journals import FORMAT, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
+from placementclient.model.plans import TreeChange
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -46,7 +47,7 @@ class Record:
     :param reason: why it was left alone
     :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
-    :param plan: the record of the last plan that was made for it again, from the live state
+    :param plan: the last that was made for it again, from the live state
     :param sent: the intents since it was begun that have all values, as they are in the file
     """
 
@@ -54,7 +55,7 @@ class Record:
     reason: str = ''
     ended_at: str = ''
     begun: bool = False
-    plan: Any = None
+    plan: TreeChange | None = None
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
 
@@ -119,13 +120,15 @@ class Journal:
             )
         )
 
-    def revise(self, root_provider_uuid: str, record: Any) -> None:
+    def revise(self, change: TreeChange) -> None:
         """Note another plan of a tree; when this returns, it is on the disk.
 
-        :param record: of the plan
         :raises JournalFailed: if that is impossible
         """
-        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, plan=record), synced=True)
+        root_uuid = change.root_provider_uuid
+        self._write(
+            JournalEntry(at=_now(), tree=root_uuid, plan=changes.record(change)), synced=True
+        )
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Note that a tree has ended.
@@ -136,9 +139,7 @@ class Journal:
             JournalEntry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
         )
 
-    def _write(
-        self, entry: JournalEntry[Any], *, synced: bool = False, before: bytes = b''
-    ) -> None:
+    def _write(self, entry: JournalEntry, *, synced: bool = False, before: bytes = b'') -> None:
         self.begin()
         if self.lines:
             self.lines.append(before + journals.encode(entry), synced=synced)
@@ -229,14 +230,11 @@ Check = Callable[[Mapping[str, Record]], None]
 
 
 @contextlib.contextmanager
-def opened(
-    path: str, identity: str, check: Check | None = None, revision: Any = dict
-) -> Iterator[Journal]:
+def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Journal]:
     """Open the journal of a plan, or begin it, and keep others out meanwhile.
 
     :param path: of the journal
     :param identity: of the plan
-    :param revision: the type of the record of a tree that was planned again
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
@@ -246,7 +244,7 @@ def opened(
         with system.explained(path):
             if not _has_locked(descriptor, path):
                 raise JournalLocked(path, system.lock_holder(descriptor))
-            journal = _begun(JournalFile(path, descriptor), identity, check, revision)
+            journal = _begun(JournalFile(path, descriptor), identity, check)
         yield journal
         journal.begin()
     finally:
@@ -263,32 +261,27 @@ def _has_locked(descriptor: int, path: str) -> bool:
     return False
 
 
-def read(
-    path: str, identity: str, check: Check | None = None, revision: Any = dict
-) -> dict[str, Record]:
+def read(path: str, identity: str, check: Check | None = None) -> dict[str, Record]:
     """Return the records of the trees in the journal of a plan; nothing, if there is none.
 
     :param path: of the journal
     :param identity: of the plan
-    :param revision: the type of the record of a tree that was planned again
     :raises errors.BadFile: if it belongs to another plan or cannot be read
     """
     if not os.path.lexists(path):
         return {}
     content = system.read_own(path)
-    return _learned(_checked(path, content, identity, revision).entries, check)
+    return _learned(_checked(path, content, identity).entries, check)
 
 
-def _begun(lines: JournalFile, identity: str, check: Check | None, revision: Any) -> Journal:
+def _begun(lines: JournalFile, identity: str, check: Check | None) -> Journal:
     content = lines.content()
-    found = _checked(lines.path, content, identity, revision)
+    found = _checked(lines.path, content, identity)
     records = _learned(found.entries, check)
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
-        header: JournalEntry[Any] = JournalEntry(
-            journal=FORMAT, version=VERSION, at=_now(), plan=identity
-        )
+        header = JournalEntry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
         return Journal(lines, records, before + journals.encode(header))
     journal = Journal(lines, records)
     if found.is_torn:
@@ -304,9 +297,9 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _checked(path: str, content: bytes, identity: str, revision: Any) -> journals.JournalContent:
+def _checked(path: str, content: bytes, identity: str) -> journals.JournalContent:
     """Return the lines, if they are about the plan."""
-    found = journals.decode(content, path, revision)
+    found = journals.decode(content, path)
     if found.entries and found.entries[0].plan != identity:
         raise errors.BadFile(
             path,
@@ -316,7 +309,7 @@ def _checked(path: str, content: bytes, identity: str, revision: Any) -> journal
     return found
 
 
-def _learned(entries: Iterable[JournalEntry[Any]], check: Check | None) -> dict[str, Record]:
+def _learned(entries: Iterable[JournalEntry], check: Check | None) -> dict[str, Record]:
     records: dict[str, Record] = {}
     for entry in entries:
         _learn(records, entry)
@@ -325,7 +318,7 @@ def _learned(entries: Iterable[JournalEntry[Any]], check: Check | None) -> dict[
     return records
 
 
-def _learn(records: dict[str, Record], entry: JournalEntry[Any]) -> None:
+def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, Record())
@@ -334,7 +327,7 @@ def _learn(records: dict[str, Record], entry: JournalEntry[Any]) -> None:
         if 'values' in entry.intent:
             record.sent.append(entry.intent)
     elif entry.plan is not None and not isinstance(entry.plan, str):
-        record.plan = entry.plan
+        record.plan = changes.change(entry.plan)
     elif entry.end is not None:
         record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
 

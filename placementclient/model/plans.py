@@ -249,6 +249,12 @@ class TreeChange:
         """The names of the roots of all its trees, by UUID; the first one names the change."""
         return {self.root_provider_uuid: self.root_provider_name, **self.joined}
 
+    @property
+    def concerned_roots(self) -> list[str]:
+        """The UUIDs of the roots of its trees, then of those that share providers with them."""
+        others = {change.root_provider_uuid for change in self.providers}
+        return [*self.roots, *sorted(others - self.roots.keys())]
+
     @functools.cached_property
     def providers(self) -> tuple[ProviderChange, ...]:
         """All its providers: as they are ordered afterwards, then those that are deleted."""
@@ -261,6 +267,15 @@ class TreeChange:
     def consumers(self) -> tuple[ConsumerChange, ...]:
         """The consumers whose allocations or owners change, by UUID."""
         return tuple(changed_consumers(self.before, self.after))
+
+    def own_providers(self) -> Iterator[ProviderChange]:
+        """The providers without those of other trees, which share with them."""
+        roots = self.roots
+        return (change for change in self.providers if change.root_provider_uuid in roots)
+
+    @property
+    def changes_inventories(self) -> bool:
+        return any(change.changed_classes for change in self.providers)
 
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""

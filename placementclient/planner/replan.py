@@ -21,10 +21,10 @@ from placementclient.planner.layout.known import (
     place_of,
     rows_by_key,
 )
+from placementclient.planner.layout.return_layout import lay_out_return
 from placementclient.planner.layout.target_state import (
     TargetState,
 )
-from placementclient.planner.layout.way_back import lay_out_return
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.tree_plan import compose
 

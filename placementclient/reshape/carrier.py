@@ -15,7 +15,7 @@ from placementclient.changes.comparison import LeftAlone, Obstructed
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape
 from placementclient.changes.rebase import additions, rebase
-from placementclient.changes.records import changes, operations
+from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
 from placementclient.model.outcomes import Deviation, State, TreeStatus
@@ -24,16 +24,15 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan import invariants
 from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import (
-    deviations,
+    comparison,
     journal,
-    live_state,
     preconditions,
     reading,
     replanning,
     verify,
 )
+from placementclient.reshape.comparison import Phase, TreeState
 from placementclient.reshape.journal import Journal, Record
-from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.reading import StateSource
 
 
@@ -69,7 +68,7 @@ class ReshapeCarrier(Carrier):
         tree_state = source.tree_state(current, source.listed(current), holdings=False)
         if tree_state.is_untouched:
             return False
-        for each in deviations.of_inventories(current, tree_state.providers):
+        for each in comparison.of_inventories(current, tree_state.providers):
             if each.is_damage:
                 raise LeftAlone(f'it was applied, and was changed since: {each.message}')
         return True
@@ -111,7 +110,7 @@ class ReshapeCarrier(Carrier):
         live = preconditions.found(self.client, tree_state)
         if isinstance(live, str):
             again = replanning.replanned(self.client, self.plan, current, live)
-            self.journal.revise(tree.root_provider_uuid, changes.record(again))
+            self.journal.revise(again)
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {live}']
             raise PlannedAgain('it changes each time that it is planned again')
         return live, _left(current, live)
@@ -122,10 +121,10 @@ class ReshapeCarrier(Carrier):
     def take_back(self, tree: TreeChange) -> bool:
         current, record = self._current(tree), self.journal.of(tree.root_provider_uuid)
         listed = StateSource(self.client, [current]).listed(current)
-        if not record.begun and live_state.is_as_planned(current, listed):
+        if not record.begun and comparison.is_as_planned(current, listed):
             return False
         snapshot = replanning.captured(self.client, current)
-        tree_state = live_state.tree_state_of(current, snapshot)
+        tree_state = comparison.tree_state_of(current, snapshot)
         if not record.begun and record.ended == State.LEFT_ALONE and tree_state.is_untouched:
             # Others had changed it before anything was sent.
             return False
@@ -139,7 +138,7 @@ class ReshapeCarrier(Carrier):
             tree_state = reading.read_tree_state(self.client, current, tree_state.listed)
             self._verify(tree, replace(tree_state, tree=back))
         elif not record.begun and not any(
-            change.uuid in tree_state.there.providers for change in current.created()
+            change.uuid in tree_state.live.providers for change in current.created()
         ):
             return False
         self._retreat(tree)
@@ -175,7 +174,7 @@ class ReshapeCarrier(Carrier):
 
         :raises VerificationFailed: if it is not complete or not right
         """
-        differences = deviations.of_tree_state(tree_state)
+        differences = comparison.after_apply(tree_state)
         for difference in differences:
             if difference.is_damage:
                 raise VerificationFailed(f'verification: {difference.message}')
@@ -185,7 +184,7 @@ class ReshapeCarrier(Carrier):
     def _current(self, tree: TreeChange) -> TreeChange:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
         record = self.records.get(tree.root_provider_uuid)
-        return changes.change(record.plan) if record and record.plan else tree
+        return record.plan if record and record.plan else tree
 
     def _look(self, source: StateSource, tree: TreeChange) -> Look:
         """Compare a tree with what it was planned on."""
@@ -196,7 +195,7 @@ class ReshapeCarrier(Carrier):
         if self.journal.of(tree.root_provider_uuid).begun:
             return Look(tree, is_there)
         # Without a consumer that moves, generations show who has come.
-        holdings = bool(current.consumers) or not live_state.is_as_planned(current, listed)
+        holdings = bool(current.consumers) or not comparison.is_as_planned(current, listed)
         tree_state = source.tree_state(current, listed, holdings=holdings)
         if tree_state.phase is Phase.AFTER:
             return Look(tree, is_there, 'it is applied already')
@@ -216,7 +215,7 @@ class ReshapeCarrier(Carrier):
         listed = source.listed(current)
         is_there = not tree.roots.keys().isdisjoint(listed)
         tree_state = source.tree_state(current, listed, holdings=False)
-        is_whole = not live_state.moves(current) or tree_state.phase is not Phase.NEITHER
+        is_whole = not current.changes_inventories or tree_state.phase is not Phase.NEITHER
         difference = 'it is neither as it was before the plan nor as it is after it'
         return Look(tree, is_there, '' if is_there and is_whole else difference)
 
@@ -251,7 +250,7 @@ def _check_own(tree_state: TreeState) -> None:
 
     :raises LeftAlone: if it is not what the plan makes
     """
-    damage = [each for each in deviations.of_tree_state(tree_state) if each.is_damage]
+    damage = [each for each in comparison.after_apply(tree_state) if each.is_damage]
     if damage:
         raise LeftAlone(
             f'its journal does not say that this plan was applied, and {damage[0].message}'

@@ -8,7 +8,6 @@ from functools import partial
 
 from placementclient.changes import journal
 from placementclient.changes.journal import Journal, JournalFailed, JournalLocked, Record
-from placementclient.changes.records.changes import ChangeRecord, change
 from placementclient.client import errors
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.planner.plan import invariants, review
@@ -22,9 +21,7 @@ def opened(path: str, plan: Plan) -> AbstractContextManager[Journal]:
 
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
-    return journal.opened(
-        path, plans.identity(plan), partial(_check_revised, path, plan), ChangeRecord
-    )
+    return journal.opened(path, plans.identity(plan), partial(_check_revised, path, plan))
 
 
 def read(path: str, plan: Plan) -> dict[str, Record]:
@@ -32,22 +29,21 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
 
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
-    return journal.read(
-        path, plans.identity(plan), partial(_check_revised, path, plan), ChangeRecord
-    )
+    return journal.read(path, plans.identity(plan), partial(_check_revised, path, plan))
 
 
 def _check_revised(path: str, plan: Plan, records: Mapping[str, Record]) -> None:
     """Hold each plan in a journal to the same as one that was just made again."""
     reviewed = {tree.root_provider_uuid: tree for tree in plan.trees}
     for root_uuid, record in records.items():
-        if record.plan is not None:
-            _check_tree(path, plan, reviewed.get(root_uuid), change(record.plan))
+        if record.plan is None:
+            continue
+        if root_uuid not in reviewed:
+            raise errors.BadFile(path, f'the plan has no tree {record.plan.root_provider_uuid}')
+        _check_tree(path, plan, reviewed[root_uuid], record.plan)
 
 
-def _check_tree(path: str, plan: Plan, reviewed: TreeChange | None, again: TreeChange) -> None:
-    if reviewed is None:
-        raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
+def _check_tree(path: str, plan: Plan, reviewed: TreeChange, again: TreeChange) -> None:
     for difference in review.differences(reviewed, again):
         raise errors.BadFile(
             path,

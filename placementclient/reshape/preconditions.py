@@ -13,8 +13,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.reshape import live_state
-from placementclient.reshape.live_state import TreeState
+from placementclient.reshape.comparison import TreeState
 
 
 def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
@@ -49,7 +48,7 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
     """
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
     for change in tree_state.tree.providers:
-        state = tree_state.there.providers.get(change.uuid)
+        state = tree_state.live.providers.get(change.uuid)
         if state is None:
             if not change.is_created:
                 raise LeftAlone(f'{change.name} does not exist any more')
@@ -74,7 +73,7 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
 
 
 def _check_empty(tree_state: TreeState, change: ProviderChange) -> None:
-    provider = tree_state.there.providers[change.uuid].provider
+    provider = tree_state.live.providers[change.uuid].provider
     if provider.parent_provider_uuid != change.parent_provider_uuid:
         raise LeftAlone(f'{change.name} exists already, below another parent')
     if not tree_state.is_empty(change.uuid):
@@ -105,7 +104,7 @@ def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
             key = (row.consumer_uuid, row.resource_class)
             staying[key] = staying.get(key, 0) + row.amount
     moving = _shrinking_classes(change)
-    for consumer in tree_state.there.consumers_on(change.uuid):
+    for consumer in tree_state.live.consumers_on(change.uuid):
         held = consumer.allocations[change.uuid]
         for name in () if consumer.uuid in known else moving.intersection(held):
             if staying.get((consumer.uuid, name)) != held[name]:
@@ -117,7 +116,7 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
     """Return the consumers as they are; or say which holds something else than it did."""
     result = []
     for consumer in tree_state.tree.consumers:
-        current = tree_state.there.consumers.get(consumer.uuid)
+        current = tree_state.live.consumers.get(consumer.uuid)
         moved = current is not None and current.generation != consumer.before.generation
         for uuid, state in tree_state.providers.items():
             held = tree_state.held(consumer.uuid, uuid)
@@ -139,9 +138,9 @@ def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
 
     The generation stays the one of the look, so that a conflict shows if the provider has moved.
     """
-    is_reshaped = bool(tree_state.tree.consumers) or live_state.moves(tree_state.tree)
+    is_reshaped = bool(tree_state.tree.consumers) or tree_state.tree.changes_inventories
     for change in tree_state.tree.providers:
-        state = tree_state.there.providers.get(change.uuid)
+        state = tree_state.live.providers.get(change.uuid)
         if state is None:
             continue
         if tree_state.is_whole:

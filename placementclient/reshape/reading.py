@@ -15,8 +15,8 @@ from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import ALLOCATIONS, CONTENT, consumers_of, read_states
-from placementclient.reshape import live_state
-from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.reshape import comparison
+from placementclient.reshape.comparison import Phase, TreeState
 
 #: From how many trees on one list of all providers takes less than a list of each tree.
 _MANY = 64
@@ -81,7 +81,7 @@ class StateSource:
 
     def __init__(self, client: Client, trees: Iterable[TreeChange]) -> None:
         self._client = client
-        roots = {root for tree in trees for root in live_state.roots_of(tree)}
+        roots = {root for tree in trees for root in tree.concerned_roots}
         self._whole: Snapshot | None = None
         self._trees: dict[str, list[Provider]] | None = None
         if client.snapshot_reader is not None:
@@ -95,8 +95,8 @@ class StateSource:
     def listed(self, tree: TreeChange) -> dict[str, Provider]:
         """All providers of the trees that a plan concerns, by UUID."""
         if self._whole is not None:
-            return live_state.listed_in(self._whole, tree)
-        roots = live_state.roots_of(tree)
+            return comparison.listed_in(self._whole, tree)
+        roots = tree.concerned_roots
         return {each.uuid: each for root in roots for each in self._members(root)}
 
     def _members(self, root_uuid: str) -> list[Provider]:
@@ -114,7 +114,7 @@ class StateSource:
         :raises errors.ConcurrentUpdate: if one does not hold still
         """
         if self._whole is not None:
-            return live_state.tree_state_of(tree, self._whole)
+            return comparison.tree_state_of(tree, self._whole)
         facets = ['inventories', *([ALLOCATIONS] if holdings else [])]
         for _ in range(MAX_RETRIES):
             with contextlib.suppress(errors.ConcurrentUpdate):

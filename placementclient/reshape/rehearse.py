@@ -27,7 +27,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
-from placementclient.reshape import engines, live_state
+from placementclient.reshape import engines
 
 #: The generation of nothing.
 _NEVER = -1
@@ -88,7 +88,7 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     names = {uuid: name for tree in wanted for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in known}
     # The root of a tree that a reshape only adds to does not change.
-    roots = [u for tree in wanted if plan.recipe for u in live_state.roots_of(tree)]
+    roots = [u for tree in wanted if plan.recipe for u in tree.concerned_roots]
     roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in known)]))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):

@@ -12,7 +12,6 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
 from placementclient.planner.plan import review
 from placementclient.reading.capture import capture
-from placementclient.reshape import live_state
 
 
 def replanned(client: Client, plan: Plan, tree: TreeChange, drift: str) -> TreeChange:
@@ -49,7 +48,7 @@ def captured(client: Client, tree: TreeChange) -> Snapshot:
     :raises LeftAlone: if one does not exist
     """
     try:
-        return capture(client, live_state.roots_of(tree))
+        return capture(client, tree.concerned_roots)
     except errors.NoSuchProvider as reason:
         raise LeftAlone(str(reason)) from reason
 

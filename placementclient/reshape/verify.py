@@ -9,9 +9,9 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.plans import TreeChange
-from placementclient.reshape import deviations, live_state, preconditions, reading
+from placementclient.reshape import comparison, preconditions, reading
+from placementclient.reshape.comparison import Phase, TreeState
 from placementclient.reshape.journal import Record
-from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.reading import StateSource
 
 
@@ -30,11 +30,11 @@ def comparing(
 
     def of_tree(tree: TreeChange) -> list[Deviation]:
         snapshot = source.snapshot(tree)
-        if not deviations.has_happened(tree, snapshot):
-            began = deviations.before_apply(tree, snapshot.providers)
+        if not comparison.has_happened(tree, snapshot):
+            began = comparison.before_apply(tree, snapshot.providers)
             record = records.get(tree.root_provider_uuid)
             return [not_applied(tree.root_provider_name, record, bool(records)), *began]
-        return list(deviations.of_snapshot(tree, snapshot))
+        return list(comparison.of_snapshot(tree, snapshot))
 
     return of_tree
 
@@ -89,7 +89,7 @@ def _obstacle(client: Client, tree: TreeChange) -> str:
 
 def _status(source: StateSource, tree: TreeChange) -> tuple[Status, str]:
     listed = source.listed(tree)
-    if live_state.is_as_planned(tree, listed):
+    if comparison.is_as_planned(tree, listed):
         return Status.PENDING, ''
     for change in tree.providers:
         if not change.is_created and change.uuid not in listed:
@@ -109,12 +109,12 @@ def _status(source: StateSource, tree: TreeChange) -> tuple[Status, str]:
 
 def _difference(tree: TreeChange, tree_state: TreeState) -> str:
     """Return the first part that is in neither the old nor the wanted state."""
-    if not deviations.have_moved(tree, tree_state.providers):
-        changed = next(deviations.before_apply(tree, tree_state.providers), None)
+    if not comparison.have_moved(tree, tree_state.providers):
+        changed = next(comparison.before_apply(tree, tree_state.providers), None)
         return f'not applied, and {changed.message}' if changed else 'not applied'
     found = [
         each
-        for each in deviations.of_inventories(tree, tree_state.providers, is_fresh=True)
+        for each in comparison.of_inventories(tree, tree_state.providers, is_fresh=True)
         if each.is_damage
     ]
     return found[0].message if found else ''

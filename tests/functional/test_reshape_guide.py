@@ -27,7 +27,7 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
-from placementclient.reshape import carrier, deviations, live_state, preconditions, storage
+from placementclient.reshape import carrier, comparison, preconditions, storage
 from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Result
@@ -129,7 +129,7 @@ def test_a_specification(
     assert 'True' not in run('verify plan.json -f value')
     assert 'rolled back' in run('rollback plan.json --yes')
     concerned = {
-        root for tree in storage.read_plan('plan.json').trees for root in live_state.roots_of(tree)
+        root for tree in storage.read_plan('plan.json').trees for root in tree.concerned_roots
     }
     after = _content(capture.capture(_client(session), sorted(concerned)))
     assert after
@@ -228,8 +228,8 @@ def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
 
 
 def test_every_end_is_explained() -> None:
-    verified = inspect.getsource(deviations)
-    kinds = re.findall(r"Deviation\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
+    verified = inspect.getsource(comparison)
+    kinds = re.findall(r"_deviation\(\s*tree,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *Verdict, *kinds):
         assert f'``{word}``' in MESSAGES, word

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from placementclient.changes.records.changes import ChangeRecord
 from placementclient.client import errors
 from placementclient.client.strict_json import InvalidJSON, check_keys, located
 from placementclient.files.encoding import encoded
@@ -20,11 +21,10 @@ from placementclient.files.encoding import encoded
 FORMAT: Final = 'placementclient/reshape-journal'
 VERSION: Final = 1
 
-R = TypeVar('R')
 _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
 
-class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A line. The first one names the plan; every other has a fact of a tree.
 
     :param journal: of the first line: the format
@@ -50,7 +50,7 @@ class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, 
     outcome: str | None = None
     request_id: str = ''
     global_request_id: str = ''
-    plan: str | R | None = None
+    plan: str | ChangeRecord | None = None
     end: str | None = None
     reason: str = ''
     resumed: bool = False
@@ -63,45 +63,42 @@ class JournalContent(NamedTuple):
     :param is_torn: whether its last line is not whole: what is written next begins a new one
     """
 
-    entries: list[JournalEntry[Any]]
+    entries: list[JournalEntry]
     is_torn: bool
 
 
+_DECODER = msgspec.json.Decoder(JournalEntry)
 #: How every first line begins, before what differs.
-_BEGINNING = encoded(JournalEntry[str](journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
+_BEGINNING = encoded(JournalEntry(journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
 
 
-def encode(entry: JournalEntry[Any]) -> bytes:
+def encode(entry: JournalEntry) -> bytes:
     """The line of an entry, with its end."""
     line = encoded(entry).removesuffix(b'}')
     return b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
 
 
-def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> JournalContent:
+def decode(content: bytes, path: str) -> JournalContent:
     """Decode the lines of :func:`encode`.
 
     :param path: the file that the content came from, for the error
-    :param revision: the type of the record of a tree that was planned again
     :raises errors.BadFile: if it is no journal, or damaged
     """
     lines = content.removesuffix(b'\n').split(b'\n') if content else []
-    decoder = msgspec.json.Decoder(JournalEntry[revision])
-    entries = [_entry(number, line, path, decoder) for number, line in enumerate(lines, 1)]
+    entries = [_entry(number, line, path) for number, line in enumerate(lines, 1)]
     _check_first(lines, entries, path)
     _check_unreadable(entries, path)
     is_torn = bool(content) and not (content.endswith(b'\n') and entries[-1])
     return JournalContent([entry for entry in entries if entry], is_torn)
 
 
-def _entry(
-    number: int, line: bytes, path: str, decoder: msgspec.json.Decoder[JournalEntry[Any]]
-) -> JournalEntry[Any] | None:
+def _entry(number: int, line: bytes, path: str) -> JournalEntry | None:
     """Return the entry of a line; ``None`` for a line that is no JSON, or that was changed."""
     sealed = _SEALED.fullmatch(line)
     if sealed is not None and zlib.crc32(sealed[1]) != int(sealed[2], 16):
         return None
     try:
-        entry = decoder.decode(line)
+        entry = _DECODER.decode(line)
         check_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
         raise _fault(path, number, located(str(reason))) from None
@@ -119,9 +116,7 @@ def _fault(path: str, number: int, reason: str) -> errors.BadFile:
     return errors.BadFile(path, f'damaged journal: {reason}', number)
 
 
-def _check_first(
-    lines: Sequence[bytes], entries: Sequence[JournalEntry[Any] | None], path: str
-) -> None:
+def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
     """Nothing but the first line, or beginnings of it that were cut off, comes first."""
     for line, entry in zip(lines, entries, strict=True):
         if entry is not None:
@@ -137,9 +132,9 @@ def _check_first(
     raise errors.BadFile(path, 'not a journal')
 
 
-def _check_unreadable(entries: Sequence[JournalEntry[Any] | None], path: str) -> None:
+def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None:
     """A line that cannot be read is the last, or the next one says that its writer was cut off."""
-    following: JournalEntry[Any] | None = None
+    following: JournalEntry | None = None
     for number, entry in reversed(list(enumerate(entries, 1))):
         if entry is not None:
             following = entry

@@ -19,7 +19,7 @@ from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import capture
-from placementclient.reshape import deviations, engines, reading
+from placementclient.reshape import comparison, engines, reading
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.dialogue import NOT_ACCEPTABLE, Reply, fault
@@ -384,7 +384,7 @@ def test_a_server_that_was_migrated_since_is_no_damage() -> None:
     for moved, is_damage in ((left, False), (inside, True)):
         snapshot = Snapshot(there.providers.values(), [moved])
         found = [
-            each for each in deviations.of_snapshot(tree, snapshot) if each.kind == 'misplaced'
+            each for each in comparison.of_snapshot(tree, snapshot) if each.kind == 'misplaced'
         ]
         assert [each.is_damage for each in found] == [is_damage]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.changes.operations import CreateProvider, Reshape
-from placementclient.changes.records import changes, operations
+from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.plans import Plan, Recipe, TreeChange
@@ -46,11 +46,11 @@ def test_what_it_knows_afterwards(path: str) -> None:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
-        opened.revise(plan.trees[0].root_provider_uuid, changes.record(plan.trees[0]))
+        opened.revise(plan.trees[0])
     with journal.opened(path, plan) as opened:
         record = opened.of(ROOT)
         assert (record.begun, record.ended) == (True, None)
-        assert changes.change(record.plan) == plan.trees[0]
+        assert record.plan == plan.trees[0]
         opened.end(ROOT, 'applied')
     assert journal.read(path, plan)[ROOT].ended == 'applied'
 
