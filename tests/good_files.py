@@ -19,7 +19,7 @@ from placementclient.nova import host_records, records
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
-from placementclient.producers import declare
+from placementclient.producers import declarations
 from placementclient.reshape import journal, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
@@ -154,7 +154,7 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
-    'declaration': (text_with(declare.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
+    'declaration': (text_with(declarations.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
     'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),
     'server details': (
         document_with(lambda document, path: records.server_details(document, path, {})),

@@ -24,7 +24,8 @@ from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.declare import Declaring, parse
+from placementclient.producers.declarations import parse
+from placementclient.producers.declare import Declaring
 from placementclient.reading.capture import capture
 
 

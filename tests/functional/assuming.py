@@ -46,7 +46,8 @@ from placementclient.nova.server_request import requested
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import OWNER, assumed
-from placementclient.producers.declare import Declared, declared
+from placementclient.producers.declarations import Declared
+from placementclient.producers.declare import declared
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of

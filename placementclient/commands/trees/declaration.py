@@ -42,7 +42,8 @@ class ApplyTree(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers.declare import Declaring, parse
+        from placementclient.producers.declarations import parse
+        from placementclient.producers.declare import Declaring
 
         path = parsed_args.file
         declarations = parse(disk.read_text(path), path)
@@ -74,7 +75,7 @@ class ExportTree(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient.files import disk
-        from placementclient.producers.declare import document
+        from placementclient.producers.declarations import document
 
         trees = document(reading.part(self, parsed_args, option.WORKERS))
         disk.write_document(parsed_args.output, trees)

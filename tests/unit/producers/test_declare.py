@@ -11,7 +11,8 @@ from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.declare import Declared, InUse, declared
+from placementclient.producers.declarations import Declared
+from placementclient.producers.declare import InUse, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOST = provider('host', VCPU=8)
