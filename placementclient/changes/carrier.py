@@ -18,6 +18,7 @@ from placementclient.changes.comparison import (
     Obstructed,
     TreeComparison,
     compared,
+    rebase_change,
     sent,
 )
 from placementclient.changes.diff import operations_of
@@ -29,7 +30,7 @@ from placementclient.changes.operations import (
     Operation,
 )
 from placementclient.changes.own_values import repeated
-from placementclient.changes.rebase import Rebased, rebase
+from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import result_of, unknown_outcomes
 from placementclient.client import errors
@@ -68,7 +69,7 @@ class Look:
 
 
 class Carrier:
-    """Carries out a plan, tree by tree: each way is what :func:`rebase` leaves of it.
+    """Carries out a plan, tree by tree: each way is what :func:`rebase_change` leaves.
 
     :param identity: of the plan, where its journal has a file
     :ivar journal: of the plan; in memory, unless it has a file
@@ -233,9 +234,9 @@ class Carrier:
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return what is there, and what is left to do of one way."""
-        sides = (tree.after, tree.before) if backward else (tree.before, tree.after)
         live = self.read(tree)
-        return live, rebase(*sides, live, sent(self.journal.of(tree.root_provider_uuid)))
+        own = sent(self.journal.of(tree.root_provider_uuid))
+        return live, rebase_change(tree, live, own, backward=backward)
 
     def read(self, tree: TreeChange) -> Snapshot:
         def attempt() -> Snapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.api.attempts import retried
@@ -58,10 +58,21 @@ def compared(client: Client, tree: TreeChange, record: Record | None) -> TreeCom
     return TreeComparison(
         tree,
         there,
-        rebase(tree.before, tree.after, there, own),
-        rebase(tree.after, tree.before, there, own),
+        rebase_change(tree, there, own),
+        rebase_change(tree, there, own, backward=True),
         record,
     )
+
+
+def rebase_change(
+    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
+) -> Rebased:
+    """Return what is left of a change.
+
+    :param backward: of the way back
+    """
+    sides = (change.after, change.before) if backward else (change.before, change.after)
+    return rebase(*sides, live, sent, is_atomic=change.is_atomic)
 
 
 @dataclass(frozen=True, slots=True)

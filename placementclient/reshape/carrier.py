@@ -11,10 +11,10 @@ from msgspec import structs
 from placementclient.api import reshaper
 from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
-from placementclient.changes.comparison import LeftAlone, Obstructed
+from placementclient.changes.comparison import LeftAlone, Obstructed, rebase_change
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape
-from placementclient.changes.rebase import additions, rebase
+from placementclient.changes.rebase import additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
@@ -221,8 +221,7 @@ class ReshapeCarrier(Carrier):
 
 
 def _left(change: TreeChange, live: Snapshot, *, backward: bool = False) -> Sequence[Operation]:
-    sides = (change.after, change.before) if backward else (change.before, change.after)
-    rebased = rebase(*sides, live, is_atomic=True)
+    rebased = rebase_change(change, live, backward=backward)
     if rebased.obstacles:
         raise Obstructed(rebased.obstacles)
     return rebased.operations

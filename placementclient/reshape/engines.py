@@ -1,44 +1,232 @@
-"""Plans carried out: a tree of a reshape that has changed is planned again."""
+"""Plans carried out, taken back and verified; trees of a reshape are planned again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
-from placementclient.changes import execution
-from placementclient.changes.carrier import Carrier
+from placementclient.api.parallel import parallel
+from placementclient.changes.carrier import Carrier, Look
+from placementclient.changes.tree_queue import (
+    LOG,
+    OtherService,
+    Report,
+    TreeQueue,
+    result_of,
+    unknown_outcomes,
+)
+from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import Deviation, Outcome, TreeStatus
-from placementclient.model.plans import Plan
+from placementclient.model import origin
+from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.planner.records import plans
 from placementclient.reshape.carrier import ReshapeCarrier
 
 
-def apply(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
-    """Carry a plan out: see :func:`execution.carry_out`."""
-    return execution.carry_out(_run(client, plan), journal_path, **options)
+def apply(
+    client: Client,
+    plan: Plan,
+    journal_path: str,
+    *,
+    backward: bool = False,
+    trees: Sequence[str] = (),
+    limit: int | None = None,
+    workers: int = 1,
+    max_failures: int | None = None,
+    other_service: bool = False,
+    report: Report = lambda result: None,
+    warn: Callable[[str], object] = LOG.warning,
+) -> Outcome:
+    """Carry a plan out.
+
+    Every tree is compared with the plan before anything is written. Killed at any moment, the same
+    call completes what was begun, and does nothing twice. Whatever ends the run from then on is in
+    the outcome, beside how each tree ended.
+
+    :param journal_path: the file that gets every intent before its request is sent
+    :param backward: take back what the plan has done, wholly or in part
+    :param trees: names or UUIDs of roots; none: all
+    :param limit: at most so many trees, not counting those that are known to be done
+    :param workers: how many trees at a time
+    :param max_failures: begin no further tree after so many have failed or were left alone
+    :param other_service: go on where the plan seems to be made for another service
+    :param report: called with the result of each tree
+    :param warn: called with a sentence that the operator must see while the run goes on
+    :raises OtherService: if the plan was made for another service; no journal is written
+    :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
+    :raises errors.Forbidden: if the policy does not allow it
+    :raises errors.BadFile: if the journal cannot be used
+    :raises journal.JournalLocked: if the plan is being applied or rolled back already
+    """
+    run, selected = _carrier(client, plan), plan.selected(trees)
+    run.check(selected)
+    with run.opened(journal_path) as run.journal:
+        run.records = run.journal.records
+        queue = TreeQueue(
+            selected,
+            limit=limit,
+            max_failures=max_failures,
+            report=report,
+            warn=warn,
+            backward=backward,
+        )
+        with queue.ending():
+            _end_those_done(run, queue, workers, backward)
+            looks = _preflight(run, queue, workers, other_service, backward)
+            run.journal.begin()
+            for look in looks:
+                if look.obstacle is not None and not backward:
+                    queue.end(run.leave_alone(look.tree, look.obstacle))
+            queue.run(functools.partial(run.brought, backward=backward), workers)
+        return run.outcome(queue.outcome())
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
-    """Take a plan back: see :func:`execution.carry_out`."""
-    return execution.carry_out(_run(client, plan), journal_path, backward=True, **options)
+    """Take a plan back.
+
+    :param options: those of :func:`apply`
+    """
+    return apply(client, plan, journal_path, backward=True, **options)
 
 
-def status(
-    client: Client, plan: Plan, trees: Sequence[str] = (), **options: Any
-) -> list[TreeStatus]:
-    """Return the state of each tree: see :func:`execution.status`."""
-    return execution.status(_run(client, plan), trees, **options)
-
-
-def verify(
-    client: Client, plan: Plan, trees: Sequence[str] = (), **options: Any
-) -> list[Deviation]:
-    """Compare a plan with what is there: see :func:`execution.verify`."""
-    return execution.verify(_run(client, plan), trees, **options)
-
-
-def _run(client: Client, plan: Plan) -> Carrier:
+def _carrier(client: Client, plan: Plan) -> Carrier:
     if plan.recipe is None:
         return Carrier(client, plan, plans.identity(plan))
     return ReshapeCarrier(client, plan)
+
+
+def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
+    """End the trees of which the journal says that they are done already.
+
+    Unless they are on the other side again: another plan or a backup may have undone it. Where it
+    was undone in part, they are left alone, and the journal keeps how they ended.
+    """
+    done = State.ROLLED_BACK if backward else State.APPLIED
+
+    def ended(tree: TreeChange) -> TreeResult | None:
+        try:
+            with unknown_outcomes():
+                is_so = run.stands(tree, backward=backward)
+        except errors.Differs as reason:
+            return result_of(tree, State.LEFT_ALONE, reason)
+        state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
+        return result_of(tree, state) if is_so else None
+
+    finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
+    for result in parallel(ended, finished, workers):
+        if result is not None:
+            queue.end(result)
+
+
+def _preflight(
+    run: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
+) -> Sequence[Look]:
+    """Compare the trees that may have their turn with the plan.
+
+    On the way back they are compared only where the plan may be for another service.
+
+    :raises OtherService: if it is
+    """
+    trees = queue.startable()
+    is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
+    looks: Sequence[Look] = ()
+    with unknown_outcomes():
+        if trees and (not backward or (is_elsewhere and not other_service)):
+            look_at = run.looking(trees, backward=backward)
+
+            def look(tree: TreeChange) -> Look:
+                with unknown_outcomes():
+                    return look_at(tree)
+
+            looks = list(parallel(look, trees, workers))
+        if (trees or backward) and not other_service:
+            _check_any(run, looks)
+    if is_elsewhere and not other_service:
+        for each in looks:
+            if each.difference:
+                raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
+    return looks
+
+
+def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
+    """See that the service has one of the trees of a plan.
+
+    :raises OtherService: if not
+    """
+    seen = {look.tree.root_provider_uuid for look in looks}
+    others = (tree for tree in run.plan.trees if tree.root_provider_uuid not in seen)
+    is_missing = False
+    for is_there in chain((look.is_there for look in looks), map(run.is_there, others)):
+        if is_there:
+            return
+        is_missing = is_missing or is_there is False
+    if is_missing:
+        raise _other_service(run, 'none of the trees of the plan exists here')
+
+
+def _other_service(run: Carrier, reason: str) -> OtherService:
+    made = run.plan.origin.service if run.plan.origin else None
+    return OtherService(
+        f'This is {run.client.service}, and {reason}. '
+        + (f'The plan was made of {made}. ' if made else '')
+        + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
+        '--other-service'
+    )
+
+
+def status(
+    client: Client,
+    plan: Plan,
+    trees: Sequence[str] = (),
+    *,
+    journal_path: str | None = None,
+    workers: int = 1,
+) -> list[TreeStatus]:
+    """Return the state of each tree.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: says if a tree was rolled back, or left alone, or never applied
+    :param workers: how many trees are read at a time
+    """
+    run = _recorded(client, plan, journal_path)
+    selected = plan.selected(trees)
+    return list(parallel(run.status_reader(selected), selected, workers))
+
+
+def verify(
+    client: Client,
+    plan: Plan,
+    trees: Sequence[str] = (),
+    *,
+    journal_path: str | None = None,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> list[Deviation]:
+    """Read all that a plan changes, once, and compare it with the plan.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: knows the trees that were planned again while the plan was applied, and
+        those that were not begun yet
+    :param workers: how many trees are read at a time
+    :param progress: called with the name of the root of each tree that has been read
+    """
+    run = _recorded(client, plan, journal_path)
+    selected = plan.selected(trees)
+    result: list[Deviation] = []
+    compared = parallel(run.comparing(selected), selected, workers)
+    for tree, deviations in zip(selected, compared, strict=True):
+        result += deviations
+        if progress:
+            progress(tree.root_provider_name)
+    return result
+
+
+def _recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
+    """Return the carrier of a plan, which knows its journal, if there is one."""
+    run = _carrier(client, plan)
+    if journal_path is not None:
+        run.records = run.recorded(journal_path)
+    return run
