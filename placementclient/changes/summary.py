@@ -6,22 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetAllocations,
-    SetInventories,
-    SetTraits,
-    UpdateProvider,
-)
 from placementclient.client.wording import counted
 from placementclient.model.aside import aside
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.model.plans import changed_consumers
+from placementclient.model.plans import (
+    ConsumerChange,
+    ProviderChange,
+    TreeChange,
+    changed_consumers,
+)
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -29,42 +23,30 @@ if TYPE_CHECKING:
     from placementclient.changes.rebase import Obstacle
 
 
-def summary(operations: Iterable[Operation]) -> str:
-    """Count the providers and consumers that operations concern, each of them once.
+def summary(changes: Iterable[TreeChange]) -> str:
+    """Count the providers and consumers that change.
 
     :return: a sentence without its full stop
     """
-    created: set[str] = set()
-    changed: set[str] = set()
-    deleted: set[str] = set()
-    held: dict[str, tuple[Allocations, Allocations]] = {}
-    for operation in operations:
-        match operation:
-            case CreateProvider(uuid):
-                created.add(uuid)
-            case DeleteProvider(uuid):
-                deleted.add(uuid)
-            case (
-                UpdateProvider(uuid) | SetTraits(uuid) | SetAggregates(uuid) | SetInventories(uuid)
-            ):
-                changed.add(uuid)
-            case SetAllocations(before, after):
-                for was, wanted in zip(before, after, strict=True):
-                    held[was.uuid] = held.get(was.uuid, (was.allocations,))[0], wanted.allocations
-            case Reshape(inventories, consumers):
-                changed.update(change.provider_uuid for change in inventories)
-                for change in consumers:
-                    first, last = (side.allocations for side in change)
-                    held[change.uuid] = held.get(change.uuid, (first,))[0], last
+    providers, kinds = Counter[str](), Counter[str]()
+    for tree in changes:
+        providers.update(filter(None, map(_verb, tree.providers)))
+        kinds.update(map(_kind, tree.consumers))
     return (
-        f'{counted(len(created), "provider")} to create, '
-        f'{len(changed - created - deleted)} to change, {len(deleted)} to delete'
-        f'{_consumers(held.values())}'
+        f'{counted(providers["create"], "provider")} to create, '
+        f'{providers["change"]} to change, {providers["delete"]} to delete'
+        f'{_consumers(kinds)}'
     )
 
 
-def _consumers(held: Iterable[tuple[Allocations, Allocations]]) -> str:
-    said, mark, kinds = '', '; ', Counter(_kind(before, after) for before, after in held)
+def _verb(change: ProviderChange) -> str:
+    if change.before is None:
+        return 'create'
+    return 'delete' if change.after is None else 'change' if change.is_changed else ''
+
+
+def _consumers(kinds: Counter[str]) -> str:
+    said, mark = '', '; '
     for verb in ('move', 'add', 'free'):
         if number := kinds[verb]:
             allocations = counted(number, 'allocation') if mark == '; ' else str(number)
@@ -72,10 +54,10 @@ def _consumers(held: Iterable[tuple[Allocations, Allocations]]) -> str:
     return said
 
 
-def _kind(before: Allocations, after: Allocations) -> str:
+def _kind(change: ConsumerChange) -> str:
     """Say if a consumer holds more afterwards, and of no class less; or less; or moves."""
-    gained = together(after.values())
-    gained.subtract(together(before.values()))
+    gained = together(change.after.allocations.values())
+    gained.subtract(together(change.before.allocations.values()))
     signs = {amount > 0 for amount in gained.values() if amount}
     return 'move' if len(signs) != 1 else 'add' if signs.pop() else 'free'
 

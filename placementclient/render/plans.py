@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from placementclient.changes.diff import operations_of
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def extent(trees: Iterable[TreeChange]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
-    counts = changes_summary(operation for tree in trees for operation in operations_of(tree))
+    counts = changes_summary(trees)
     number = len(list(warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 

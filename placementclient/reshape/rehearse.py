@@ -6,19 +6,17 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from keystoneauth1.session import Session
 from msgspec import structs
 
+from placementclient.changes.summary import row_sentence, rows
 from placementclient.changes.tree_queue import Report
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.client.wording import listed
 from placementclient.embedded import Direct
-from placementclient.files.encoding import builtins
-from placementclient.files.snapshots import consumer_record, provider_record
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import Deviation, Rehearsal
@@ -144,26 +142,6 @@ def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> Pro
 
 def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:
     """Return the differences from the state before, generations left aside."""
-    for kind, was, now in (
-        ('provider', before.providers, after.providers),
-        ('consumer', before.consumers, after.consumers),
-    ):
-        for uuid in sorted({*was, *now}):
-            old, new = _content(was.get(uuid)), _content(now.get(uuid))
-            if old != new:
-                yield Deviation(
-                    str((old or new or {}).get('name', uuid)),
-                    kind,
-                    f'the {kind} {uuid} is not as it was',
-                    {'before': old, 'after': new},
-                )
-
-
-def _content(item: ProviderState | Consumer | None) -> dict[str, Any] | None:
-    if item is None:
-        return None
-    content = builtins(
-        provider_record(item) if isinstance(item, ProviderState) else consumer_record(item)
-    )
-    del content['generation']
-    return content
+    for row in rows(after, before):
+        facts = {'expected': row.after, 'actual': row.before}
+        yield Deviation(row.object, row.change, row_sentence(row), facts)

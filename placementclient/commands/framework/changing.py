@@ -143,7 +143,6 @@ def _rows(trees: Sequence[TreeChange]) -> list[ChangeRow]:
 
 
 def _summary(plan: Plan) -> str:
-    from placementclient.changes.diff import operations_of
     from placementclient.changes.summary import summary
 
-    return summary(operation for tree in plan.trees for operation in operations_of(tree))
+    return summary(plan.trees)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.changes.operations import SetAllocations
 from placementclient.changes.summary import summary
 from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.plans import TreeChange
+from placementclient.model.snapshots import Snapshot
 
 A, B = '11111111-1111-1111-1111-111111111111', '22222222-2222-2222-2222-222222222222'
 
@@ -29,5 +30,5 @@ def held(allocations: Allocations) -> Consumer:
 def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(
     before: Allocations, after: Allocations, verb: str
 ) -> None:
-    said = summary([SetAllocations((held(before),), (held(after),))])
+    said = summary([TreeChange('', '', *(Snapshot((), [held(side)]) for side in (before, after)))])
     assert said == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'
