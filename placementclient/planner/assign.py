@@ -13,7 +13,7 @@ from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
 from placementclient.planner.layout import additions
 from placementclient.planner.layout.assignment import Assignment, AssignmentProblem
-from placementclient.planner.layout.known import HoldingKey, KnownAmount
+from placementclient.planner.layout.known import HoldingKey, PlacedAmount
 from placementclient.planner.layout.target_state import Place, TargetState, Where
 from placementclient.planner.layout.ways import ConsumerItem, Way
 from placementclient.planner.solve.problem import Item
@@ -29,7 +29,7 @@ def assign(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[KnownAmount]],
+    known: Mapping[HoldingKey, Sequence[PlacedAmount]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
     """Find a place for all that the consumers of a tree hold on its sources.
@@ -51,7 +51,7 @@ def prepared(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[KnownAmount]],
+    known: Mapping[HoldingKey, Sequence[PlacedAmount]],
 ) -> tuple[AssignmentProblem, list[Item]]:
     """The assignment problem of a tree, and its items.
 
@@ -159,7 +159,9 @@ def _has_choice(
 
 
 def _part(way: Way, position: int) -> tuple[tuple[Where, int], ...]:
-    return tuple((place.where, amount) for holding, place, amount in way if holding == position)
+    return tuple(
+        (placed.place.where, placed.amount) for placed in way if placed.holding == position
+    )
 
 
 def _open_row(

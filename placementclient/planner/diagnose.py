@@ -68,9 +68,9 @@ class _Diagnosis:
             sums = Counter[Where]()
             for each in way:
                 sums[each.place.where] += each.amount
-            for _, place, amount in (each for each in way if each.holding == index):
-                kept = self._problem.held(item.consumer, place.where)
-                tried.append((self._problem.number(place.where), amount, kept + sums[place.where]))
+            for where, amount in ((p.place.where, p.amount) for p in way if p.holding == index):
+                kept = self._problem.held(item.consumer, where)
+                tried.append((self._problem.number(where), amount, kept + sums[where]))
         tried = list(dict.fromkeys(tried))
         bins = [(self._problem.bins[where], amount, total) for where, amount, total in tried]
         largest = max(bin_.max_unit - total + amount for bin_, amount, total in bins)

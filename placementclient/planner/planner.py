@@ -29,7 +29,7 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.joined_trees import SharedParts
 from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.known import HoldingKey, KnownAmount, KnownAssignments
+from placementclient.planner.layout.known import HoldingKey, KnownAssignments, PlacedAmount
 from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification import check, selection
@@ -153,7 +153,7 @@ class _Maker:
         self,
         roots: Sequence[ProviderState],
         target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
+        known: Mapping[HoldingKey, Sequence[PlacedAmount]] | None = None,
     ) -> None:
         """Plan trees that change together; those that cannot be planned alone are left out.
 
@@ -192,7 +192,7 @@ class _Maker:
         self,
         roots: Sequence[ProviderState],
         target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
+        known: Mapping[HoldingKey, Sequence[PlacedAmount]] | None = None,
     ) -> tuple[TreeChange, Assignment]:
         target_state = target_state or build_target_state(
             self.snapshot, self.spec, roots, created=self._created

@@ -15,8 +15,8 @@ from placementclient.planner.infeasibility import BAD_ROW, Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import (
     HoldingKey,
-    KnownAmount,
     KnownAssignments,
+    PlacedAmount,
     held,
     place_of,
     rows_by_key,
@@ -95,7 +95,7 @@ def _planned(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, list[KnownAmount]],
+    known: Mapping[HoldingKey, list[PlacedAmount]],
     back: tuple[tuple[str, ...], ...] | None = None,
 ) -> TreeChange:
     """Assign and compose.
@@ -132,8 +132,8 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
 
 def _kept(
     snapshot: Snapshot, target_state: TargetState, tree: TreeChange
-) -> dict[HoldingKey, list[KnownAmount]]:
-    kept: dict[HoldingKey, list[KnownAmount]] = {}
+) -> dict[HoldingKey, list[PlacedAmount]]:
+    kept: dict[HoldingKey, list[PlacedAmount]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
         places = target_state.places.get(key.where, [])
         if held(snapshot, key) != sum(row.amount for row in rows) or not places:
@@ -144,5 +144,5 @@ def _kept(
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
                 raise Refused([BAD_ROW(target_state.name, reason)])
-            kept[key].append(KnownAmount(place, row.amount, row.label, row.evidence))
+            kept[key].append(PlacedAmount(place, row.amount, 0, row.label, row.evidence))
     return kept

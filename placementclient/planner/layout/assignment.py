@@ -13,7 +13,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import OpenRow
-from placementclient.planner.layout.known import HoldingKey, KnownAmount
+from placementclient.planner.layout.known import HoldingKey, PlacedAmount
 from placementclient.planner.layout.target_state import (
     TargetProvider,
     TargetState,
@@ -23,7 +23,6 @@ from placementclient.planner.layout.ways import (
     ConsumerItem,
     ConsumerJudge,
     HeldAmount,
-    PlacedAmount,
     Way,
     check_number,
 )
@@ -75,7 +74,7 @@ class AssignmentProblem:
         consumer: Consumer,
         source: TargetProvider,
         names: Sequence[str],
-        known: Mapping[HoldingKey, Sequence[KnownAmount]],
+        known: Mapping[HoldingKey, Sequence[PlacedAmount]],
     ) -> None:
         """Make items of what a consumer holds of classes that go together.
 
@@ -92,8 +91,7 @@ class AssignmentProblem:
                 del open_amounts[name]
                 targets.add(frozenset(row.place.provider_uuid for row in rows))
                 for row in rows:
-                    way = (PlacedAmount(0, row.place, row.amount),)
-                    self._add(consumer, source, {name: row.amount}, (way,), known=row)
+                    self._add(consumer, source, {name: row.amount}, ((row,),), known=row)
         ways = self._open_ways(consumer, source, open_amounts)
         if self._target_state.is_return and len(targets) > 1:
             targets.clear()  # they go back to where they were, wherever that was
@@ -115,7 +113,7 @@ class AssignmentProblem:
         amounts: Mapping[str, int],
         ways: tuple[Way, ...],
         divisible: bool = False,
-        known: KnownAmount | None = None,
+        known: PlacedAmount | None = None,
     ) -> None:
         holdings = tuple(
             HeldAmount(self._count + position, source, name, amount, known)
@@ -227,13 +225,13 @@ class AssignmentProblem:
         options = []
         for way in judged.ways:
             demands: dict[int, int] = {}
-            for _, place, amount in way:
-                number = self.number(place.where)
-                demands[number] = demands.get(number, 0) + amount
+            for placed in way:
+                number = self.number(placed.place.where)
+                demands[number] = demands.get(number, 0) + placed.amount
             if not judged.divisible:
                 options.append(tuple(starmap(Demand, demands.items())))
                 continue
-            place = way[0].place
+            place, amount = way[0].place, way[0].amount
             held = self.held(judged.consumer, place.where)
             stays = place.stays and not is_written
             options.append((Demand(number, amount, held, stays),))
@@ -262,7 +260,7 @@ class AssignmentProblem:
         if ways is None:
             places = [
                 [
-                    PlacedAmount(index, place, amount)
+                    PlacedAmount(place, amount, index)
                     for place in self._target_state.places[Where(source.uuid, name)]
                     if not place.only_mapped
                 ]

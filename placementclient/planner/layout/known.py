@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from placementclient.client import errors
@@ -29,16 +28,18 @@ class HoldingKey(NamedTuple):
         return Where(self.provider_uuid, self.resource_class)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownAmount:
-    """An amount that is known to go to a place.
+class PlacedAmount(NamedTuple):
+    """An amount at a place: it is known to go there, or may go there.
 
     :param amount: in units of the class
+    :param holding: the index, in its item, of the holding that it is of
+    :param label: of what is known to go there
     :param evidence: the operator's
     """
 
     place: Place
     amount: int
+    holding: int = 0
     label: Label = Label.MAPPED
     evidence: str | None = None
 
@@ -73,12 +74,12 @@ class KnownAssignments:
 
     def match(
         self, snapshot: Snapshot, target_state: TargetState
-    ) -> dict[HoldingKey, list[KnownAmount]]:
+    ) -> dict[HoldingKey, list[PlacedAmount]]:
         """The rows that concern one tree.
 
         :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
-        result: dict[HoldingKey, list[KnownAmount]] = {}
+        result: dict[HoldingKey, list[PlacedAmount]] = {}
         faults = Faults()
         for (source, name), places in target_state.places.items():
             targets = frozenset(place.provider for place in places)
@@ -153,7 +154,7 @@ class KnownAssignments:
 
     def _known(
         self, pairs: Sequence[tuple[AssignmentRow, Place]], amount: int, places: Sequence[Place]
-    ) -> list[KnownAmount]:
+    ) -> list[PlacedAmount]:
         last = pairs[-1][0]
         what = f'{amount} {last.resource_class} of {last.consumer_uuid}'
         if len({place for _, place in pairs}) < len(pairs):
@@ -164,10 +165,10 @@ class KnownAssignments:
         if given > amount or (given < amount and not (in_place and self._spec.split)):
             raise last.error(f'the amounts do not add up: {given} of the {what}')
         known = [
-            KnownAmount(place, row.amount or amount, evidence=row.evidence) for row, place in pairs
+            PlacedAmount(place, row.amount or amount, evidence=row.evidence) for row, place in pairs
         ]
         if given < amount:
-            known.append(replace(known[0], place=stays[0], amount=amount - given))
+            known.append(known[0]._replace(place=stays[0], amount=amount - given))
         if len(known) > 1 and not self._spec.split:
             raise last.error(f'the {what} are divided, but the specification lacks split: true')
         return known

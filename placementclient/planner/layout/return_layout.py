@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Label, ProviderChange, TreeChange
+from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
-from placementclient.planner.layout.known import HoldingKey, KnownAmount, held, rows_by_key
+from placementclient.planner.layout.known import HoldingKey, PlacedAmount, held, rows_by_key
 from placementclient.planner.layout.target_state import (
     Place,
     TargetProvider,
@@ -22,7 +22,7 @@ from placementclient.planner.layout.target_state import (
 
 def lay_out_return(
     snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
-) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
+) -> tuple[TargetState, dict[HoldingKey, list[PlacedAmount]]]:
     """Lay out the way back of a tree.
 
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
@@ -194,7 +194,7 @@ class _Layout:
             if key.where == where and (now := held(self._snapshot, key)):
                 yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
 
-    def known(self) -> Iterator[tuple[HoldingKey, list[KnownAmount]]]:
+    def known(self) -> Iterator[tuple[HoldingKey, list[PlacedAmount]]]:
         planned = {change.uuid: change.after.allocations for change in self._tree.consumers}
         kept = self._kept()
         for where, places in self.target_state.places.items():
@@ -213,20 +213,19 @@ class _Layout:
                 if where in self.target_state.limited:
                     now = expected = min(now, moved)
                 known = [
-                    KnownAmount(
+                    PlacedAmount(
                         by_name[row.from_provider or '', row.resource_class],
                         row.amount,
-                        Label.MAPPED,
-                        'the plan',
+                        evidence='the plan',
                     )
                     for row in rows
                 ]
                 if (rows or key in kept) and now == expected and moved <= now:
                     if moved < now and stays:
-                        known.append(KnownAmount(stays[0], now - moved))
+                        known.append(PlacedAmount(stays[0], now - moved))
                     yield key, known
                 elif not rows and stays and consumer.uuid in self._tree.residents:
-                    yield key, [KnownAmount(stays[0], now)]
+                    yield key, [PlacedAmount(stays[0], now)]
 
     def _kept(self) -> dict[HoldingKey, int]:
         """Return the holdings that the rows of the plan leave in place."""

@@ -13,8 +13,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import UNACCEPTABLE, UNDECIDABLE, Cause, Refused
-from placementclient.planner.layout.known import KnownAmount
-from placementclient.planner.layout.target_state import Place, TargetProvider, TargetState, Where
+from placementclient.planner.layout.known import PlacedAmount
+from placementclient.planner.layout.target_state import TargetProvider, TargetState, Where
 
 #: Of more ways it is not tried which of them the service would take.
 MOST_WAYS = 10_000
@@ -31,22 +31,11 @@ class HeldAmount(NamedTuple):
     source: TargetProvider
     resource_class: str
     amount: int
-    known: KnownAmount | None = None
+    known: PlacedAmount | None = None
 
     @property
     def where(self) -> Where:
         return Where(self.source.uuid, self.resource_class)
-
-
-class PlacedAmount(NamedTuple):
-    """An amount of a holding at a place.
-
-    :param holding: its index in its item
-    """
-
-    holding: int
-    place: Place
-    amount: int
 
 
 #: Where all holdings of an item go.
@@ -184,8 +173,9 @@ class ConsumerJudge:
     def _takes(self, way: Way) -> bool:
         """Return whether the service takes a way: it judges all, if it writes the consumer."""
         after = dict(self._kept)
-        for _, place, amount in way:
-            after[place.where] = after.get(place.where, 0) + amount
+        for placed in way:
+            where = placed.place.where
+            after[where] = after.get(where, 0) + placed.amount
         touched = {*self._wrong, *(placed.place.where for placed in way)}
         return (not self._is_written and after == self._before) or all(
             self._admits(where, after[where]) for where in touched
@@ -217,5 +207,5 @@ def _divided(item: ConsumerItem) -> Iterator[Way]:
     for ends in combinations_with_replacement(range(amount + 1), len(places) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))
         yield tuple(
-            PlacedAmount(0, place, part) for place, part in zip(places, parts, strict=True) if part
+            PlacedAmount(place, part) for place, part in zip(places, parts, strict=True) if part
         )
