@@ -26,7 +26,7 @@ class LeftAlone(errors.Differs):
 
 
 class Obstructed(LeftAlone):
-    """Another client has changed a part of a change set since it was reviewed.
+    """Another client has changed a part of a change since it was reviewed.
 
     :param obstacles: the parts
     """

@@ -23,7 +23,7 @@ from placementclient.model.snapshots import Snapshot
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
 Decide = Callable[[Sequence[str]], Plan]
-#: Returns the part of a change set that is still to be written.
+#: Returns the part of a change that is still to be written.
 Check = Callable[[TreeChange], TreeChange | None]
 
 
@@ -48,7 +48,7 @@ class DirectCarrier(Carrier):
     part of the plan; beside it, a consumer may keep all that it has in another place.
 
     :param decide: decides it
-    :param check: gets each change set just before it is written, and returns what is still to be
+    :param check: gets each change just before it is written, and returns what is still to be
         written of it; ``None``: nothing
     :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
     :ivar stopped: what ended the run before its time
@@ -113,7 +113,7 @@ class DirectCarrier(Carrier):
         return statuses.pop() if is_one else ExitStatus.ERROR
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
-        """Return what is left to do: first the change set as it was decided, then of it.
+        """Return what is left to do: first the change as it was decided, then of it.
 
         That may be several: what joined its trees may be done.
 
@@ -170,9 +170,9 @@ def _rows(before: Snapshot, operations: Sequence[Operation]) -> list[ChangeRow]:
 def _not_shown(
     result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
 ) -> Iterator[ChangeRow]:
-    """Return the rows that are no part of the change set, as far as that is not made yet.
+    """Return the rows that are no part of the change, as far as that is not made yet.
 
-    :param left: the change sets of what there is to do now
+    :param left: the changes of what there is to do now
     """
     before, after = simulate(result.tree.before, done), result.tree.after
     shown = [*rows(before, after), *rows(simulate(before, result.lost), after)]
@@ -182,6 +182,6 @@ def _not_shown(
 
 
 def _roots(tree: TreeChange) -> set[str]:
-    """Return what the roots of a change set may be known by."""
+    """Return what the roots of a change may be known by."""
     roots = {state.uuid for side in (tree.before, tree.after) for state in side.roots()}
     return roots | {tree.root_provider_uuid, tree.root_provider_name}

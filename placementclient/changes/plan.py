@@ -25,7 +25,7 @@ def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
     after = simulate(before, diff(before, after))
     parts = list(_parts(before, after))
     owners = {uuid: part for part in parts for uuid in part.changed}
-    sets = (_change_set(before, after, part, owners) for part in parts)
+    sets = (_tree_change(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
     return Plan(tuple(trees), command, origin=before.origin)
 
@@ -88,11 +88,11 @@ def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
-def _change_set(
+def _tree_change(
     before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
 ) -> TreeChange:
     surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
-    # Each provider that changes is in one change set.
+    # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
     warnings = (
@@ -114,7 +114,7 @@ def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Sn
 def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
     """Return providers and all above them, on either side.
 
-    Both sides of a change set have the same ones: a provider that is on one side alone comes or
+    Both sides of a change have the same ones: a provider that is on one side alone comes or
     goes.
     """
     pending, found = list(uuids), dict[str, None]()

@@ -1,4 +1,4 @@
-"""The part of the cloud that a change set is about, as it is now."""
+"""The part of the cloud that a change is about, as it is now."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
 
 
-def read(client: Client, change_set: TreeChange, *, is_begun: bool = False) -> Snapshot:
-    """Read the providers and consumers of a change set, and the trees around them.
+def read(client: Client, change: TreeChange, *, is_begun: bool = False) -> Snapshot:
+    """Read the providers and consumers of a change, and the trees around them.
 
-    Over HTTP only what may change is read; the rest is as the change set has it.
+    Over HTTP only what may change is read; the rest is as the change has it.
 
-    :param is_begun: whether the providers that the change set makes may be there
+    :param is_begun: whether the providers that the change makes may exist
     :raises errors.ConcurrentUpdate: if a provider changes while it is read
     """
-    sides = change_set.before, change_set.after
+    sides = change.before, change.after
     roots = {state.provider.root_uuid for side in sides for state in side.providers.values()}
     expected = {uuid for side in sides[: 1 + is_begun] for uuid in side.providers}
-    there = _read(client, change_set, roots)
+    live = _read(client, change, roots)
     # Others may have moved a provider to another tree.
-    moved = resource_provider.some(client, expected - there.providers.keys())
+    moved = resource_provider.some(client, expected - live.providers.keys())
     if moved:
-        there = _read(client, change_set, {*roots, *(each.root_uuid for each in moved.values())})
-    return there
+        live = _read(client, change, {*roots, *(each.root_uuid for each in moved.values())})
+    return live
 
 
-def _read(client: Client, change_set: TreeChange, roots: Set[str]) -> Snapshot:
+def _read(client: Client, change: TreeChange, roots: Set[str]) -> Snapshot:
     if client.snapshot_reader is not None:
-        there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
-        return _with_consumers(client, there, change_set)
+        live = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
+        return _with_consumers(client, live, change)
     listed = {
         provider.uuid: provider
         for root in sorted(roots)
         for provider in resource_provider.list(client, matching=Filter(in_tree=root))
     }
-    before, after = change_set.before, change_set.after
+    before, after = change.before, change.after
     states = (
         replace(
             before.providers.get(uuid) or after.providers.get(uuid) or ProviderState(provider),
@@ -51,30 +51,25 @@ def _read(client: Client, change_set: TreeChange, roots: Set[str]) -> Snapshot:
         )
         for uuid, provider in listed.items()
     )
-    there = read_states(client, states, _facets_of(change_set), is_consistent=True)
-    consumers = dict(there.consumers)
+    live = read_states(client, states, _facets_of(change), is_consistent=True)
+    consumers = dict(live.consumers)
     for uuid in {**before.consumers, **after.consumers}:
         consumers[uuid] = allocation.show(client, uuid).value
     return Snapshot(
-        there.providers.values(), (each for each in consumers.values() if each.allocations)
+        live.providers.values(), (each for each in consumers.values() if each.allocations)
     )
 
 
-def _facets_of(change_set: TreeChange) -> Callable[[ProviderState], set[str]]:
+def _facets_of(change: TreeChange) -> Callable[[ProviderState], set[str]]:
     """Return what returns the facets of a provider that may change."""
-    sides = change_set.before, change_set.after
-    used = {
-        uuid
-        for side in sides
-        for consumer in side.consumers.values()
-        for uuid in consumer.allocations
-    }
+    changes = {each.uuid: each for each in change.providers}
+    used = {uuid for each in change.consumers for uuid in each.provider_uuids}
 
     def facets_of(state: ProviderState) -> set[str]:
-        before, after = (side.providers.get(state.uuid) for side in sides)
-        if before is None and after is None:
+        if state.uuid not in changes:
             # It is in the tree, and only its place there matters.
             return set()
+        before, after = changes[state.uuid]
         facets = {
             name for name in CONTENT if getattr(before, name, None) != getattr(after, name, None)
         }
@@ -88,11 +83,11 @@ def _facets_of(change_set: TreeChange) -> Callable[[ProviderState], set[str]]:
     return facets_of
 
 
-def _with_consumers(client: Client, there: Snapshot, change_set: TreeChange) -> Snapshot:
+def _with_consumers(client: Client, live: Snapshot, change: TreeChange) -> Snapshot:
     """Return a snapshot with the consumers that hold nothing on its trees, but elsewhere."""
-    uuids = {**change_set.before.consumers, **change_set.after.consumers}
+    uuids = {**change.before.consumers, **change.after.consumers}
     elsewhere = (
-        allocation.show(client, uuid).value for uuid in uuids if uuid not in there.consumers
+        allocation.show(client, uuid).value for uuid in uuids if uuid not in live.consumers
     )
-    consumers = [*there.consumers.values(), *(each for each in elsewhere if each.allocations)]
-    return Snapshot(there.providers.values(), consumers, there.origin)
+    consumers = [*live.consumers.values(), *(each for each in elsewhere if each.allocations)]
+    return Snapshot(live.providers.values(), consumers, live.origin)

@@ -86,7 +86,7 @@ class Healing(Producer):
         return after
 
     def check(self, tree: TreeChange) -> TreeChange | None:
-        """Return the change set without the servers that Nova has deleted or changed."""
+        """Return the change without the servers that Nova has deleted or changed."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
@@ -96,7 +96,7 @@ class Healing(Producer):
         return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
 
     def _servers_of(self, roots: Sequence[str]) -> list[ServerDetail]:
-        """Return the servers that the change set of some trees was about."""
+        """Return the servers that the change of some trees was about."""
         trees = filter(None, map(self._plan.tree, roots))
         failed = {note.object for note in self.notes}
         uuids = dict.fromkeys(uuid for tree in trees for uuid in tree.after.consumers)

@@ -50,5 +50,5 @@ class Producer(ABC):
         return plan_of(self.command, live, self.desired(live))
 
     def check(self, tree: TreeChange) -> TreeChange | None:
-        """Return the part of a change set that is still to be written; called just before that."""
+        """Return the part of a change that is still to be written; called just before that."""
         return tree
