@@ -11,14 +11,14 @@ from msgspec import structs
 from placementclient.api import reshaper
 from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
-from placementclient.changes.comparison import LeftAlone, Obstructed, rebase_change
+from placementclient.changes.comparison import LeftAlone, Obstructed, not_applied, rebase_change
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape
 from placementclient.changes.rebase import additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
-from placementclient.model.outcomes import Deviation, State, TreeStatus
+from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan import invariants
@@ -29,7 +29,6 @@ from placementclient.reshape import (
     preconditions,
     reading,
     replanning,
-    verify,
 )
 from placementclient.reshape.comparison import Phase, TreeState
 from placementclient.reshape.journal import Journal, Record
@@ -90,12 +89,37 @@ class ReshapeCarrier(Carrier):
         return look
 
     def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
-        status = verify.status_reader(self.client, list(map(self._current, trees)), self.records)
-        return lambda tree: status(self._current(tree))
+        source = StateSource(self.client, map(self._current, trees))
+
+        def read_status(tree: TreeChange) -> TreeStatus:
+            status, reason = _status(source, self._current(tree))
+            record = self.records.get(tree.root_provider_uuid)
+            is_left_alone = False
+            if record is not None and status is not Status.APPLIED:
+                if record.ended == State.LEFT_ALONE:
+                    status, reason = self._left_alone(tree, record, status)
+                    is_left_alone = status is Status.DIFFERS
+                elif record.ended == State.ROLLED_BACK and status is Status.PENDING:
+                    status = Status.ROLLED_BACK
+            return TreeStatus(
+                tree.root_provider_uuid, tree.root_provider_name, status, reason, is_left_alone
+            )
+
+        return read_status
 
     def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
-        compare = verify.comparing(self.client, list(map(self._current, trees)), self.records)
-        return lambda tree: compare(self._current(tree))
+        source = StateSource(self.client, map(self._current, trees))
+
+        def compare(tree: TreeChange) -> Sequence[Deviation]:
+            current = self._current(tree)
+            snapshot = source.snapshot(current)
+            if comparison.has_happened(current, snapshot):
+                return list(comparison.of_snapshot(current, snapshot))
+            record = self.records.get(tree.root_provider_uuid)
+            pending = not_applied(tree.root_provider_name, record, bool(self.records))
+            return [pending, *comparison.before_apply(current, snapshot.providers)]
+
+        return compare
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return what is left to do of its change.
@@ -155,6 +179,24 @@ class ReshapeCarrier(Carrier):
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             return f'what was prepared is still there: {obstacle}'
         return ''
+
+    def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:
+        """Return the status of a tree that was left alone, and the reason if it still holds."""
+        obstacle = self._obstacle(self._current(tree))
+        then = f'left alone at {record.ended_at}: {record.reason}'
+        if status is Status.PENDING and not obstacle:
+            return status, f'nothing is in the way any more; {then}'
+        # The present obstacle may be a part of the former reason.
+        is_same = obstacle in record.reason
+        return Status.DIFFERS, f'left alone: {record.reason}' if is_same else f'{obstacle}; {then}'
+
+    def _obstacle(self, tree: TreeChange) -> str:
+        """Return the reason why a tree cannot be changed now, or nothing."""
+        try:
+            live = preconditions.found(self.client, reading.read_tree_state(self.client, tree))
+        except (LeftAlone, errors.ConcurrentUpdate) as reason:
+            return str(reason)
+        return live if isinstance(live, str) else ''
 
     def _left_of(
         self, around: TreeChange, *, backward: bool = False
@@ -218,6 +260,27 @@ class ReshapeCarrier(Carrier):
         is_whole = not current.changes_inventories or tree_state.phase is not Phase.NEITHER
         difference = 'it is neither as it was before the plan nor as it is after it'
         return Look(tree, is_there, '' if is_there and is_whole else difference)
+
+
+def _status(source: StateSource, tree: TreeChange) -> tuple[Status, str]:
+    """Return the status of a tree, with few requests and none for each consumer."""
+    listed = source.listed(tree)
+    if comparison.is_as_planned(tree, listed):
+        return Status.PENDING, ''
+    for change in tree.providers:
+        if not change.is_created and change.uuid not in listed:
+            return Status.DIFFERS, f'{change.name} does not exist any more'
+    tree_state = source.tree_state(tree, listed, holdings=False)
+    if tree_state.phase is Phase.BEFORE:
+        return Status.PENDING, ''
+    if tree_state.phase is Phase.NEITHER:
+        return Status.DIFFERS, comparison.first_difference(tree_state)
+    for change in tree.providers:
+        lost = change.content_before.traits - change.content_after.traits
+        if lost and not lost.isdisjoint(source.traits(change.uuid)):
+            names = ', '.join(sorted(lost))
+            return Status.DIFFERS, f'{change.name} still has {names}: apply the plan again'
+    return Status.APPLIED, ''
 
 
 def _left(change: TreeChange, live: Snapshot, *, backward: bool = False) -> Sequence[Operation]:

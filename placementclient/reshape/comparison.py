@@ -219,6 +219,16 @@ def after_apply(tree_state: TreeState) -> list[Deviation]:
     return result
 
 
+def first_difference(tree_state: TreeState) -> str:
+    """Return the first part that is on neither side of a change."""
+    tree, providers = tree_state.tree, tree_state.providers
+    if have_moved(tree, providers):
+        deviations = of_inventories(tree, providers, is_fresh=True)
+        return next((each.message for each in deviations if each.is_damage), '')
+    changed = next(before_apply(tree, providers), None)
+    return f'not applied, and {changed.message}' if changed else 'not applied'
+
+
 def of_snapshot(tree: TreeChange, snapshot: Snapshot) -> Iterator[Deviation]:
     """Return the deviations in a snapshot of all trees that a plan of one tree concerns."""
     yield from of_inventories(tree, snapshot.providers)
