@@ -22,8 +22,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import planner
-from placementclient.planner.plan import invariants
+from placementclient.planner import invariants, planner
 from placementclient.planner.specification import specification
 from placementclient.reshape import storage
 

@@ -17,6 +17,7 @@ from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.assign import assign
+from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import (
     OPEN,
     TOO_MANY,
@@ -33,7 +34,6 @@ from placementclient.planner.layout.known import HoldingKey, KnownAssignments, P
 from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification import check, selection
-from placementclient.planner.tree_plan import compose
 
 #: Consumers of one change of several trees: one request takes about 8 ms for each.
 MOST_CONSUMERS = 20_000

@@ -11,6 +11,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
+from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import BAD_ROW, Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import (
@@ -26,7 +27,6 @@ from placementclient.planner.layout.target_state import (
     TargetState,
 )
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.tree_plan import compose
 
 
 def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:

@@ -21,7 +21,7 @@ from placementclient.client import errors
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan import invariants
+from placementclient.planner import invariants
 from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import (
     comparison,

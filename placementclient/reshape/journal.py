@@ -10,7 +10,7 @@ from placementclient.changes import journal
 from placementclient.changes.journal import Journal, JournalFailed, JournalLocked, Record
 from placementclient.client import errors
 from placementclient.model.plans import Plan, TreeChange
-from placementclient.planner.plan import invariants, review
+from placementclient.planner import invariants, review
 from placementclient.planner.records import plans
 
 __all__ = ['Journal', 'JournalFailed', 'JournalLocked', 'Record', 'opened', 'read']

@@ -9,8 +9,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import replan
-from placementclient.planner.plan import review
+from placementclient.planner import replan, review
 from placementclient.reading.capture import capture
 
 

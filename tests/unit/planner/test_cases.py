@@ -20,8 +20,7 @@ from placementclient.client import errors
 from placementclient.files import cursors
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import infeasibility, planner, replan
-from placementclient.planner.plan import invariants
+from placementclient.planner import infeasibility, invariants, planner, replan
 from placementclient.planner.records import plans
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of

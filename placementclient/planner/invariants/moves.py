@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import InventoryMove
-from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.invariants.subject import Subject
 
 
 class _Expected(NamedTuple):

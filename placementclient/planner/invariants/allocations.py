@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from placementclient.model.plans import PlannedRow, ProviderChange
-from placementclient.planner.plan.invariants.subject import Amounts, Subject, add, amounts_of
+from placementclient.planner.invariants.subject import Amounts, Subject, add, amounts_of
 
 
 def faults(subject: Subject) -> Iterator[str]:

@@ -14,14 +14,14 @@ from placementclient.client import errors
 from placementclient.client.wording import first
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.specifications import Spec, TreeSelection
-from placementclient.planner.plan.invariants import (
+from placementclient.planner.invariants import (
     allocations,
     assignments,
     contents,
     identities,
     moves,
 )
-from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.invariants.subject import Subject
 
 _CHECKS = (
     identities.faults,

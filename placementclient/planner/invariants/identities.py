@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from placementclient.model.plans import ProviderChange
 from placementclient.model.providers import is_uuid
 from placementclient.model.specifications import ProviderSpec
-from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.invariants.subject import Subject
 
 
 def faults(subject: Subject) -> Iterator[str]:

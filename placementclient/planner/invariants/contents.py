@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import InventoryMove, ProviderChange
-from placementclient.planner.plan.invariants.subject import Amounts, Subject, add
+from placementclient.planner.invariants.subject import Amounts, Subject, add
 
 #: Names of traits by the UUIDs of providers.
 _Traits = dict[str, set[str]]

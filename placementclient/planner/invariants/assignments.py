@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from placementclient.model.plans import Label, PlannedRow, Recipe
-from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.invariants.subject import Subject
 
 
 class _KnownHolding(NamedTuple):

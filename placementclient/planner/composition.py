@@ -1,4 +1,4 @@
-"""From a target state and an assignment to the plan of trees that change together."""
+"""From a target state and an assignment to the change of trees that change together."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from placementclient.model.plans import (
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner import warnings
+from placementclient.planner import invariants, warnings
 from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.target_state import TargetState
-from placementclient.planner.plan import invariants
 
 
 def compose(

@@ -15,8 +15,7 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import planner, replan
-from placementclient.planner.plan import invariants
+from placementclient.planner import invariants, planner, replan
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 

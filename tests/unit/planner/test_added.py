@@ -9,8 +9,7 @@ from msgspec import structs
 
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import planner
-from placementclient.planner.plan import invariants
+from placementclient.planner import invariants, planner
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 

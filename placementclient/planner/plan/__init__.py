@@ -1,1 +1,0 @@
-"""Plans: operations, state changes, and the invariants that every plan keeps."""
