@@ -112,7 +112,6 @@ class _Captured(io.TextIOWrapper):
         )
 
     def text(self) -> str:
-        """Return the text that was written."""
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return content.decode(errors='backslashreplace')
 

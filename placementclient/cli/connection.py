@@ -169,12 +169,7 @@ def _look_around_once(session: Any) -> None:
 
 
 def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether the embedded Placement is asked for, and not a cloud.
-
-    What the command line says wins over the environment.
-
-    :raises errors.UsageError: if the command line, or the environment, asks for both
-    """
+    """Return whether the embedded Placement is asked for, and not a cloud."""
     if (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) != plugin.DIRECT:
         return False
     plugin.check_direct(argv)

@@ -129,7 +129,6 @@ class Shell(app.App):
             logging.getLogger().addHandler(handler)
 
     def run(self, argv: list[str]) -> int:
-        """Run one command."""
         try:
             self.options, words = self.parser.parse_known_args(argv)
             self.configure_logging()

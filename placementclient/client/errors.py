@@ -285,7 +285,6 @@ class HTTPError(PlacementError):
         return self.with_sentence(with_names(self.sentence, names))
 
     def with_sentence(self, sentence: str) -> Self:
-        """Return the same refusal with another sentence."""
         other = type(self)(self.status, sentence, self.code, self.request_id)
         vars(other).update(vars(self) | {'sentence': sentence})
         return other

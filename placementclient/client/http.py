@@ -127,7 +127,6 @@ class Client:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the microversion is known."""
         return self._settled is not None
 
     @property
@@ -344,7 +343,6 @@ class Client:
         body: Any,
         version: Microversion | None,
     ) -> Any:
-        """The response to a request."""
         self._thread.request_id = ''
         with translated(self.session):
             response = self.session.request(

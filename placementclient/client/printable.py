@@ -46,12 +46,10 @@ class Cells:
         self._formatter, self._cell = formatter, cell
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
-        """Print rows."""
         cells = (tuple(map(self._cell, row)) for row in rows)
         self._formatter.emit_list(names, cells, stdout, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
-        """Print the fields of one thing."""
         self._formatter.emit_one(names, tuple(map(self._cell, fields)), stdout, parsed_args)
 
 
@@ -65,12 +63,10 @@ class Screen:
         self._formatter = formatter
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
-        """Print rows."""
         with _on_screen(stdout) as out:
             self._formatter.emit_list(names, rows, out, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
-        """Print the fields of one thing."""
         with _on_screen(stdout) as out:
             self._formatter.emit_one(names, fields, out, parsed_args)
 

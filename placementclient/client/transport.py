@@ -113,15 +113,11 @@ class BoundedTransport(adapters.BaseAdapter):
             _configure(self._adapter.proxy_manager_for(url))
 
     def close(self) -> None:
-        """Close the connections."""
         self._adapter.close()
 
 
 def _redirected(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
-    """Return the request that a redirect asks for.
-
-    :raises errors.InvalidAnswer: if it is another one than a read of the same origin
-    """
+    """Return the request that a redirect asks for."""
     url = str(request.url)
     try:
         target = urllib.parse.urljoin(url, location)
@@ -140,10 +136,7 @@ def _redirected(request: requests.PreparedRequest, location: str) -> requests.Pr
 
 
 def _origin(url: str) -> tuple[str, str | None, int]:
-    """Return scheme, host and port.
-
-    :raises ValueError: if it is no URL
-    """
+    """Return scheme, host and port."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
@@ -164,7 +157,6 @@ class _BoundedBody:
         self._body, self._most = body, most
 
     def stream(self, size: int, decode_content: bool | None = None) -> Iterator[bytes]:
-        """Read the body part by part."""
         left = self._most
         for part in self._body.stream(size, decode_content=decode_content):
             left -= len(part)
@@ -190,7 +182,6 @@ class _TimedStream(io.RawIOBase):
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
@@ -201,7 +192,6 @@ class _TimedStream(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Let go of the socket."""
         self._stream.close()
         super().close()
 

@@ -183,11 +183,9 @@ class Direct(plugin.FixedEndpointPlugin):
         return super().get_connection_params(session)
 
     def get_user_id(self, session: Any) -> str:
-        """The user that the service sees."""
         return CALLER
 
     def get_project_id(self, session: Any) -> str:
-        """The project that the service sees."""
         return CALLER
 
     def _mount(self, session: Any) -> None:
@@ -239,7 +237,6 @@ class _Transport(HTTPAdapter):
         return self.started().database
 
     def started(self) -> Service:
-        """The service, which is started on first use."""
         with self._starting:
             if self._service is None:
                 self._service = self._start()

@@ -94,10 +94,7 @@ def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
 
 
 def _containing(words: Sequence[str], lengths: Iterable[int], names: Sequence[str]) -> list[str]:
-    """Return the few commands that have the first words in them, or the group that ends so.
-
-    :param lengths: how many words these may be
-    """
+    """Return the few commands that have the first words in them, or the group that ends so."""
     for length in lengths:
         typed = f' {" ".join(words[:length])} '
         commands = [name for name in names if typed in f' {name} ']

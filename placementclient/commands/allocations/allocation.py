@@ -279,10 +279,7 @@ class ReplaceAllocation(base.Command):
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
-    """``['rp=compute1,VCPU=2']`` as amounts by provider UUID and class.
-
-    :raises errors.BadArgument: if one is not of that form, or a class of a provider comes twice
-    """
+    """``['rp=compute1,VCPU=2']`` as amounts by provider UUID and class."""
     allocations: dict[str, dict[str, int]] = {}
     for argument in arguments:
         parts = [part.partition('=') for part in argument.split(',')]

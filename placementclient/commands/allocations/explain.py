@@ -210,7 +210,6 @@ class ExplainCandidate(DocumentCommand):
         return how.requested(known[name], is_owned=is_owned)
 
     def _printed(self, parsed_args: argparse.Namespace) -> Text:
-        """Return the request as Nova sends it."""
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 

@@ -70,7 +70,6 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
         self.log.warning(message)
 
     def _fitted(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the formatter that draws a table on a terminal."""
         return self.formatter
 
     def produce_output(

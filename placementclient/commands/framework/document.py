@@ -44,7 +44,6 @@ class TextFormatter(formatters.SingleFormatter):
         stdout: TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        """Print the lines, as they come."""
         as_seen = painted if parsed_args.text.painted else printable
         for line in parsed_args.text.lines:
             stdout.write(f'{as_seen(unbroken(line))}\n')

@@ -169,7 +169,6 @@ class NamesEditing(Editing):
         return self.column.rows(sorted(there.value))
 
     def _changed(self, there: list[str], given: list[str]) -> list[str]:
-        """Return the wanted names of the resource provider."""
         lacking = sorted(set(given).difference(there))
         if not self.removes:
             return [*there, *lacking]

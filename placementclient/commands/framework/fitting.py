@@ -39,7 +39,6 @@ class Fitted:
     def emit_list(
         self, names: Sequence[str], rows: Any, stdout: Any, parsed_args: argparse.Namespace
     ) -> None:
-        """Print rows."""
         listed = [tuple(row) for row in rows]
         least = [_least(column) for column in zip(names, *listed, strict=True)]
         shown, left_out = list(range(len(names))), []

@@ -66,7 +66,6 @@ class Option:
         self.help = f'{help}{_default(settings)}{self._versions()}.'
 
     def add_to(self, parser: Any) -> None:
-        """Make a parser accept it."""
         help = argparse.SUPPRESS if self.instead else self.help
         action = parser.add_argument(*self.flags, help=help, **self.settings)
         if self._missable:
@@ -151,10 +150,7 @@ def workers(what: str) -> Option:
 
 
 def _number_of_workers(text: str) -> int:
-    """Return the number of workers of the option: a worker mostly waits for answers.
-
-    :raises argparse.ArgumentTypeError: if it is neither a number nor auto
-    """
+    """Return the number of workers of the option: a worker mostly waits for answers."""
     return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text, MOST_WORKERS)
 
 

@@ -175,7 +175,6 @@ class PlacementCommand(command.Command):
             self._say_request_id()
 
     def _say_request_id(self) -> None:
-        """Say under which ID the service's log has the requests of this run."""
         client: Client | None = vars(self).get('client')
         if client is not None:
             self.log.warning(f"In Placement's log, search for {client.global_request_id}")
@@ -277,7 +276,6 @@ class PlacementCommand(command.Command):
         return suggestion
 
     def warn(self, sentences: Iterable[str]) -> None:
-        """Print sentences on stderr."""
         for sentence in sentences:
             self.log.warning(sentence)
 

@@ -80,7 +80,6 @@ class _Bar:
             self._draw()
 
     def advance(self, name: str, state: str, reason: str) -> None:
-        """Count one more part."""
         with self._lock:
             self._done, self._last = self._done + 1, name
             self._states += [(name, state)] if state else []
@@ -94,7 +93,6 @@ class _Bar:
             self._draw()
 
     def clear(self) -> None:
-        """Leave nothing of the bar."""
         self._stream.write(_ERASE)
         self._stream.flush()
 

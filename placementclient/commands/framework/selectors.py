@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def _conditions(those: str) -> tuple[Option, ...]:
-    """Return the options that are conditions of providers.
-
-    :param those: what is selected, as their help texts begin
-    """
+    """Return the options that are conditions of providers."""
     return (
         Option(
             '--match <pattern>',

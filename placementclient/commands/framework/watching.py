@@ -100,7 +100,6 @@ def _now() -> str:
 
 
 def _is_drawable(stdout: Any) -> bool:
-    """Return whether there is a terminal that can be drawn on."""
     return stdout.isatty() and os.environ.get('TERM') not in (None, '', 'dumb', 'unknown')
 
 

@@ -196,10 +196,7 @@ class AuditProvider(watching.Watching, LineLister, Changing):
     def _check_subjects(
         self, parsed_args: argparse.Namespace, cloud: Cloud, findings: Sequence[Finding]
     ) -> None:
-        """Refuse a subject that nothing has; with --fix it may have been deleted by a fix before.
-
-        :raises errors.BadArgument: with the one that was probably meant
-        """
+        """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
         known = cloud.subjects() if parsed_args.subject else set()
         for subject in parsed_args.subject:
             if subject not in known and all(each.subject != subject for each in findings):

@@ -121,10 +121,7 @@ class ShowCapacity(watching.WatchingLister):
         return tables.flavors(found, by)
 
     def _warn_absent(self, absent: Iterable[Absent]) -> None:
-        """Log the classes and traits that no provider has.
-
-        :raises errors.BadArgument: if it is no name that there could be
-        """
+        """Log the classes and traits that no provider has."""
         found = list(absent)
         if unknown := [each.sentence for each in found if not each.is_sound]:
             raise errors.BadArgument('; '.join(unknown))
@@ -160,10 +157,7 @@ class ShowCapacity(watching.WatchingLister):
 
 
 def _shape(text: str) -> dict[str, int]:
-    """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class.
-
-    :raises errors.UsageError: if it is not of that form
-    """
+    """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class."""
     shape: dict[str, int] = {}
     for part in text.split(','):
         name, _, amount = part.strip().partition('=')

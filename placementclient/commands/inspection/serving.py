@@ -74,7 +74,6 @@ class BoundedSession:
         return self._session.request(url, method, timeout=min(timeout or left, left), **settings)
 
     def get(self, url: str, **settings: Any) -> Any:
-        """Send a GET request, as :meth:`request`."""
         return self.request(url, 'GET', **settings)
 
 

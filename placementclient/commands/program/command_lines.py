@@ -87,10 +87,7 @@ def _read(content: bytes) -> tuple[str, list[str], str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a line, as a shell splits them: # begins a comment where a word would begin.
-
-    :raises ValueError: if a quotation does not end
-    """
+    """The words of a line, as a shell splits them: # begins a comment where a word would begin."""
     lexer: Any = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ''
     words: list[str] = []

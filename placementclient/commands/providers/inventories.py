@@ -137,10 +137,7 @@ class ReplaceInventories(Editing):
 
 
 def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
-    """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class.
-
-    :raises errors.BadArgument: if one is not of that form
-    """
+    """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class."""
     inventories: dict[str, dict[str, int | float]] = {}
     for argument in arguments:
         parts = argument.split('=')
@@ -168,10 +165,7 @@ def _field_value(name: str, field: str, text: str) -> int | float:
 
 
 def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
-    """See whether it is clear which providers are meant.
-
-    :raises errors.UsageError: if it is not
-    """
+    """See whether it is clear which providers are meant."""
     if not selected and parsed_args.provider is None:
         raise errors.UsageError('the following arguments are required: <provider>')
     if selected and (parsed_args.provider is not None or parsed_args.aggregate):

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 
 def _uuid(text: str) -> str:
-    """A UUID in small letters, as the type of an option.
-
-    :raises argparse.ArgumentTypeError: if it is none
-    """
     if not is_uuid(text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a UUID')
     return text.lower()

@@ -79,10 +79,7 @@ class CheckApi(base.Lister):
 
 
 def _needed(release: str | None) -> dict[str, Microversion]:
-    """Return the microversion that a release needs, by the name of the need.
-
-    :raises errors.UsageError: if there is no such release
-    """
+    """Return the microversion that a release needs, by the name of the need."""
     from placementclient.nova.releases import NEEDED, NUMBERS, name_of
 
     if release and release.startswith('1.'):

@@ -64,10 +64,7 @@ class DemoReshape(base.Command):
 
 
 def _make(folder: Path) -> None:
-    """Make a folder for the user alone.
-
-    :raises errors.BadFile: if it exists, or cannot be made
-    """
+    """Make a folder for the user alone."""
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:
@@ -75,12 +72,7 @@ def _make(folder: Path) -> None:
 
 
 class _Demo:
-    """One run of the demo.
-
-    It works in the current folder.
-
-    :param session: of the scratch Placement
-    """
+    """One run of the demo."""
 
     def __init__(self, app: Any, session: Any) -> None:
         self._stdout, self._program = app.stdout, app.NAME

@@ -38,10 +38,7 @@ RUN = (
 
 
 def journal_path(parsed_args: argparse.Namespace) -> str:
-    """Return the path of the journal of a plan.
-
-    :raises errors.UsageError: if the plan has no place
-    """
+    """Return the path of the journal of a plan."""
     if parsed_args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
     return journal_of(parsed_args.plan)

@@ -88,11 +88,7 @@ class ApplyReshape(PlanRunCommand):
         return self.output(outcome)
 
     def _check_computes(self, trees: Sequence[TreeChange], parsed_args: argparse.Namespace) -> None:
-        """Refuse, unless the operator agrees, where nova-compute would undo the plan.
-
-        :raises errors.UsageError: if there is no terminal to ask on
-        :raises errors.Unconfirmed: if the answer is no
-        """
+        """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
         hosts = [] if parsed_args.compute_is_up else computes_up(self, trees)
         if not hosts:
             return

@@ -159,10 +159,7 @@ class GraphTree(base.Command):
 def _planned(
     command: base.PlacementCommand, parsed_args: argparse.Namespace
 ) -> Sequence[TreeChange]:
-    """Return the trees of a plan that the options select.
-
-    :raises errors.UsageError: if the options name another source
-    """
+    """Return the trees of a plan that the options select."""
     from placementclient.reshape import storage
 
     if parsed_args.snapshot or parsed_args.assume:
@@ -172,10 +169,7 @@ def _planned(
 
 
 def _kind_of(path: str) -> str:
-    """The kind of picture that the name of a file means.
-
-    :raises errors.UsageError: if it means another one
-    """
+    """The kind of picture that the name of a file means."""
     ending = os.path.splitext(path)[1].lower()
     if ending not in _KINDS:
         raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
@@ -217,10 +211,7 @@ def _wanted(
 
 
 def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Iterator[Tree]:
-    """The trees of a snapshot file, or of what is now; as they would be, where that is asked for.
-
-    :raises errors.NoSuchProvider: if a provider is not in it
-    """
+    """The trees of a snapshot file or of the live cloud, under the assumptions if there are some."""
     snapshot = reading.cloud(command, parsed_args).snapshot
     try:
         roots = snapshot.root_uuids(_wanted(command, parsed_args, snapshot))
