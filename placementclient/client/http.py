@@ -54,6 +54,11 @@ class Change(NamedTuple):
     request: str
     is_done: bool
 
+    def __str__(self) -> str:
+        if self.is_done:
+            return f'the last change, {self.request}, was done'
+        return f'whether {self.request} was done is not known'
+
 
 class Client:
     """One Placement service, reached through a keystoneauth session.

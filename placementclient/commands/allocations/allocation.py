@@ -79,8 +79,8 @@ class ConsumerLister(base.Lister):
             ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
             self.version,
         )
-        if getattr(parsed_args, 'long', False):
-            output = base.with_last_modified(output, shown, one=False)
+        if 'long' in parsed_args:
+            output = self.dated(output, shown, parsed_args)
         if not base.is_wanted(parsed_args, 'name'):
             return output
         names = api.resource_provider.names(self.client, consumer.allocations)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,10 +17,8 @@ from placementclient.commands.allocations.allocation_candidate import FILTERS, L
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Candidate, Consumer, ProviderSummary, together
+from placementclient.model.requests import CandidateRequest
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.requests import CandidateRequest
 
 
 class Unclaimed(errors.PlacementError):

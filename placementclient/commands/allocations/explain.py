@@ -97,8 +97,7 @@ class ExplainCandidate(DocumentCommand):
             raise errors.UsageError(str(wrong)) from None
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
-        client: http.Client | None = vars(self).get('client')
-        names = client.names if client else {}
+        names = self.used_client.names if self.used_client else {}
         shown = explanations.lines(explanation, parsed_args.hosts)
         lines = [wording.with_names(line, names) for line in shown]
         data = explanations.data(explanation)

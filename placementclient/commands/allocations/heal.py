@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
@@ -12,13 +11,10 @@ from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
+from placementclient.model.flavors import Flavor
 from placementclient.model.providers import normalized
-from placementclient.model.services import COMPUTE_SERVICE
-
-if TYPE_CHECKING:
-    from placementclient.model.flavors import Flavor
-    from placementclient.model.servers import ServerDetail
-    from placementclient.model.services import Port
+from placementclient.model.servers import ServerDetail
+from placementclient.model.services import COMPUTE_SERVICE, Port
 
 
 class HealAllocation(Changing):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,12 +14,10 @@ from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER
 from placementclient.commands.allocations.allocation import ConsumerLister
 from placementclient.commands.framework import option
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.consumers import Consumer
+from placementclient.model.freshness import Read
 from placementclient.model.providers import normalized
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.consumers import Consumer
-    from placementclient.model.freshness import Read
 
 
 class _Relocation(ConsumerLister):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cliff.display import DisplayCommandBase
 from osc_lib.command import command
 
+from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.printable import (
     Cells,
@@ -26,6 +27,7 @@ from placementclient.commands.framework.placement_command import (
 )
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output as Output
 
@@ -35,6 +37,22 @@ WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
 class Command(PlacementCommand):
     """A command that prints nothing of its own."""
+
+
+class NameCommand(Command):
+    """Creates or deletes something that its name identifies."""
+
+    #: The functions of the API that write it, and that show whether it exists.
+    functions: tuple[Callable[[Client, str], object], Callable[[Client, str], object]]
+    deletes = False
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        write, show = self.functions
+        attempts.confirmed(
+            self.client,
+            lambda: write(self.client, parsed_args.name),
+            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, parsed_args.name)),
+        )
 
 
 class _Table(PlacementCommand, DisplayCommandBase[Any]):
@@ -137,6 +155,12 @@ class Lister(_Table, command.Lister):
             return 0
         return super().produce_output(parsed_args, names, listed)
 
+    def dated(self, output: Output, read: Read[Any], parsed_args: argparse.Namespace) -> Output:
+        """Return the table; with --long, ``last_modified`` is its last column."""
+        if not parsed_args.long:
+            return output
+        return with_column(output, 'last_modified', lambda row: read.last_modified)
+
     def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
         """Return whether it says :attr:`nothing` where there is no row."""
         return self.endpoint is None
@@ -145,21 +169,16 @@ class Lister(_Table, command.Lister):
 class ShowOne(_Table, command.ShowOne):
     """A command that prints the fields of one thing."""
 
+    def dated(self, output: Output, read: Read[Any], parsed_args: argparse.Namespace) -> Output:
+        """Return the fields; with --long, ``last_modified`` is the last."""
+        names, values = output
+        is_long = parsed_args.long
+        return ((*names, 'last_modified'), (*values, read.last_modified)) if is_long else output
+
 
 def _normalized(column: str) -> str:
     """Return the name of a column as cliff compares it with those of -c."""
     return column.lower().strip().replace(' ', '_')
-
-
-def with_last_modified(output: Output, read: Read[Any], *, one: bool = True) -> Output:
-    """A table with ``last_modified`` as its last column.
-
-    :param one: whether it is the fields of one thing
-    """
-    if not one:
-        return with_column(output, 'last_modified', lambda row: read.last_modified)
-    names, values = output
-    return (*names, 'last_modified'), (*values, read.last_modified)
 
 
 def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:

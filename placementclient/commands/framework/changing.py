@@ -63,9 +63,10 @@ class Changing(base.Lister):
             self.write(plan, parsed_args)
             return changes.planned(rows, notes)
         if parsed_args.dry_run:
-            self.end_dry_run(bool(rows) or _is_undone(producer.notes))
             if rows:
                 self.ending = _summary(plan)
+            if rows or _is_undone(producer.notes):
+                self.exit_status = errors.ExitStatus.DIFFERS
             return changes.planned(rows, notes)
         results: Sequence[ChangeResult] = ()
         if rows:

@@ -175,9 +175,9 @@ class PlacementCommand(command.Command):
             self._say_request_id()
 
     def _say_request_id(self) -> None:
-        client: Client | None = vars(self).get('client')
-        if client is not None:
-            self.log.warning(f"In Placement's log, search for {client.global_request_id}")
+        if self.used_client is not None:
+            request_id = self.used_client.global_request_id
+            self.log.warning(f"In Placement's log, search for {request_id}")
 
     def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
         """Say what became of the change before an error that does not say it itself."""
@@ -186,9 +186,7 @@ class PlacementCommand(command.Command):
             return
         # What fails only in the end, such as a run of many, says itself what was done.
         if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
-            from placementclient.commands.framework import interruption
-
-            self.log.error(f'Before this error: {interruption.sentence(change)}')
+            self.log.error(f'Before this error: {change}')
 
     @contextlib.contextmanager
     def _printing(self, done: str = '') -> Iterator[None]:
@@ -202,25 +200,30 @@ class PlacementCommand(command.Command):
         except BrokenPipeError:
             raise
         except OSError as full:
-            from placementclient.commands.framework import interruption
-
-            if not done and self._last_change:
-                done = interruption.sentence(self._last_change)
-            raise interruption.not_printed(self.app.stdout, full, done) from full
+            with contextlib.suppress(OSError, ValueError):
+                # Python writes what is left as it ends, and would say so once more.
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, self.app.stdout.fileno())
+                os.close(null)
+            done = done or str(self._last_change or '')
+            clause = f'; {done}' if done else ''
+            raise errors.PlacementError(
+                f'Cannot write to stdout: {full.strerror or full}{clause}'
+            ) from full
 
     def log_interruption(self) -> None:
         """Say that a signal has ended it, and what became of the last change."""
-        done = ''
-        if self._last_change is not None:
-            from placementclient.commands.framework import interruption
+        change = self._last_change
+        self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
-            done = f': {interruption.sentence(self._last_change)}'
-        self.log.error(f'Interrupted{done}')
+    @property
+    def used_client(self) -> Client | None:
+        """The client of this run, if anything has asked for it."""
+        return vars(self).get('client')
 
     @property
     def _last_change(self) -> Change | None:
-        client: Client | None = vars(self).get('client')
-        return client.last_change if client else None
+        return self.used_client.last_change if self.used_client else None
 
     def _check_values(self, parsed_args: argparse.Namespace) -> None:
         """See whether each option has a value: some releases of argparse make [] of ``--x=--``.
@@ -238,7 +241,7 @@ class PlacementCommand(command.Command):
 
     def log_failure(self, failure: errors.PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
-        named, client = failure, vars(self).get('client')
+        named, client = failure, self.used_client
         if isinstance(failure, errors.HTTPError) and client is not None:
             named = failure.with_names(client.names)
         message = '\n'.join(failures.lines(named))
@@ -259,7 +262,7 @@ class PlacementCommand(command.Command):
             from placementclient.client import unreachable
 
             return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
-        client: Client | None = vars(self).get('client')
+        client = self.used_client
         if client is None or not isinstance(
             failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider
         ):
@@ -279,13 +282,6 @@ class PlacementCommand(command.Command):
         for sentence in sentences:
             self.log.warning(sentence)
 
-    def warn_once(self, sentence: str) -> None:
-        """Print a sentence on stderr, however often it is true in this run."""
-        told = vars(self).setdefault('_told', set())
-        if sentence not in told:
-            told.add(sentence)
-            self.log.warning(sentence)
-
     def hint(self, sentence: str) -> None:
         """Print a sentence on stderr beside a success; in ``openstack`` on a terminal alone.
 
@@ -293,10 +289,6 @@ class PlacementCommand(command.Command):
         """
         if self._is_lean or self.app.stderr.isatty():
             self.log.warning(sentence)
-
-    def end_dry_run(self, is_pending: bool) -> None:
-        """End with a status of its own, where there is something to do."""
-        self.exit_status = errors.ExitStatus.DIFFERS if is_pending else errors.ExitStatus.DONE
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
         """Ask before something that is hard to take back, unless ``--yes`` was given.

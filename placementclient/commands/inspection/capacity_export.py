@@ -89,6 +89,8 @@ class ExportCapacity(base.Command):
         from placementclient.files import disk
         from placementclient.render import metrics
 
+        # Each reading finds the same again.
+        self._warn_once = functools.cache(self.log.warning)
         if not parsed_args.serve:
             families = self._read(parsed_args)
             disk.write_text(parsed_args.output, metrics.text(families), disk.READABLE)
@@ -121,16 +123,16 @@ class ExportCapacity(base.Command):
         from placementclient.render import metrics
 
         chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = reading.cloud(self, parsed_args, self.warn_once).snapshot
+        snapshot = reading.cloud(self, parsed_args, self._warn_once).snapshot
         topology = Topology(snapshot)
         found = []
         how = scheduling.scheduling(self, parsed_args)
-        for flavor, requests in flavors.requests(self.warn_once, snapshot, chosen, how):
+        for flavor, requests in flavors.requests(self._warn_once, snapshot, chosen, how):
             try:
                 found.append((flavor, fits.by_tree(topology, requests)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
-                self.warn_once(f'flavor {flavor.name}: {reason}')
+                self._warn_once(f'flavor {flavor.name}: {reason}')
         around = self._around(parsed_args, snapshot)
         return metrics.capacity(snapshot, found, around, parsed_args.assume, parsed_args.trait)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
@@ -11,9 +10,7 @@ from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
-
-if TYPE_CHECKING:
-    from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.host_aggregates import HostAggregate
 
 
 class SyncAggregate(Changing):

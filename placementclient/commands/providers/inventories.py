@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from placementclient import api
 from placementclient.api import attempts
@@ -15,11 +15,9 @@ from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.providers.inventory import FIELDS, ratio
+from placementclient.model.inventories import Inventory
 from placementclient.model.requests import Filter
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.inventories import Inventory
 
 Fields = Mapping[str, int | float]
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
+from placementclient.model.freshness import Read
+from placementclient.model.inventories import Inventory
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.freshness import Read
-    from placementclient.model.inventories import Inventory
 
 
 def ratio(text: str) -> float:
@@ -102,7 +100,7 @@ class ShowInventory(base.ShowOne):
         shown = api.inventory.show(self.client, uuid, name)
         used = api.usage.of_provider(self.client, uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
-        return base.with_last_modified(output, shown) if parsed_args.long else output
+        return self.dated(output, shown, parsed_args)
 
 
 class CreateInventory(base.ShowOne):
@@ -147,10 +145,7 @@ class CreateInventory(base.ShowOne):
             return self.write(uuid, name, fields, generation)
 
         def is_done() -> bool:
-            from placementclient.model.inventories import Inventory
-
-            there = api.inventory.list(self.client, uuid).value
-            return there.get(name) == Inventory(**fields)
+            return api.inventory.list(self.client, uuid).value.get(name) == Inventory(**fields)
 
         written = attempts.confirmed(self.client, write, is_done, given)
         written = written or api.inventory.show(self.client, uuid, name)
@@ -177,11 +172,9 @@ class SetInventory(CreateInventory):
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
         """Return the generation to write with, and warn of values that go back to the default."""
-        from placementclient.model.inventories import Inventory
-
         read = api.inventory.list(self.client, uuid)
         defaults = Inventory(0).as_fields()
-        before = read.value[name] if name in read.value else Inventory(0)
+        before = read.value.get(name, Inventory(0))
         reset = [
             f'{field} (was {value:g})'
             for field, value in before.as_fields().items()

@@ -54,12 +54,7 @@ class ListClass(base.Lister):
         return ('name', *summary.Presence._fields, 'capacity', 'used', 'burned'), rows
 
 
-class _Write(base.Command):
-    def exists(self, name: str) -> bool:
-        return not attempts.is_gone(lambda: api.resource_class.show(self.client, name))
-
-
-class CreateClass(_Write):
+class CreateClass(base.NameCommand):
     """Create a custom resource class. Its name has to be of the form CUSTOM_NAME.
 
     Example:
@@ -69,14 +64,7 @@ class CreateClass(_Write):
 
     endpoint = endpoints.CREATE_CLASS
     options = (_NAME,)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        name = parsed_args.name
-        attempts.confirmed(
-            self.client,
-            lambda: api.resource_class.create(self.client, name),
-            lambda: self.exists(name),
-        )
+    functions = (api.resource_class.create, api.resource_class.show)
 
 
 class ShowClass(base.ShowOne):
@@ -93,10 +81,10 @@ class ShowClass(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         shown = api.resource_class.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
-        return base.with_last_modified(output, shown) if parsed_args.long else output
+        return self.dated(output, shown, parsed_args)
 
 
-class SetClass(_Write):
+class SetClass(base.Command):
     """Create a custom resource class unless it exists already.
 
     Up to API version 1.6, the service can only rename a class.
@@ -117,21 +105,23 @@ class SetClass(_Write):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name, new_name = parsed_args.name, parsed_args.new_name
-        if new_name:
-            attempts.confirmed(
-                self.client,
-                lambda: api.resource_class.rename(self.client, name, new_name),
-                lambda: self.exists(new_name) and not self.exists(name),
-            )
-        else:
-            attempts.confirmed(
-                self.client,
-                lambda: api.resource_class.ensure(self.client, name),
-                lambda: self.exists(name),
-            )
+
+        def exists(name: str) -> bool:
+            return not attempts.is_gone(lambda: api.resource_class.show(self.client, name))
+
+        def write() -> None:
+            if new_name:
+                api.resource_class.rename(self.client, name, new_name)
+            else:
+                api.resource_class.ensure(self.client, name)
+
+        def is_done() -> bool:
+            return exists(new_name) and not exists(name) if new_name else exists(name)
+
+        attempts.confirmed(self.client, write, is_done)
 
 
-class DeleteClass(_Write):
+class DeleteClass(base.NameCommand):
     """Delete a custom resource class. No provider may have inventory of it.
 
     Example:
@@ -141,11 +131,5 @@ class DeleteClass(_Write):
 
     endpoint = endpoints.DELETE_CLASS
     options = (_NAME,)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        name = parsed_args.name
-        attempts.confirmed(
-            self.client,
-            lambda: api.resource_class.delete(self.client, name),
-            lambda: not self.exists(name),
-        )
+    functions = (api.resource_class.delete, api.resource_class.show)
+    deletes = True

@@ -133,7 +133,7 @@ class ShowResourceProvider(base.ShowOne):
             holdings = api.allocation.list_of_provider(self.client, uuid).value
             names, values = output
             output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
-        return base.with_last_modified(output, shown) if parsed_args.long else output
+        return self.dated(output, shown, parsed_args)
 
 
 class SetResourceProvider(base.ShowOne):

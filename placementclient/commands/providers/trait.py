@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.api import attempts
@@ -12,10 +11,8 @@ from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option
+from placementclient.model.freshness import Read
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.freshness import Read
 
 _NAME = Option('name', help='Name of the trait')
 
@@ -96,10 +93,10 @@ class ShowTrait(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         shown = api.trait.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
-        return base.with_last_modified(output, shown) if parsed_args.long else output
+        return self.dated(output, shown, parsed_args)
 
 
-class CreateTrait(base.Command):
+class CreateTrait(base.NameCommand):
     """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME.
 
     Example:
@@ -109,16 +106,10 @@ class CreateTrait(base.Command):
 
     endpoint = endpoints.CREATE_TRAIT
     options = (_NAME,)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        attempts.confirmed(
-            self.client,
-            lambda: api.trait.create(self.client, parsed_args.name),
-            lambda: not attempts.is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
-        )
+    functions = (api.trait.create, api.trait.show)
 
 
-class DeleteTrait(base.Command):
+class DeleteTrait(base.NameCommand):
     """Delete a custom trait. No resource provider may have it.
 
     Example:
@@ -128,13 +119,8 @@ class DeleteTrait(base.Command):
 
     endpoint = endpoints.DELETE_TRAIT
     options = (_NAME,)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        attempts.confirmed(
-            self.client,
-            lambda: api.trait.delete(self.client, parsed_args.name),
-            lambda: attempts.is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
-        )
+    functions = (api.trait.delete, api.trait.show)
+    deletes = True
 
 
 class ListProviderTrait(base.Lister):

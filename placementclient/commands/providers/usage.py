@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, option, watching
+from placementclient.commands.framework import option, watching
 from placementclient.commands.framework.option import Option
+from placementclient.model.consumers import Usage
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.model.consumers import Usage
 
 _BY_TYPE = Microversion(1, 38)
 
@@ -33,8 +30,7 @@ class ShowProviderUsage(watching.WatchingLister):
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         used = api.usage.of_provider(self.client, uuid)
-        output = columns.USAGE.rows(used.value.items())
-        return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+        return self.dated(columns.USAGE.rows(used.value.items()), used, parsed_args)
 
 
 class ShowUsage(watching.WatchingLister):
@@ -77,7 +73,7 @@ class ShowUsage(watching.WatchingLister):
             output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
-        return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+        return self.dated(output, used, parsed_args)
 
 
 def _as_sent(usage: Usage) -> dict[str, int | None]:

@@ -211,7 +211,7 @@ def _wanted(
 
 
 def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Iterator[Tree]:
-    """The trees of a snapshot file or of the live cloud, under the assumptions if there are some."""
+    """The trees of a snapshot file or of the live cloud, under the assumptions."""
     snapshot = reading.cloud(command, parsed_args).snapshot
     try:
         roots = snapshot.root_uuids(_wanted(command, parsed_args, snapshot))

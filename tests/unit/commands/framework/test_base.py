@@ -18,15 +18,6 @@ from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import MONDAY, get
 
 
-def test_the_date_is_the_last_column() -> None:
-    read = Read(None, last_modified=MONDAY)
-    assert base.with_last_modified((('a',), (1,)), read) == (('a', 'last_modified'), (1, MONDAY))
-    assert base.with_last_modified((('a',), [(1,), (2,)]), read, one=False) == (
-        ('a', 'last_modified'),
-        [(1, MONDAY), (2, MONDAY)],
-    )
-
-
 class Ending(base.Command):
     """End as it is told."""
 
