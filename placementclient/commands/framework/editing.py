@@ -52,16 +52,20 @@ class Editing(Changing):
         return selectors.are_given(parsed_args) or super().says_nothing(parsed_args)
 
     def check_one(self, parsed_args: argparse.Namespace) -> None:
-        """Refuse options that are for many, where one resource provider is meant.
-
-        :raises errors.UsageError: if there is one
-        """
+        """Refuse options that are for many, where one resource provider is meant."""
         for choice in self.only_many:
             if choice.is_given(parsed_args):
                 raise errors.UsageError(
                     f'{choice.flags[0]} needs a selector instead of the resource provider: '
                     '--match NAME for one'
                 )
+
+    def check_many(self, parsed_args: argparse.Namespace) -> None:
+        """Refuse the generation of one provider, where selectors may find several."""
+        if parsed_args.generation is not None:
+            raise errors.UsageError(
+                "--generation is one provider's, and selectors may find several"
+            )
 
     def edit(self, parsed_args: argparse.Namespace, command: str, edit: Edit) -> Output:
         """Edit all resource providers that the selectors find, or only plan or show that.
@@ -120,30 +124,22 @@ class NamesEditing(Editing):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         words = getattr(parsed_args, self.names.dest) or []
         provider = parsed_args.provider
-        if not selectors.are_given(parsed_args):
-            missing = [(PROVIDER, provider), (self.names, words)]
-            if lacking := [
-                argument.settings['metavar'] for argument, value in missing if not value
-            ]:
-                self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
-            self.check_one(parsed_args)
-            return self.edit_one(parsed_args, self.known(words))
-        if parsed_args.generation is not None:
-            raise errors.UsageError(
-                "--generation is one provider's, and selectors may find several"
-            )
-        if provider is not None:
-            words = [provider, *words]
-        if not words:
-            lacking_names = self.names.settings['metavar']
-            self._parser.error(f'the following arguments are required: {lacking_names}')
-        return self._edit_many(parsed_args, frozenset(self.known(words)))
+        needed = {PROVIDER: provider, self.names: words}
+        if is_many := selectors.are_given(parsed_args):
+            self.check_many(parsed_args)
+            words = words if provider is None else [provider, *words]
+            needed = {self.names: words}
+        if lacking := [argument.settings['metavar'] for argument in needed if not needed[argument]]:
+            self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
+        if is_many:
+            return self._edit_many(parsed_args, frozenset(self.known(words)))
+        self.check_one(parsed_args)
+        return self._edit_one(parsed_args, self.known(words))
 
     def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
         from placementclient.producers.edited import NamesEdit
 
-        nothing: frozenset[str] = frozenset()
-        sets = (nothing, names) if self.removes else (names, nothing)
+        sets = (frozenset[str](), names) if self.removes else (names, frozenset[str]())
         verb = 'remove' if self.removes else 'add'
         command = f'resource provider {self.facet.removesuffix("s")} {verb}'
         return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
@@ -152,11 +148,7 @@ class NamesEditing(Editing):
         """Return the names as Placement has them."""
         return given
 
-    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
-        """Edit the one resource provider.
-
-        :param given: the names
-        """
+    def _edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
         uuid = resource_provider.find(self.client, parsed_args.provider)
         read, write = self.functions
         there = edited(

@@ -68,7 +68,12 @@ class ReplaceInventories(Editing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         selected = selectors.are_given(parsed_args)
-        _check(parsed_args, selected)
+        if not selected and parsed_args.provider is None:
+            raise errors.UsageError('the following arguments are required: <provider>')
+        if selected and (parsed_args.provider is not None or parsed_args.aggregate):
+            raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
+        if selected:
+            self.check_many(parsed_args)
         given = _parsed(parsed_args.resource)
         if selected:
             from placementclient.producers.edited import InventoryEdit
@@ -160,16 +165,6 @@ def _field_value(name: str, field: str, text: str) -> int | float:
         return ratio(text)
     except ValueError:
         raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
-
-
-def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
-    """See whether it is clear which providers are meant."""
-    if not selected and parsed_args.provider is None:
-        raise errors.UsageError('the following arguments are required: <provider>')
-    if selected and (parsed_args.provider is not None or parsed_args.aggregate):
-        raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
-    if selected and parsed_args.generation is not None:
-        raise errors.UsageError("--generation is one provider's, and selectors may find several")
 
 
 def _amended(
