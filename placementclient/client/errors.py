@@ -40,15 +40,6 @@ class PlacementError(Exception):
         text = super().__str__()
         return text if text.strip() else type(self).__name__
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return all attributes for another process."""
-        return _unmade, (type(self), self.args), self.__dict__
-
-
-def _unmade(kind: type[PlacementError], args: tuple[Any, ...]) -> PlacementError:
-    """An exception that has yet to learn what it knows."""
-    return kind.__new__(kind, *args)
-
 
 class BadArgument(PlacementError):
     """The value of an argument is not of the form that it should have."""

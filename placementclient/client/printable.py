@@ -35,47 +35,38 @@ def unbroken(line: str) -> str:
     return line.replace('\n', r'\n')
 
 
-class Cells:
-    """A formatter of cliff whose cells become something else before.
+class PrintableFormatter:
+    """A formatter of cliff whose output is made fit for its reader.
 
-    :param formatter: what draws the table
+    :param formatter: what draws the table, or makes a text of data
     :param cell: what becomes of a cell: :func:`shown`, :func:`flat` or :func:`spreadsheet_cell`
+    :param on_screen: whether it is data on a terminal
     """
 
-    def __init__(self, formatter: Any, cell: Callable[[Any], Any]) -> None:
-        self._formatter, self._cell = formatter, cell
+    def __init__(
+        self, formatter: Any, cell: Callable[[Any], Any] | None, *, on_screen: bool
+    ) -> None:
+        self._formatter, self._cell, self._on_screen = formatter, cell, on_screen
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
-        cells = (tuple(map(self._cell, row)) for row in rows)
-        self._formatter.emit_list(names, cells, stdout, parsed_args)
+        with self._screen(stdout) as out:
+            self._formatter.emit_list(names, map(self._cells, rows), out, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
-        self._formatter.emit_one(names, tuple(map(self._cell, fields)), stdout, parsed_args)
+        with self._screen(stdout) as out:
+            self._formatter.emit_one(names, self._cells(fields), out, parsed_args)
 
+    def _cells(self, row: Any) -> Any:
+        return tuple(map(self._cell, row)) if self._cell else row
 
-class Screen:
-    """A formatter of cliff that prints data on a terminal.
-
-    :param formatter: what makes a text of the data
-    """
-
-    def __init__(self, formatter: Any) -> None:
-        self._formatter = formatter
-
-    def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
-        with _on_screen(stdout) as out:
-            self._formatter.emit_list(names, rows, out, parsed_args)
-
-    def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
-        with _on_screen(stdout) as out:
-            self._formatter.emit_one(names, fields, out, parsed_args)
-
-
-@contextlib.contextmanager
-def _on_screen(stdout: Any) -> Iterator[io.StringIO]:
-    text = io.StringIO(newline='\n')
-    yield text
-    stdout.write(printable(text.getvalue()))
+    @contextlib.contextmanager
+    def _screen(self, stdout: Any) -> Iterator[Any]:
+        if not self._on_screen:
+            yield stdout
+            return
+        text = io.StringIO(newline='\n')
+        yield text
+        stdout.write(printable(text.getvalue()))
 
 
 def shown(value: Any) -> Any:

@@ -98,7 +98,6 @@ class Direct(plugin.FixedEndpointPlugin):
     ) -> None:
         # HTTP, because requests encodes nothing in URLs of schemes that it does not know.
         super().__init__(f'http://{uuid.uuid4().hex}.placement-direct.invalid')
-        self._arguments = placement_database, placement_conf, placement_roles
         self._headers = {
             'X-Auth-Token': CALLER,
             'X-User-Id': CALLER,
@@ -122,15 +121,6 @@ class Direct(plugin.FixedEndpointPlugin):
             else _ScratchTransport()
         )
         return direct
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process, it is a service there, on the same database.
-
-        :raises TypeError: if it is a scratch one, which no other process can have
-        """
-        if isinstance(self._transport, _ScratchTransport):
-            raise TypeError("a scratch Placement is one process's own")
-        return type(self), self._arguments
 
     @property
     def snapshot_reader(self) -> SnapshotReader:

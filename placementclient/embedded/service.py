@@ -24,8 +24,7 @@ from placement.objects import resource_class, trait
 from sqlalchemy import URL, event
 
 from placementclient.client import errors
-from placementclient.embedded import database_url, schema
-from placementclient.embedded.tables import Tables
+from placementclient.embedded import database_url, schema, tables
 from placementclient.embedded.transactions import Transactions, translated
 from placementclient.model.snapshots import Snapshot
 
@@ -202,7 +201,6 @@ class Service:
         # Other databases may lack what the server has added to one.
         trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
         policy.reset()
-        self._tables = Tables(models, self._engine)
 
     @property
     def database(self) -> str:
@@ -285,7 +283,7 @@ class Service:
         """
         self._turn.writes = False
         with translated():
-            return self._tables.snapshot(roots, types=types)
+            return tables.snapshot(self._engine, models, roots, types=types)
 
     def close(self) -> None:
         """Let go of the database and of the server's modules."""

@@ -24,30 +24,22 @@ SELECTED = 500
 T = TypeVar('T')
 
 
-class Tables:
-    """The tables of one database.
+def snapshot(
+    engine: Engine, models: Any, roots: Collection[str] | None, *, types: bool
+) -> Snapshot:
+    """Return the content of the tables of a database at one moment.
 
     :param models: the server's module ``placement.db.sqlalchemy.models``
+    :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
+        ``None``: everything
+    :param types: whether consumers have types, as from microversion 1.38 on
     """
-
-    def __init__(self, models: Any, engine: Engine) -> None:
-        self._models, self._engine = models, engine
-
-    def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """Return the content of the tables at one moment.
-
-        :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
-            ``None``: everything
-        :param types: whether consumers have types, as from microversion 1.38 on
-        """
-        with self._engine.connect() as connection, self._reading(connection):
-            return _TableReading(connection, self._models, roots, types).snapshot()
-
-    def _reading(self, connection: Connection) -> Any:
+    with engine.connect() as connection:
         if connection.dialect.name != 'sqlite':
             # Where each statement would see its own moment. SQLite knows only one for all.
             connection.execution_options(isolation_level='REPEATABLE READ')
-        return connection.begin()
+        with connection.begin():
+            return _TableReading(connection, models, roots, types).snapshot()
 
 
 class _TableReading:

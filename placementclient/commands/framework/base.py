@@ -13,9 +13,8 @@ from osc_lib.command import command
 from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.printable import (
-    Cells,
+    PrintableFormatter,
     RightAligned,
-    Screen,
     flat,
     number,
     shown,
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
+
+#: What becomes of a cell, by the name of the format.
+_CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
 class Command(PlacementCommand):
@@ -99,17 +101,12 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
         name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
         if name == 'table':
             self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, RightAligned: 'r'}
-        if name == 'value' and is_seen:
-            self.formatter = Cells(self.formatter, lambda cell: shown(number(cell)))
-        elif name == 'table':
-            self.formatter = Cells(self._fitted(parsed_args) if is_seen else self.formatter, shown)
-        elif name == 'csv':
-            self.formatter = Cells(self.formatter, spreadsheet_cell)
-        elif name in ('shell', 'value'):
-            self.formatter = Cells(self.formatter, flat)
+            if is_seen:
+                self.formatter = self._fitted(parsed_args)
+        cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
         # What is no data writes colours, or has looked at each cell.
-        if is_seen and name not in ('table', 'text', 'value'):
-            self.formatter = Screen(self.formatter)
+        on_screen = is_seen and name not in ('table', 'text', 'value')
+        self.formatter = PrintableFormatter(self.formatter, cell, on_screen=on_screen)
         with self._printing():
             status: int = super().produce_output(  # type: ignore[safe-super]
                 parsed_args, names, values
@@ -174,6 +171,10 @@ class ShowOne(_Table, command.ShowOne):
         names, values = output
         is_long = parsed_args.long
         return ((*names, 'last_modified'), (*values, read.last_modified)) if is_long else output
+
+
+def _shown_number(cell: Any) -> Any:
+    return shown(number(cell))
 
 
 def _normalized(column: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 import pkgutil
 from collections.abc import Iterator
 
@@ -42,23 +41,6 @@ def test_an_exception_says_how_the_command_ends(
     kind: type[errors.PlacementError], status: ExitStatus
 ) -> None:
     assert kind.exit_status is status
-
-
-@pytest.mark.parametrize(
-    'failure',
-    [
-        errors.BadFile('plan.json', 'damaged', 7),
-        errors.BadFiles([errors.BadFile('a', 'x', 1), errors.BadFile('b', 'y', 2)]),
-        errors.ConcurrentUpdate(409, 'Taken.', 'placement.concurrent_update', 'req-1'),
-        errors.Unexpected(ValueError('what')),
-        errors.Interrupted('Interrupted'),
-    ],
-)
-def test_an_exception_is_the_same_in_another_process(failure: errors.PlacementError) -> None:
-    there = pickle.loads(pickle.dumps(failure))
-    assert type(there) is type(failure)
-    assert str(there) == str(failure)
-    assert vars(there).keys() == vars(failure).keys()
 
 
 def test_everything_raised_on_purpose_has_one_root() -> None:

@@ -13,9 +13,8 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.commands.framework import base
-from placementclient.model.freshness import Read
 from tests.unit.conftest import Placement, Service
-from tests.unit.dialogue import MONDAY, get
+from tests.unit.dialogue import get
 
 
 class Ending(base.Command):
