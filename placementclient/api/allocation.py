@@ -88,10 +88,7 @@ def show(
 
 
 def set(
-    client: Client,
-    consumer: Consumer,
-    *,
-    mappings: Mapping[str, builtins.list[str]] | None = None,
+    client: Client, consumer: Consumer, *, mappings: Mapping[str, builtins.list[str]] | None = None
 ) -> None:
     """Replace all that a consumer holds.
 

@@ -81,10 +81,7 @@ def retried(
 
 
 def confirmed(
-    client: Client,
-    write: Callable[[], T],
-    is_done: Callable[[], bool],
-    given: object = None,
+    client: Client, write: Callable[[], T], is_done: Callable[[], bool], given: object = None
 ) -> T | None:
     """Write what cannot be written twice; where no answer came, look before it is sent again.
 

@@ -48,11 +48,7 @@ def create(
     :raises errors.ConcurrentUpdate: if the generation has moved
     :raises errors.Conflict: if the provider has inventory of the class
     """
-    body = {
-        'resource_class': resource_class,
-        'resource_provider_generation': generation,
-        **fields,
-    }
+    body = {'resource_class': resource_class, 'resource_provider_generation': generation, **fields}
     parts = {'provider': provider_uuid}
     return _read(client.send(endpoints.CREATE_INVENTORY, parts, answer=_InventoryAnswer, body=body))
 

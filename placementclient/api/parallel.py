@@ -10,11 +10,7 @@ T = TypeVar('T')
 U = TypeVar('U')
 
 
-def parallel(
-    function: Callable[[T], U],
-    items: Iterable[T],
-    workers: int,
-) -> Iterator[U]:
+def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
     """Return the results of a function, in order; after a failure no further call begins."""
     pool = ThreadPoolExecutor(max(1, workers))
     try:

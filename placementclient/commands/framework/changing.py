@@ -43,11 +43,7 @@ class Changing(base.Lister):
     #: The reasons against the providers that cannot be changed, by name.
     refused: Mapping[str, str] = MappingProxyType({})
 
-    def change(
-        self,
-        parsed_args: argparse.Namespace,
-        producer: Producer,
-    ) -> base.Output:
+    def change(self, parsed_args: argparse.Namespace, producer: Producer) -> base.Output:
         """Plan what a producer decides; show, write or carry out the plan, as the options say."""
         from placementclient.render import changes
 

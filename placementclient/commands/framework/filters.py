@@ -43,12 +43,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             'commas, of which one is enough; may be repeated',
             **repeated,
         ),
-        Option(
-            '--forbidden',
-            since='1.22',
-            help='A forbidden trait; may be repeated',
-            **repeated,
-        ),
+        Option('--forbidden', since='1.22', help='A forbidden trait; may be repeated', **repeated),
         Option(
             '--member-of',
             since=since['member-of'],

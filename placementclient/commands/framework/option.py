@@ -156,10 +156,7 @@ def _number_of_workers(text: str) -> int:
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
 OUTPUT = Option(
-    '-o',
-    '--output <file>',
-    default='-',
-    help='Write to this file; default: standard output',
+    '-o', '--output <file>', default='-', help='Write to this file; default: standard output'
 )
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')

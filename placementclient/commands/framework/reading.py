@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from placementclient.producers.assuming import Assumed
     from placementclient.producers.assuming.assumptions import Assumption
 
-SNAPSHOT = Option(
-    '--snapshot <file>',
-    help='Read this snapshot file instead of the live cloud',
-)
+SNAPSHOT = Option('--snapshot <file>', help='Read this snapshot file instead of the live cloud')
 ASSUME = Option(
     '--assume <file>...',
     help='Look at the cloud as it would be after the changes in this file. Nothing is written. '

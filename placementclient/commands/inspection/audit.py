@@ -67,10 +67,7 @@ class AuditProvider(watching.Watching, LineLister, Changing):
 
     auth_required = False
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
-    statuses = (
-        base.WOULD_DO,
-        (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),
-    )
+    statuses = (base.WOULD_DO, (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'))
     options = (
         *reading.OPTIONS,
         *lists.OPTIONS,

@@ -34,8 +34,7 @@ _RESTRICTIONS = (
         'aggregates, joined by commas: a member of none of them; may be repeated',
     ),
     _restriction(
-        '--root-required <trait>...',
-        'a trait that the root of the tree must have; may be repeated',
+        '--root-required <trait>...', 'a trait that the root of the tree must have; may be repeated'
     ),
     _restriction(
         '--root-forbidden <trait>...',

@@ -73,8 +73,7 @@ class ExportCapacity(base.Command):
         *reading.OPTIONS,
         option.OUTPUT,
         Option(
-            '--serve <address>:<port>',
-            help='Serve the metrics at this address until a SIGTERM',
+            '--serve <address>:<port>', help='Serve the metrics at this address until a SIGTERM'
         ),
         Option(
             '--interval <seconds>',

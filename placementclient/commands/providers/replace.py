@@ -82,11 +82,7 @@ class ReplaceProvider(Changing):
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
         request = Replacement(
-            parsed_args.old,
-            parsed_args.uuid,
-            parsed_args.twin,
-            parsed_args.name,
-            parsed_args.merge,
+            parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name, parsed_args.merge
         )
         replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
         if not parsed_args.compute_node_exists:

@@ -95,10 +95,7 @@ class SetClass(base.Command):
     """
 
     endpoint = endpoints.SET_CLASS
-    options = (
-        _NAME,
-        Option('--name <name>', dest='new_name', help='New name', until='1.6'),
-    )
+    options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return super().since(parsed_args) if parsed_args.new_name else _CREATE_OR_VALIDATE

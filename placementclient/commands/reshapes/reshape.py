@@ -233,10 +233,7 @@ class RehearseReshape(base.Lister):
     auth_required = False
     prints = ('stage', 'tree', 'state', 'reason')
     statuses = (
-        (
-            errors.ExitStatus.DIFFERS,
-            'something was not as planned, or not as before at the end',
-        ),
+        (errors.ExitStatus.DIFFERS, 'something was not as planned, or not as before at the end'),
         (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
     )
     options = (

@@ -36,8 +36,7 @@ class SaveSnapshot(base.ShowOne):
         Option('file', help='The file to write'),
         *selectors.TREES,
         Option(
-            '--snapshot <file>',
-            help='Save trees of this snapshot file; default: of the live cloud',
+            '--snapshot <file>', help='Save trees of this snapshot file; default: of the live cloud'
         ),
         option.workers('trees to read'),
         option.OVERWRITE,

@@ -67,11 +67,7 @@ class ExportTree(base.Command):
     """
 
     auth_required = False
-    options = (
-        *selectors.TREES,
-        reading.SNAPSHOT,
-        option.OUTPUT,
-    )
+    options = (*selectors.TREES, reading.SNAPSHOT, option.OUTPUT)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient.files import disk
