@@ -5,18 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, reading, selectors, watching
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-
-if TYPE_CHECKING:
-    from placementclient.model.plans import TreeChange
-    from placementclient.model.snapshots import Snapshot
-    from placementclient.model.trees import Tree
-    from placementclient.render.style import Style
+from placementclient.model.plans import TreeChange
+from placementclient.model.snapshots import Snapshot
+from placementclient.model.trees import Tree
+from placementclient.render.style import Style
 
 _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
@@ -37,8 +35,6 @@ class _Trees(watching.Watching, DocumentCommand):
     auth_required = False
 
     def style(self) -> Style:
-        from placementclient.render.style import Style
-
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
         return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
 
@@ -223,7 +219,6 @@ def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) ->
 
 def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
     """The trees of a snapshot, those with some roots or all."""
-    from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology
 
     topology = Topology(snapshot)
