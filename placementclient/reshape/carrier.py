@@ -32,6 +32,7 @@ from placementclient.reshape import (
 )
 from placementclient.reshape.comparison import Phase, TreeState
 from placementclient.reshape.journal import Journal, Record
+from placementclient.reshape.preconditions import Drifted
 from placementclient.reshape.reading import StateSource
 
 
@@ -131,12 +132,13 @@ class ReshapeCarrier(Carrier):
         tree_state = reading.read_tree_state(self.client, current)
         if tree_state.phase is Phase.AFTER:
             return self._left_of(_surroundings(current))
-        live = preconditions.found(self.client, tree_state)
-        if isinstance(live, str):
-            again = replanning.replanned(self.client, self.plan, current, live)
+        try:
+            live = preconditions.starting_point(self.client, tree_state)
+        except Drifted as drift:
+            again = replanning.replanned(self.client, self.plan, current, str(drift))
             self.journal.revise(again)
-            self._remarks[tree.root_provider_uuid] = [f'planned again, as {live}']
-            raise PlannedAgain('it changes each time that it is planned again')
+            self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
+            raise PlannedAgain('it changes each time that it is planned again') from None
         return live, _left(current, live)
 
     def verify(self, tree: TreeChange) -> None:
@@ -193,10 +195,11 @@ class ReshapeCarrier(Carrier):
     def _obstacle(self, tree: TreeChange) -> str:
         """Return the reason why a tree cannot be changed now, or nothing."""
         try:
-            live = preconditions.found(self.client, reading.read_tree_state(self.client, tree))
+            tree_state = reading.read_tree_state(self.client, tree)
+            preconditions.starting_point(self.client, tree_state)
         except (LeftAlone, errors.ConcurrentUpdate) as reason:
             return str(reason)
-        return live if isinstance(live, str) else ''
+        return ''
 
     def _left_of(
         self, around: TreeChange, *, backward: bool = False
@@ -242,10 +245,10 @@ class ReshapeCarrier(Carrier):
         if tree_state.phase is Phase.AFTER:
             return Look(tree, is_there, 'it is applied already')
         try:
-            live = preconditions.found(self.client, tree_state)
-            if isinstance(live, str):
-                return Look(tree, is_there, live)
+            live = preconditions.starting_point(self.client, tree_state)
             self._prepared[tree.root_provider_uuid] = live, _left(current, live)
+        except Drifted as drift:
+            return Look(tree, is_there, str(drift))
         except LeftAlone as reason:
             return Look(tree, is_there, str(reason), reason)
         return Look(tree, is_there)

@@ -16,6 +16,10 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reshape.comparison import TreeState
 
 
+class Drifted(LeftAlone):
+    """The tree is not as it was planned for, and another plan may fit what it is."""
+
+
 def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
     """See that every provider of a plan is, or will be, in the tree that the plan says.
 
@@ -39,11 +43,11 @@ def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
             )
 
 
-def found(client: Client, tree_state: TreeState) -> Snapshot | str:
-    """Return what the plan can begin with, if nothing that matters to it has changed.
+def starting_point(client: Client, tree_state: TreeState) -> Snapshot:
+    """Return what the change begins with, if nothing that matters to it has changed.
 
-    :return: the providers and consumers as they are, with the traits and aggregates that come;
-        otherwise what has changed, a sentence without its full stop
+    :return: the providers and consumers as they are, with the traits and aggregates that come
+    :raises Drifted: if something has changed
     :raises LeftAlone: if it is something that no other plan could take into account
     """
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
@@ -53,7 +57,7 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
             if not change.is_created:
                 raise LeftAlone(f'{change.name} does not exist any more')
             if change.name in by_name:
-                return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
+                raise Drifted(f'{change.name} exists, with the UUID {by_name[change.name].uuid}')
             continue
         if state.name != change.name:
             # The names that the plan gives may be made of it.
@@ -61,14 +65,10 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
         if change.is_created:
             _check_empty(tree_state, change)
         elif state.inventories != change.content_before.inventories:
-            return f'the inventories of {change.name} have changed'
-        drift = _newcomer(tree_state, change)
-        if drift:
-            return drift
+            raise Drifted(f'the inventories of {change.name} have changed')
+        _check_newcomers(tree_state, change)
     check_places(tree_state.tree, tree_state.listed)
-    consumers = _consumers(client, tree_state)
-    if isinstance(consumers, str):
-        return consumers
+    consumers = list(_consumers(client, tree_state))
     return Snapshot(_states(client, tree_state), consumers)
 
 
@@ -90,9 +90,8 @@ def _shrinking_classes(change: ProviderChange) -> set[str]:
     }
 
 
-def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
-    """Return whether a class that moves away is held by a consumer in a way that the plan does not
-    know.
+def _check_newcomers(tree_state: TreeState, change: ProviderChange) -> None:
+    """Refuse a consumer that holds a class that moves away in a way that the plan does not know.
 
     Those whose allocations are to change are looked at elsewhere.
     """
@@ -108,29 +107,28 @@ def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
         held = consumer.allocations[change.uuid]
         for name in () if consumer.uuid in known else moving.intersection(held):
             if staying.get((consumer.uuid, name)) != held[name]:
-                return f'consumer {consumer.uuid} holds {name} on {change.name} that it did not'
-    return None
+                raise Drifted(
+                    f'consumer {consumer.uuid} holds {name} on {change.name} that it did not'
+                )
 
 
-def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
-    """Return the consumers as they are; or say which holds something else than it did."""
-    result = []
+def _consumers(client: Client, tree_state: TreeState) -> Iterator[Consumer]:
+    """Return the consumers as they are; refuse one that holds something else than it did."""
     for consumer in tree_state.tree.consumers:
         current = tree_state.live.consumers.get(consumer.uuid)
         moved = current is not None and current.generation != consumer.before.generation
         for uuid, state in tree_state.providers.items():
             held = tree_state.held(consumer.uuid, uuid)
             if held != consumer.before.allocations.get(uuid, {}):
-                return f'consumer {consumer.uuid} does not hold on {state.name} what it did'
+                raise Drifted(f'consumer {consumer.uuid} does not hold on {state.name} what it did')
         if not tree_state.is_whole or current is None:
             is_needed = moved or tree_state.is_whole
             current = allocation.show(client, consumer.uuid).value if is_needed else None
         if current is None:
             current = consumer.before
         elif current.allocations != consumer.before.allocations:
-            return f'consumer {consumer.uuid} does not hold what it did'
-        result.append(current)
-    return result
+            raise Drifted(f'consumer {consumer.uuid} does not hold what it did')
+        yield current
 
 
 def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:

@@ -248,13 +248,8 @@ def _terms(title: str) -> Iterator[str]:
 def _raised(module: Any) -> Iterator[str]:
     """What a module says of trees that are left alone: what it raises, and what has changed."""
     for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'LeftAlone':
-            said = node.args[0]
-        elif isinstance(node, ast.Return) and node.value is not None:
-            said = node.value
-        else:
-            continue
-        yield from (text for text in _texts(said) if ' ' in text)
+        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') in ('Drifted', 'LeftAlone'):
+            yield from (text for text in _texts(node.args[0]) if ' ' in text)
 
 
 def _literals(source: str) -> Iterator[str]:
