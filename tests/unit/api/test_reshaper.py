@@ -38,10 +38,7 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call: Call) -> N
     [
         (fault(409, 'Stale', STALE), errors.ConcurrentUpdate),
         (fault(409, 'In use', 'placement.inventory.inuse'), errors.InventoryInUse),
-        (
-            fault(400, 'No such', 'placement.resource_provider.not_found'),
-            errors.ProviderNotFound,
-        ),
+        (fault(400, 'No such', 'placement.resource_provider.not_found'), errors.ProviderNotFound),
     ],
 )
 def test_other_refusals_are_types(call: Call, reply: Reply, kind: type[Exception]) -> None:

@@ -12,16 +12,7 @@ from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Usage
 from tests.unit.api.conftest import Call
-from tests.unit.dialogue import (
-    RP,
-    Reply,
-    conflict,
-    fault,
-    get,
-    put,
-    unacceptable,
-    version_document,
-)
+from tests.unit.dialogue import RP, Reply, conflict, fault, get, put, unacceptable, version_document
 
 INVENTORIES = f'/resource_providers/{RP}/inventories'
 FLAT = {'usages': {'VCPU': 3, 'DISK_GB': 10}}

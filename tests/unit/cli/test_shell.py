@@ -36,14 +36,8 @@ HOSTILE = {
     'a page of a portal': (Reply(200, '<html>Welcome</html>'), INVALID.format('200: no JSON')),
     'a list': (Reply(200, [1, 2]), INVALID.format('200: expected object, got array')),
     'a redirection without an address': (Reply(300, 'x'), INVALID.format(300)),
-    'nothing at all': (
-        Reply(200),
-        INVALID.format('200: expected object, got null'),
-    ),
-    'no content': (
-        Reply(204),
-        INVALID.format('204: expected object, got null'),
-    ),
+    'nothing at all': (Reply(200), INVALID.format('200: expected object, got null')),
+    'no content': (Reply(204), INVALID.format('204: expected object, got null')),
     'other JSON': (
         Reply(200, {'name': 'keystone'}),
         INVALID.format('200: object missing required field resource_classes'),

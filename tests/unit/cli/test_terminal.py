@@ -46,11 +46,7 @@ def test_data_in_a_pipe_stays_as_it_is(placement: Placement, service: Service, f
 @pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value', 'table'])
 @pytest.mark.parametrize('name', [HOSTILE, 'a\u202eb', 'a\x85b'])
 def test_data_on_a_terminal_has_nothing_that_steers(
-    placement: Placement,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    format: str,
-    name: str,
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, format: str, name: str
 ) -> None:
     service.answer(get('/resource_providers', {'resource_providers': [provider(name=name)]}))
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)

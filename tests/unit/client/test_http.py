@@ -16,13 +16,7 @@ from placementclient.client import endpoints, errors
 from placementclient.client.http import Change, Client
 from placementclient.client.microversion import Microversion
 from tests.unit.conftest import Service
-from tests.unit.dialogue import (
-    NOTHING,
-    URL,
-    Reply,
-    fault,
-    get,
-)
+from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
 LIST = get('/traits', {'traits': []})
 V20 = Microversion(1, 20)

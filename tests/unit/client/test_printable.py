@@ -54,11 +54,7 @@ def test_pictures_have_it_too(render: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ('render', 'label'),
-    [
-        (graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'),
-        (pictures.svg, 'a\\nb'),
-    ],
+    ('render', 'label'), [(graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'), (pictures.svg, 'a\\nb')]
 )
 def test_a_name_of_two_lines_is_one_in_a_picture(render: object, label: str) -> None:
     assert callable(render)

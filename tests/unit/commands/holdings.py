@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.unit.dialogue import (
-    CONSUMER,
-    RP,
-    RP2,
-    Exchange,
-    get,
-)
+from tests.unit.dialogue import CONSUMER, RP, RP2, Exchange, get
 
 PATH = f'/allocations/{CONSUMER}'
 OWNER = {'project_id': 'p', 'user_id': 'u'}

@@ -191,10 +191,7 @@ SETTING = {
     ),
     'what does not fit is not tried again': Case(
         OWNED,
-        [
-            read(),
-            put(PATH, to_write(ONE, consumer_generation=3), fault(409, 'Over capacity')),
-        ],
+        [read(), put(PATH, to_write(ONE, consumer_generation=3), fault(409, 'Over capacity'))],
         stderr='Over capacity (HTTP 409) [req-1]\n',
         status=1,
         version='1.37',

@@ -100,9 +100,7 @@ UNSETTING = {
         ],
     ),
     'below 1.28 a consumer that is left with nothing is deleted': Case(
-        f'{UNSET} -f value',
-        [read(), delete(PATH), get(PATH, {'allocations': {}})],
-        version='1.27',
+        f'{UNSET} -f value', [read(), delete(PATH), get(PATH, {'allocations': {}})], version='1.27'
     ),
     'after a conflict it is decided again': Case(
         f'{LEFT}',
@@ -113,8 +111,7 @@ UNSETTING = {
             put(
                 PATH,
                 to_write(
-                    {RP: {'VCPU': 8}, RP2: {'DISK_GB': 5}},
-                    **GUARD | {'consumer_generation': 4},
+                    {RP: {'VCPU': 8}, RP2: {'DISK_GB': 5}}, **GUARD | {'consumer_generation': 4}
                 ),
                 NOTHING,
             ),

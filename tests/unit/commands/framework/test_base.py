@@ -92,11 +92,7 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
 
 @pytest.mark.parametrize(
     ('program', 'stderr', 'is_said'),
-    [
-        ({'parsers': {}}, io.StringIO, True),
-        ({}, Terminal, True),
-        ({}, io.StringIO, False),
-    ],
+    [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
 def test_a_hint_is_for_people(

@@ -10,12 +10,7 @@ from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
-PROVIDER = {
-    'uuid': UUID,
-    'generation': 7,
-    'root_provider_uuid': UUID,
-    'parent_provider_uuid': None,
-}
+PROVIDER = {'uuid': UUID, 'generation': 7, 'root_provider_uuid': UUID, 'parent_provider_uuid': None}
 
 Listed = Callable[..., Result]
 

@@ -59,11 +59,7 @@ def ended_by(monkeypatch: pytest.MonkeyPatch) -> EndedBy:
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('command', CHANGES)
 def test_a_change_that_was_sent_is_told(
-    placement: Placement,
-    service: Service,
-    ended_by: EndedBy,
-    command: str,
-    number: signal.Signals,
+    placement: Placement, service: Service, ended_by: EndedBy, command: str, number: signal.Signals
 ) -> None:
     held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     service.always(everything('compute1') | CONSUMER | held | VERSIONS)

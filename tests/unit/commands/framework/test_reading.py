@@ -120,9 +120,7 @@ def test_a_report_names_the_files(placement: Placement, folder: Path) -> None:
     assert 'Assuming' not in placement(command).stdout
 
 
-SERVERS = [
-    {'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Properties': {}},
-]
+SERVERS = [{'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Properties': {}}]
 
 
 def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement: Placement, folder: Path) -> None:
@@ -191,9 +189,7 @@ def test_a_fault_says_its_line_and_column(placement: Placement, folder: Path) ->
     (folder / 'assume.yaml').write_text('- match: hsot1\n  traits: {add: [CUSTOM_A]}')
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml')
     assert result == Result(
-        1,
-        '',
-        'assume.yaml:1:3: [0].match: "hsot1" matches no provider. Did you mean "host1"?\n',
+        1, '', 'assume.yaml:1:3: [0].match: "hsot1" matches no provider. Did you mean "host1"?\n'
     )
 
 

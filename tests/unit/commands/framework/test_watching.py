@@ -96,10 +96,7 @@ def test_no_reading_ends_it() -> None:
     stderr = io.StringIO()
     handler = logging.StreamHandler(stderr)
     app = SimpleNamespace(
-        options=SimpleNamespace(debug=False),
-        stdout=io.StringIO(),
-        stderr=stderr,
-        parsers={},
+        options=SimpleNamespace(debug=False), stdout=io.StringIO(), stderr=stderr, parsers={}
     )
     logging.getLogger().addHandler(handler)
     reading = Failing(app, None)._read(Namespace(formatter='table'))

@@ -109,10 +109,7 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
             '--fits VCPU=1,VCPUS=1',
             'No resource provider has inventory of VCPUS. Did you mean "VCPU"?',
         ),
-        (
-            '--fits FPGA=1,XYZ=1',
-            'No resource provider has inventory of XYZ',
-        ),
+        ('--fits FPGA=1,XYZ=1', 'No resource provider has inventory of XYZ'),
         (
             '--fits VCPU=1 --required HW_CPU_X86_AVX22',
             'No resource provider has the trait HW_CPU_X86_AVX22. Did you mean "HW_CPU_X86_AVX2"?',
@@ -121,14 +118,8 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
             '--fits VCPU=1 --root-required CUSTOM_X,HW_CPU_X86_AVX2',
             'No resource provider has the trait CUSTOM_X,HW_CPU_X86_AVX2',
         ),
-        (
-            '--fits VCPU=1 --member-of rack7',
-            'rack7 is not the UUID of an aggregate',
-        ),
-        (
-            '--flavors {flavors} --member-of rack7',
-            'rack7 is not the UUID of an aggregate',
-        ),
+        ('--fits VCPU=1 --member-of rack7', 'rack7 is not the UUID of an aggregate'),
+        ('--flavors {flavors} --member-of rack7', 'rack7 is not the UUID of an aggregate'),
     ],
 )
 def test_a_name_that_nobody_knows(

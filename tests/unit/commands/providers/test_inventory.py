@@ -141,10 +141,7 @@ ONE_CLASS = {
         f'{SET} -f value', [READ, replaced(7)], COLUMN, RESET
     ),
     'a replacement is repeated after a conflict, and told of once': Case(
-        f'{SET} -f value',
-        [READ, replaced(7, conflict()), READ, replaced(7)],
-        COLUMN,
-        RESET,
+        f'{SET} -f value', [READ, replaced(7, conflict()), READ, replaced(7)], COLUMN, RESET
     ),
     'a replacement with --generation is not repeated': Case(
         f'{SET} --generation 0', [replaced(0, conflict())], stderr=STALE, status=1
@@ -152,13 +149,7 @@ ONE_CLASS = {
     'every field is sent, zero too, under both its names': Case(
         f'resource provider inventory class set {RP} VGPU --total 4 --reserved 0 --min_unit 1 '
         '--max-unit 8 --step-size 1 --allocation_ratio 1.0 --generation 7 -f value',
-        [
-            put(
-                f'{ALL}/VGPU',
-                {**VGPU, 'resource_provider_generation': 7},
-                ONE,
-            )
-        ],
+        [put(f'{ALL}/VGPU', {**VGPU, 'resource_provider_generation': 7}, ONE)],
         COLUMN,
     ),
     'one class is deleted': Case(

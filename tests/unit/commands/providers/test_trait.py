@@ -92,10 +92,7 @@ CASES = {
         'B\nA\n',
     ),
     'another conflict is not repeated': Case(
-        SET,
-        [READ, written(7, fault(409, 'Other'))],
-        stderr='Other (HTTP 409) [req-1]\n',
-        status=1,
+        SET, [READ, written(7, fault(409, 'Other'))], stderr='Other (HTTP 409) [req-1]\n', status=1
     ),
     'with --generation nothing is read': Case(
         f'{SET} --generation 0 -f value', [written(0)], 'B\nA\n'

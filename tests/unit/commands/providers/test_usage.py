@@ -7,16 +7,7 @@ import json
 import pytest
 
 from tests.unit.conftest import Play
-from tests.unit.dialogue import (
-    MONDAY,
-    RP,
-    Case,
-    Reply,
-    found,
-    get,
-    unacceptable,
-    version_document,
-)
+from tests.unit.dialogue import MONDAY, RP, Case, Reply, found, get, unacceptable, version_document
 
 USED = {'usages': {'VCPU': 3, 'DISK_GB': 10}, 'resource_provider_generation': 7}
 #: The service puts the count behind the first class.
@@ -50,9 +41,7 @@ CASES = {
         version='1.37',
     ),
     'where the version is left open it is the table of 1.37': Case(
-        'resource usage show p -f value',
-        [get('/usages?project_id=p', USED, version='1.37')],
-        ROWS,
+        'resource usage show p -f value', [get('/usages?project_id=p', USED, version='1.37')], ROWS
     ),
     'an older service is asked at its highest': Case(
         'resource usage show p -f value',
