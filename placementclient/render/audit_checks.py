@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from placementclient.insight.audit.check import LABELS, Check, CheckText
+from placementclient.insight.audit.check_type import LABELS, Check, CheckText
 from placementclient.render.columns import Column, Columns, Output
 
 #: What begins the paragraph of a field.

@@ -24,7 +24,7 @@ from placementclient.insight.audit import (
     segments,
     servers,
 )
-from placementclient.insight.audit.check import Check
+from placementclient.insight.audit.check_type import Check
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding, Severity

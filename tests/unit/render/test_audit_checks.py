@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.insight.audit.check import LABELS, Check, CheckText
+from placementclient.insight.audit.check_type import LABELS, Check, CheckText
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.findings import Severity
 from placementclient.render import audit_checks

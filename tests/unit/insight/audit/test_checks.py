@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.check import Check
+from placementclient.insight.audit.check_type import Check
 from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.flavors import Flavor
