@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
-
-import os_resource_classes
-import os_traits
 
 from placementclient.hosts.assignments import Misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
 from placementclient.model.nova import OWNER_NOVA
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova import pci
 
 MANAGED, ONE_TIME, MIGRATABLE = (
     'COMPUTE_MANAGED_PCI_DEVICE',
@@ -128,7 +125,8 @@ def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -
     there = provider.devices
     if there and (not is_function or there[0].type not in (VF, VDPA)):
         raise device.error(f'is listed together with {there[0].address}, which depends on it')
-    name, traits = _class(device, spec), _traits(spec)
+    tag = spec.tags.get('resource_class', '')
+    name, traits = pci.class_of(tag, device.vendor_id, device.product_id), _traits(spec)
     if there and name != provider.resource_class:
         raise device.error(f'is {name}, and {there[0].address} is {provider.resource_class}')
     if there and traits != provider.traits:
@@ -140,31 +138,9 @@ def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -
     provider.resource_class, provider.traits = name, traits
 
 
-def _class(device: Device, spec: DeviceSpec) -> str:
-    asked = spec.tags.get('resource_class')
-    if not asked:
-        return f'CUSTOM_PCI_{device.vendor_id}_{device.product_id}'.upper()
-    name = asked.upper()
-    if name in os_resource_classes.STANDARDS or os_resource_classes.is_custom(name):
-        return name
-    return str(os_resource_classes.normalize_name(name))
-
-
 def _traits(spec: DeviceSpec) -> frozenset[str]:
     migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
-    return _named_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
-
-
-@lru_cache(1024)
-def _named_traits(asked: str) -> frozenset[str]:
-    """The traits of a tag, with commas between them; kept, as all standard traits are looked at."""
-    known, others = os_traits.check_traits(asked.split(',') if asked else [])
-    # A standard name counts in its exact case only.
-    upper = [name.upper() for name in others]
-    custom = {
-        name if os_traits.is_custom(name) else os_traits.normalize_name(name) for name in upper
-    }
-    return frozenset({*known, *custom})
+    return pci.traits_of(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 
 def _consumers(

@@ -14,13 +14,12 @@ import msgspec
 from placementclient.client import errors
 from placementclient.client.strict_json import located
 from placementclient.hosts.devices import PF, Device
+from placementclient.nova import configuration
+from placementclient.nova.wishes import is_true
 
 #: The names of the option, the second one of releases before Zed.
 OPTIONS = ('device_spec', 'passthrough_whitelist')
 ANY = '*'
-_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
-#: Where oslo.config ends a line of a configuration file.
-_LINE_END = re.compile(r'\r\n?|\n')
 #: The parts of an address and the largest value and the width of each, in hexadecimal digits.
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
 #: How many entries a file may have.
@@ -81,7 +80,7 @@ class DeviceSpec:
         return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
 
     def is_true(self, tag: str) -> bool:
-        return str(self.tags.get(tag, '')).strip().lower() in _TRUE
+        return is_true(self.tags.get(tag, ''))
 
 
 @lru_cache(1 << 16)
@@ -125,32 +124,15 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """The values of the option, each with its line; the key repeats, a value may go on."""
+    """The values of the option, which may be there several times, each with its line."""
     text = text.lstrip('\ufeff')
     first_line = text.lstrip().partition('\n')[0]
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _objects(text, path)
         return
-    section, key, start = '', '', 0
-    values: list[str] = []
-    for number, line in enumerate([*_LINE_END.split(text), '[end]'], 1):
-        if key and line[:1] in (' ', '\t') and line.strip():
-            values.append(line.strip())
-            continue
-        if key in OPTIONS and section == 'pci' and any(values):
-            yield ' '.join(values), start
-        key = ''
-        stripped = line.strip()
-        if not stripped or stripped[0] in '#;':
-            continue
-        if match := re.fullmatch(r'\[([^\]]+)\]', stripped):
-            section = match[1].strip()
-        elif match := re.match(r'([\w.-]+)\s*[=:]\s*(.*)', stripped):
-            key, values, start = match[1], [_unquoted(match[2])], number
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
+    for option in configuration.options(text, path):
+        if option.section == 'pci' and option.name in OPTIONS and option.value:
+            yield option.value, option.line
 
 
 def _objects(text: str, path: str) -> Iterator[tuple[str, int]]:

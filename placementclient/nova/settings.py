@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
-import os_resource_classes
-import os_traits
 
 from placementclient.client import errors
+from placementclient.nova import configuration, pci
 from placementclient.nova.refusals import Refusal
 
 _WORDS = {
@@ -38,8 +36,6 @@ _FIELDS = {
     },
     ('workarounds', 'disable_fallback_pcpu_query'): 'disable_fallback_pcpu_query',
 }
-
-_OPTION = re.compile(r'(?P<name>[^:=]+?)\s*[:=]\s*(?P<value>.*)', re.DOTALL)
 
 _Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')]
 _Text = str | msgspec.UnsetType
@@ -126,16 +122,9 @@ def _is_alternative(record: _AliasRecord, other: _AliasRecord) -> bool:
 
 
 def _alias(record: _AliasRecord) -> PCIAlias:
-    if record.resource_class:
-        name = record.resource_class.upper()
-        if name not in os_resource_classes.STANDARDS and not os_resource_classes.is_custom(name):
-            name = os_resource_classes.normalize_name(name)
-    else:
-        name = f'CUSTOM_PCI_{record.vendor_id}_{record.product_id}'.upper()
-    standard, others = os_traits.check_traits(record.traits.split(',') if record.traits else [])
-    uppers = (trait.upper() for trait in others)
-    custom = (t if os_traits.is_custom(t) else os_traits.normalize_name(t) for t in uppers)
-    return PCIAlias(name, frozenset((*standard, *custom)))
+    name = record.resource_class or ''
+    resource_class = pci.class_of(name, str(record.vendor_id), str(record.product_id))
+    return PCIAlias(resource_class, pci.traits_of(record.traits or ''))
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:
@@ -147,12 +136,13 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
         values['is_known'] = True
-        for place, name, value in _options(path, text):
-            field = _FIELDS.get(name)
+        for section, name, value, line in configuration.options(text, path):
+            field = _FIELDS.get((section, name))
             if field == 'aliases':
                 values[field] = (*values[field], value)
             elif field is not None:
-                values[field] = _typed(field, value, errors.BadFile(path, f'{place}: {value!r}'))
+                wrong = errors.BadFile(path, f'{name}: {value!r}', line)
+                values[field] = _typed(field, value, wrong)
     return Settings(**values)
 
 
@@ -164,32 +154,3 @@ def _typed(field: str, value: str, wrong: errors.BadFile) -> str | int | bool:
     if field == 'max_placement_results' or value.lower() not in _WORDS:
         raise wrong
     return _WORDS[value.lower()]
-
-
-def _options(path: str, text: str) -> Iterator[tuple[str, tuple[str, str], str]]:
-    """Return each option: its place, its section and name, and its value."""
-    section = 'DEFAULT'
-    for number, line in _joined(text):
-        if line.startswith('['):
-            section = line.strip('[] ')
-            continue
-        match = _OPTION.fullmatch(line)
-        if match is None:
-            raise errors.BadFile(path, f'line {number}: neither an option nor a section')
-        name, value = match['name'], match['value']
-        if value and value[0] == value[-1] and value[0] in '"\'':
-            value = value[1:-1]
-        yield f'line {number}: {name}', (section, name), value
-
-
-def _joined(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines that are no comments, each with the indented ones that go on with it."""
-    first, line = 0, ''
-    for number, raw in enumerate((*text.splitlines(), ''), 1):
-        if line and raw.strip() and raw[0] in ' \t':
-            line = f'{line} {raw.strip()}'
-            continue
-        if line:
-            yield first, line
-        is_comment = raw.startswith(('#', ';'))
-        first, line = number, '' if is_comment else raw.strip()

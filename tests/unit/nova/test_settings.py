@@ -68,9 +68,9 @@ def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement() ->
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('[scheduler]\nmax_placement_results = 0', "line 2: max_placement_results: '0'"),
-        ('\n[scheduler]\nimage_metadata_prefilter: maybe', 'line 3'),
-        ('[pci]\nalias', 'line 2: neither an option nor a section'),
+        ('[scheduler]\nmax_placement_results = 0', "x.conf:2: max_placement_results: '0'"),
+        ('\n[scheduler]\nimage_metadata_prefilter: maybe', 'x.conf:3: image_metadata_prefilter'),
+        ('[pci]\nalias', 'x.conf:2: neither an option nor a section'),
     ],
 )
 def test_a_file_that_is_wrong(text: str, reason: str) -> None:

@@ -1,0 +1,54 @@
+"""The options of a ``nova.conf``, as oslo.config reads them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from placementclient.client import errors
+
+#: oslo.config ends a line at fewer characters than ``str.splitlines``.
+_LINE_END = re.compile(r'\r\n?|\n')
+_OPTION = re.compile(r'([^:=]+?)\s*[:=]\s*(.*)', re.DOTALL)
+
+
+class ConfigOption(NamedTuple):
+    """An option, with the lines that go on with its value.
+
+    :param line: the first one, from 1
+    """
+
+    section: str
+    name: str
+    value: str
+    line: int
+
+
+def options(text: str, path: str) -> Iterator[ConfigOption]:
+    """Return the options of a file, in their order.
+
+    :param path: where it came from, for the error
+    :raises errors.BadFile: for a line that is neither an option nor a section
+    """
+    section, option = 'DEFAULT', None
+    for number, line in enumerate((*_LINE_END.split(text), ''), 1):
+        content = line.strip()
+        if option and content and line[0] in ' \t':
+            option = option._replace(value=f'{option.value} {content}')
+            continue
+        if option:
+            yield option
+            option = None
+        if content.startswith('['):
+            section = content.strip('[] ')
+        elif content and content[0] not in '#;':
+            match = _OPTION.fullmatch(content)
+            if match is None:
+                raise errors.BadFile(path, 'neither an option nor a section', number)
+            option = ConfigOption(section, match[1], _unquoted(match[2]), number)
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
+    return value[1:-1] if is_quoted else value

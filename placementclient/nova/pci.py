@@ -1,0 +1,36 @@
+"""The resource classes and traits that Nova gives PCI devices in Placement. Pure."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import os_resource_classes
+import os_traits
+
+
+def class_of(name: str, vendor_id: str, product_id: str) -> str:
+    """Return the class of devices.
+
+    :param name: as the configuration has it; empty: the class is that of the product
+    """
+    if not name:
+        return f'CUSTOM_PCI_{vendor_id}_{product_id}'.upper()
+    name = name.upper()
+    if name in os_resource_classes.STANDARDS or os_resource_classes.is_custom(name):
+        return name
+    return str(os_resource_classes.normalize_name(name))
+
+
+@lru_cache(1024)
+def traits_of(names: str) -> frozenset[str]:
+    """Return the traits that a configuration names, with commas between them.
+
+    The result is kept, as each call looks at all standard traits.
+    """
+    standard, others = os_traits.check_traits(names.split(',') if names else [])
+    # A standard name counts in its exact case only.
+    upper = [name.upper() for name in others]
+    custom = {
+        name if os_traits.is_custom(name) else os_traits.normalize_name(name) for name in upper
+    }
+    return frozenset({*standard, *custom})
