@@ -194,6 +194,12 @@ class Snapshot:
         """The consumers that hold something on a provider, by UUID."""
         return self._consumers_on.get(provider_uuid, [])
 
+    def consumers_in(self, root_uuid: str) -> list[Consumer]:
+        """Return the consumers that hold something in a tree, each once."""
+        states = self.tree(root_uuid)
+        members = {each.uuid: each for state in states for each in self.consumers_on(state.uuid)}
+        return list(members.values())
+
     def without_usages(self) -> list[ProviderState]:
         """The providers that have no usages, although consumers hold something on them."""
         held = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}

@@ -192,7 +192,4 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
 
 
 def consumers(cloud: Cloud, root: ProviderState) -> int:
-    tree = cloud.topology.trees[root.uuid]
-    return len(
-        {consumer.uuid for state in tree for consumer in cloud.snapshot.consumers_on(state.uuid)}
-    )
+    return len(cloud.snapshot.consumers_in(root.uuid))

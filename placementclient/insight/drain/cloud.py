@@ -118,15 +118,6 @@ class DrainCloud:
     def tree(self, root_uuid: str) -> list[ProviderState]:
         return self.topology.trees[root_uuid]
 
-    def consumers(self, root_uuid: str) -> Iterator[Consumer]:
-        """Return those that hold something on a host, each once."""
-        seen: set[str] = set()
-        for state in self.tree(root_uuid):
-            for consumer in self.snapshot.consumers_on(state.uuid):
-                if consumer.uuid not in seen:
-                    seen.add(consumer.uuid)
-                    yield consumer
-
     def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Finding]]:
         """Return the servers on some hosts that need another place, and what no plan can move.
 
@@ -137,7 +128,7 @@ class DrainCloud:
         servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Finding]()
         for uuid in hosts:
             name = self.snapshot.providers[uuid].name
-            for consumer in self.consumers(uuid):
+            for consumer in self.snapshot.consumers_in(uuid):
                 reason, command = self._reason(consumer, uuid), ''
                 leaving = self.knowledge.departure(consumer.uuid)
                 if reason is None and leaving.needs_place:
@@ -159,7 +150,7 @@ class DrainCloud:
         return [
             MovingServer(consumer.uuid, uuid, consumer.allocations)
             for uuid in hosts
-            for consumer in self.consumers(uuid)
+            for consumer in self.snapshot.consumers_in(uuid)
             if not self.knowledge.departure(consumer.uuid).needs_place
             and self._reason(consumer, uuid) is None
         ]
@@ -319,7 +310,7 @@ class _HostBuilder:
         ]
         members: Counter[str] = Counter()
         if cloud.knowledge.groups and not is_new:
-            for consumer in cloud.consumers(root_uuid):
+            for consumer in cloud.snapshot.consumers_in(root_uuid):
                 members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
         return TargetHost(
             root_uuid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from msgspec.structs import replace
@@ -39,20 +40,16 @@ def remedies(
     :param servers: those that are to move
     :param left: the servers that have no place
     """
-    search = _RemedySearch(cloud, servers, emptied, left)
+    search = _RemedySearch(cloud, servers, set(emptied), left)
     return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]
 
 
+@dataclass(frozen=True, slots=True)
 class _RemedySearch:
-    def __init__(
-        self,
-        cloud: DrainCloud,
-        servers: Sequence[MovingServer],
-        emptied: Collection[str],
-        left: Sequence[MovingServer],
-    ) -> None:
-        self._cloud, self._servers = cloud, servers
-        self._emptied, self._left = set(emptied), left
+    _cloud: DrainCloud
+    _servers: Sequence[MovingServer]
+    _emptied: set[str]
+    _left: Sequence[MovingServer]
 
     def hosts(self) -> Iterator[str]:
         """Return how many empty hosts, like those that servers are left on, are enough."""
