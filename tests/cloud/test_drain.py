@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
-from tests.cloud import hosts, layout
+from tests.cloud import control, hosts, layout, processes, settings
 from tests.cloud.compute import Compute, until
 from tests.cloud.conftest import Placement, Result, program, variables
 
@@ -80,3 +83,47 @@ def test_nova_accepts_the_command_for_each_state(
         compute.wait(servers[state], state.upper())
     assert compute.allocations(servers['shelved']) == {}
     assert _plan(placement, 0).keys() == {servers[state] for state in STUCK}
+
+
+@pytest.fixture
+def soft_deleted(compute: Compute) -> Iterator[str]:
+    """The UUID of a server that is deleted and can be restored."""
+    hosts.settle(compute)
+    uuid = compute.boot('soft-deleted', host=FIRST)
+    usual = settings.nova()
+    keeping = {**usual['DEFAULT'], 'reclaim_instance_interval': 3600}
+    control.restart_scheduler({**usual, 'DEFAULT': keeping})
+    compute.call('DELETE', f'/servers/{uuid}')
+    until(lambda: uuid not in {server['id'] for server in compute.servers()}, f'{uuid} stays')
+    yield uuid
+    control.restart_scheduler(usual)
+
+
+def test_a_soft_deleted_server_is_restored_first(
+    compute: Compute, placement: Placement, soft_deleted: str
+) -> None:
+    assert compute.allocations(soft_deleted)
+
+    command = _plan(placement, 5)[soft_deleted]
+
+    assert command == f'openstack server restore {soft_deleted}'
+    assert _typed(command).status == 0
+    compute.wait(soft_deleted, 'ACTIVE')
+    assert ' migrate ' in _plan(placement, 0)[soft_deleted]
+
+
+def test_a_server_that_is_being_built_is_waited_for(compute: Compute, placement: Placement) -> None:
+    hosts.settle(compute)
+    service = processes.pid(FIRST)
+    assert service is not None
+    os.kill(service, signal.SIGSTOP)
+    try:
+        building = compute.create('building', host=FIRST)
+        until(lambda: compute.allocations(building), f'{building} is not scheduled')
+        command = _plan(placement, 5)[building]
+    finally:
+        os.kill(service, signal.SIGCONT)
+
+    assert command == f'openstack server show {building}'
+    compute.wait(building, 'ACTIVE')
+    assert ' migrate ' in _plan(placement, 0)[building]
