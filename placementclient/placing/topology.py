@@ -53,7 +53,7 @@ class Topology:
 
         A tree that shares something is like no other: what is drawn from it is gone.
 
-        :param has_usage: whether to tell trees apart by what is used of them
+        :param has_usage: whether trees that differ in what is used of them are different
         """
         numbers: dict[object, int] = {}
         kinds = {}

@@ -139,7 +139,7 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
 def doubled(cloud: Cloud) -> Iterator[Finding]:
     """A server has allocations on several hosts, and no migration explains it.
 
-    Why it matters: nobody can use the resources on the other hosts.
+    Why it matters: no server can use the resources on the other hosts.
 
     Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
     or has failed. ``--fix`` removes its allocations on the other hosts, and keeps those on sharing

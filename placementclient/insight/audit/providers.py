@@ -68,7 +68,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is in no aggregate.
 
-    Why it matters: no host can use it, so nobody can use its resources.
+    Why it matters: no host can use it, so no server can use its resources.
 
     Safe to fix: adding it to an aggregate frees no allocation, but only you know which hosts should
     use it.
@@ -86,7 +86,7 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
 def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is the only member of its aggregates.
 
-    Why it matters: no host can use it, so nobody can use its resources.
+    Why it matters: no host can use it, so no server can use its resources.
 
     Safe to fix: adding hosts to its aggregate frees no allocation, but only you know which hosts
     should use it.
