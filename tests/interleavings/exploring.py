@@ -81,7 +81,7 @@ class Explorer:
         self._start.restore(world)
         self.base = self._run(scenario.line, self._name, records=True)
         assert self.base.status == 0, f'{scenario.name}: {self.base.said}'
-        self._end = Moment.now(world)
+        self._end, self._aim = Moment.now(world), world.state()
         self._text = scenario.line + ''.join(
             exchange.path + exchange.body for exchange in self.base.exchanges
         )
@@ -185,6 +185,9 @@ class Explorer:
         if outcome.acted is None:
             return outcome
         orders = self._ordered(trace.act)
+        if trace.fate in (LOST, LOST_BEFORE):
+            # Nobody can tell who has done what both wanted.
+            orders = [*orders, Order(ExitStatus.DONE, _with(self._aim, outcome.acted))]
         end = Moment.now(self._world)
         state = self._world.state()
         is_before = trace.act is not None and trace.fate in (ON, LOST)

@@ -207,22 +207,21 @@ class UnsetAllocation(ConsumerLister):
             api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
         }
         classes = set(parsed_args.resource_class)
-        generation, is_sent = parsed_args.generation, False
+        generation = parsed_args.generation
 
-        def attempt() -> None:
-            nonlocal is_sent
+        def read() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, parsed_args.consumer).value
-            if not (consumer.allocations or is_sent):
+            return consumer, _without(consumer, providers, classes)
+
+        def write() -> None:
+            consumer, rest = read()
+            if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
-            rest = _without(consumer, providers, classes)
             if rest.allocations == consumer.allocations:
-                if is_sent:
-                    return
                 for name in sorted(classes):
                     # It may be mistyped.
                     api.resource_class.show(self.client, name)
                 self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
-            is_sent = True
             if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
                 if generation is not None:
                     rest = replace(rest, generation=generation)
@@ -230,7 +229,11 @@ class UnsetAllocation(ConsumerLister):
             else:
                 api.allocation.delete(self.client, consumer.uuid)
 
-        attempts.retried(self.client, attempt, generation)
+        def is_done() -> bool:
+            consumer, rest = read()
+            return rest.allocations == consumer.allocations
+
+        attempts.confirmed(self.client, write, is_done, generation)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 

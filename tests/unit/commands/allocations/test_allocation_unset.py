@@ -81,7 +81,8 @@ UNSETTING = {
     ),
     'whose write is never answered cannot be sure': Case(
         f'{LEFT}',
-        [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy'))] * 6,
+        [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy')), read()] * 5
+        + [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy'))],
         stderr='Busy (HTTP 503) [req-1]; whether it was done is not known\n',
         status=1,
     ),
@@ -117,6 +118,16 @@ UNSETTING = {
             ),
             get(PATH, {'allocations': {}}),
         ],
+    ),
+    'a conflict with who takes all away is no success': Case(
+        LEFT,
+        [
+            read(),
+            put(PATH, to_write(REST, **GUARD), conflict()),
+            get(PATH, {'allocations': {}}),
+        ],
+        stderr=f"No allocations for consumer '{CONSUMER}'\n",
+        status=1,
     ),
     'with --generation it is a compare-and-swap': Case(
         f'{LEFT} --generation 0',
