@@ -1,4 +1,4 @@
-"""``python -m tests.interleavings [--part N/M] [--trace TRACE] [COMMAND …]``.
+"""``python -m tests.interleavings [--alone] [--part N/M] [--trace TRACE] [COMMAND …]``.
 
 A line for each command, with the numbers of its runs and states. A failure prints the requests of
 its shortest trace, and the option that runs it again.
@@ -21,7 +21,7 @@ clock.inline_threads()
 
 from placementclient.embedded import service  # noqa: E402
 from tests.interleavings.exploring import Explorer, Findings  # noqa: E402
-from tests.interleavings.running import Trace  # noqa: E402
+from tests.interleavings.running import Trace, import_all  # noqa: E402
 from tests.interleavings.scenarios import scenarios  # noqa: E402
 from tests.simulation.world import World  # noqa: E402
 
@@ -35,6 +35,7 @@ class Task(NamedTuple):
     name: str
     number: int = 0
     count: int = 1
+    is_alone: bool = False
 
 
 def explored(task: Task) -> tuple[str, Findings, float]:
@@ -43,7 +44,7 @@ def explored(task: Task) -> tuple[str, Findings, float]:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         explorer = Explorer(World(), scenarios()[task.name])
-        findings = explorer.explore(task.number, task.count)
+        findings = explorer.explore(task.number, task.count, is_alone=task.is_alone)
         os.chdir('/')
     return task.name, findings, time.monotonic() - began
 
@@ -73,6 +74,7 @@ def main() -> int:
     parser.add_argument('scenarios', nargs='*', metavar='COMMAND', help='explore these alone')
     parser.add_argument('--processes', type=int, default=1, metavar='N')
     parser.add_argument('--part', metavar='N/M', help='the part of number N modulo M')
+    parser.add_argument('--alone', action='store_true', help='nobody else acts')
     parser.add_argument('--trace', type=Trace.parsed, help='run one trace')
     parser.add_argument('--list', action='store_true', help='print the commands')
     arguments = parser.parse_args()
@@ -81,11 +83,15 @@ def main() -> int:
         print(*known, sep='\n')
         return 0
     service.template()
+    import_all()
     if arguments.trace:
         return replayed(arguments.trace)
-    tasks = [Task(name) for name in arguments.scenarios or known]
+    tasks = [Task(name, is_alone=arguments.alone) for name in arguments.scenarios or known]
     if arguments.part:
-        tasks = part_of(list(known), *map(int, arguments.part.split('/')))
+        number, count = map(int, arguments.part.split('/'))
+        whole = tasks if arguments.alone else sliced(tasks)
+        # The number may be that of a day.
+        tasks = whole[number % count :: count]
     context = multiprocessing.get_context('fork')
     failed = runs = states = 0
     with context.Pool(arguments.processes, maxtasksperchild=1) as pool:
@@ -110,10 +116,9 @@ def show(findings: Findings) -> None:
         print(f"python -m tests.interleavings --trace '{failure.trace}'", flush=True)
 
 
-def part_of(names: Sequence[str], number: int, count: int) -> list[Task]:
-    """Return one of several parts; the number may be that of a day."""
-    tasks = [Task(name, part, SLICES) for part in range(SLICES) for name in names]
-    return tasks[number % count :: count]
+def sliced(tasks: Sequence[Task]) -> list[Task]:
+    """Return the slices of tasks, such that parts of them are alike."""
+    return [task._replace(number=n, count=SLICES) for n in range(SLICES) for task in tasks]
 
 
 if __name__ == '__main__':

@@ -101,22 +101,30 @@ class Explorer:
         self.findings.runs += 1
         return run(self._world, Scenario('', line).words, trace, records=records)
 
-    def explore(self, number: int = 0, count: int = 1) -> Findings:
-        """Run all traces, or one of so many slices of them."""
-        for trace in itertools.islice(self.traces(), number, None, count):
+    def explore(self, number: int = 0, count: int = 1, *, is_alone: bool = False) -> Findings:
+        """Run all traces, or one of so many slices of them.
+
+        :param is_alone: whether nobody else acts
+        """
+        traces = self.traces_alone() if is_alone else self.traces()
+        for trace in itertools.islice(traces, number, None, count):
             self.judge(trace)
         self.findings.states = len(self._seen)
         return self.findings
 
     def traces(self) -> Iterator[Trace]:
         """Return every trace, without those that are another one by its states and answers."""
+        yield from self.traces_alone()
+        for phase in self._phases():
+            yield from self._disturbed(phase)
+
+    def traces_alone(self) -> Iterator[Trace]:
+        """Return the traces in which nobody else acts."""
         yield self._name
         for number in self._stops(range(len(self.base.exchanges))):
             yield self._name._replace(number=number, fate=KILLED)
         for number in range(len(self.base.exchanges)):
             yield self._name._replace(number=number, fate=LOST)
-        for phase in self._phases():
-            yield from self._disturbed(phase)
 
     def _phases(self) -> Iterator[range]:
         """Return the requests between two writes, each with the write that ends it."""

@@ -273,11 +273,15 @@ def run(world: World, words: list[str], trace: Trace, *, records: bool = False) 
     return outcome
 
 
-def warm_up(world: World, words: list[str]) -> None:
-    """Import all of the product, and run a command, so that no child is the first to do so."""
+def import_all() -> None:
+    """Import all of the product, so that no child is the first to do so."""
     for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
         if not module.name.endswith('__main__'):
             importlib.import_module(module.name)
+
+
+def warm_up(world: World, words: list[str]) -> None:
+    """Run a command, so that no child is the first to do so."""
     _Run(world, Trace(''), lambda _: None, records=False).run(words)
     gc.collect()
     gc.freeze()
