@@ -90,16 +90,16 @@ def show(
 def set(
     client: Client, consumer: Consumer, *, mappings: Mapping[str, builtins.list[str]] | None = None
 ) -> None:
-    """Replace all that a consumer holds.
+    """Replace all allocations of a consumer.
 
-    What the version in use does not know is not sent: project and user are from 1.8, the
-    consumer's generation from 1.28, its type from 1.38. That a consumer has no type cannot be said
-    from 1.38 on, so that such a one is written at 1.37, which leaves its type as it is.
+    The request has only fields of the microversion in use: project and user from 1.8, the
+    consumer's generation from 1.28, its type from 1.38. A consumer without a type cannot be written
+    at 1.38 or later; it is written at 1.37, which leaves its type as it is.
 
     :param mappings: which providers serve which request group; from 1.34
     :raises errors.ConcurrentUpdate: if the consumer's generation has moved, or a provider's did
         while the service worked
-    :raises errors.Conflict: if a provider has not that much to give
+    :raises errors.Conflict: if a provider does not have the capacity
     """
     version = version_for(client, consumer)
     client.send(

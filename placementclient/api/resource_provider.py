@@ -84,9 +84,9 @@ def find(client: Client, name_or_uuid: str) -> str:
 
 
 def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
-    """Some providers, by UUID, but for those that are gone.
+    """Return some providers by UUID, without those that do not exist any more.
 
-    Few are asked for one by one; if there are more, all providers are listed.
+    A few providers take one request each; more of them take the list of all providers.
     """
     uuids = builtins.set(provider_uuids)
     if len(uuids) > FEW:

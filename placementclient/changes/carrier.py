@@ -186,7 +186,7 @@ class Carrier:
     def leave_alone(
         self, tree: TreeChange, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
-        """End a tree without success."""
+        """End the work on a tree, and leave the tree as it is."""
         message = '; '.join(filter(None, [str(reason), self.withdrawn(tree)]))
         self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
         return replace(result_of(tree, state, reason), reason=message)

@@ -58,7 +58,7 @@ class Connection:
 
     @property
     def session(self) -> Any:
-        """An authenticated ``keystoneauth1.session.Session``."""
+        """Return an authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
             self._session = self._way.connect()
             vars(self).update(self._way.selection)
@@ -177,7 +177,7 @@ def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every way to authenticate; :class:`Connection` finds those of one."""
+    """Add the options of every auth type; :class:`Connection` uses those of the chosen one."""
     group = parser.add_argument_group(
         'connection options',
         'Each way to authenticate has options of its own, and variables that stand for them, such '

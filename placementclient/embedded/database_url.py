@@ -24,7 +24,7 @@ UNREADABLE = 'a database whose URL cannot be read'
 
 
 def shown(url: str | URL) -> str:
-    """A URL without its password and its parameters, or :data:`UNREADABLE`."""
+    """Return a URL without its password and parameters, or :data:`UNREADABLE`."""
     try:
         parsed = make_url(url)
     except Exception:

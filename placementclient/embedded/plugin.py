@@ -61,9 +61,9 @@ class DirectLoader(loading.BaseLoader['Direct']):
         ]
 
     def load_from_options(self, **kwargs: Any) -> Direct:
-        """The plugin of these options.
+        """Return the plugin for the options.
 
-        :raises errors.UsageError: if there are others, such as those of a cloud
+        :raises errors.UsageError: if there are options of another plugin, such as those of a cloud
         """
         foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
         if foreign:

@@ -292,7 +292,7 @@ class Cursor:
         return text
 
     def symbols(self) -> tuple[str, ...]:
-        """A list of resource classes or of traits."""
+        """Return a list of resource classes or traits, each a valid name."""
         return self.each(Cursor.symbol)
 
     def uuid(self) -> str:

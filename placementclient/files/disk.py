@@ -84,11 +84,11 @@ def write_document(path: str, document: Any) -> None:
 
 
 def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
-    """Write a text, as :func:`write_text` does, if it says what it is meant to say.
+    """Write a text, as :func:`write_text` does, if reading it gives the expected value.
 
-    :param meant: what has to be read back
+    :param meant: the expected value
     :param read: reads the text; its second argument is the path
-    :raises errors.BadFile: if something else is read back; nothing is written then
+    :raises errors.BadFile: if reading gives another value; then nothing is written
     """
     try:
         found = read(as_text(text.encode(errors='surrogatepass'), path), path)

@@ -53,11 +53,11 @@ def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
 
 
 def is_owner_required(snapshot: Snapshot) -> bool:
-    """Return True if Nova requires OWNER_NOVA on a host, as far as a snapshot shows that.
+    """Return True if Nova probably requires OWNER_NOVA on hosts.
 
-    Nova (34.0, ``owner_nova_filter``) requires it on the root once every nova-compute is of 34 or
-    later, which no snapshot says. One that has set the trait is; during an upgrade the others
-    lack it for a while, though Nova does not require it yet.
+    Nova (34.0, ``owner_nova_filter``) requires it on the root once every nova-compute runs 34 or
+    later. A snapshot does not have these versions. A nova-compute that has set the trait runs 34;
+    during an upgrade the others lack the trait, though Nova does not require it yet.
     """
     return any(OWNER_NOVA in host.traits for host in _hosts(snapshot))
 

@@ -15,7 +15,7 @@ def is_pattern(name: str) -> bool:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a pattern matches; capitals count."""
+    """Return the names that a shell pattern matches. Case matters."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 

@@ -63,8 +63,10 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
         return inventory.capacity if inventory else 0
 
     def free(self, resource_class: str) -> int:
-        """Return how much of a class that it has can still be allocated; below 0 if it has too
-        little."""
+        """Return the amount of a class that can still be allocated; below 0 if over capacity.
+
+        :param resource_class: one that the provider has inventory of
+        """
         return self.inventories[resource_class].capacity - self.used(resource_class)
 
 

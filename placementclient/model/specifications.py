@@ -127,7 +127,7 @@ class Spec:
     document: SpecDocument | None = field(default=None, compare=False, repr=False)
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
-        """The exception that says what is wrong, with the line.
+        """Return the exception for a fault, with the line of the file.
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
         """

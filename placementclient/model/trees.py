@@ -28,10 +28,10 @@ class Tree:
 
 
 def fault(providers: Iterable[Provider]) -> str | None:
-    """Say why providers are not whole trees; ``None``: they are.
+    """Return the reason why providers are not whole trees; ``None`` if they are.
 
-    They are if each UUID and each name is there once, if every parent is there, and if each
-    provider is below the root that it names.
+    In whole trees each UUID and each name occurs once, every parent is present, and each provider
+    is below the root that it names.
     """
     by_uuid: dict[str, Provider] = {}
     named: dict[str, str] = {}

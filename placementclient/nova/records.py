@@ -64,12 +64,12 @@ def servers(document: Any, path: str) -> dict[str, Server]:
 
 
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[ServerDetail]:
-    """The servers with their flavors, in the order of the list.
+    """Return the servers with their flavors, in the order of the list.
 
-    :param document: what ``GET /servers/detail`` answers an administrator
-    :param path: where it came from, for the error
-    :param flavors: by ID, for what compute API 2.46 and below answers
-    :raises errors.BadFile: if it is something else, or has a server twice
+    :param document: the answer of ``GET /servers/detail`` to an administrator
+    :param path: the source of the document, for the error
+    :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
+    :raises errors.BadFile: if the document is something else, or has a server twice
     """
     found = []
     raw = schema.listed(document, 'servers', path)
@@ -272,7 +272,7 @@ def flavors(document: Any, path: str) -> list[Flavor]:
 
 
 def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
-    """The flavors by ID."""
+    """Return the flavors of a list by their IDs."""
     found = _flavors(document, path)
     return {place.required('ID', uuid): flavor for (place, uuid), flavor in found}
 

@@ -44,10 +44,10 @@ def _asked(
 
 
 def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, str]:
-    """The compute nodes among some roots whose nova-compute is up, each with the host it is on.
+    """Return the roots whose nova-compute is up, each with the name of its host.
 
-    A host has the name of the root. Where none has, one counts whose name is the same up to the
-    domain, if only one of both names has a domain: two domains are two hosts.
+    A host belongs to the root of the same name. If there is none, it belongs to the root whose name
+    is the same without the domain, unless both names have a domain.
 
     :param roots: the names of the roots of trees
     """

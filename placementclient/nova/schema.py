@@ -175,7 +175,7 @@ class RecordPlace(NamedTuple):
         return errors.BadFile(self.path, f'{self.name}: {reason}')
 
     def required(self, column: str, *values: str | None) -> str:
-        """The first value that there is.
+        """Return the first of some fields that a record has.
 
         :param column: its name, as OpenStackClient prints it
         :raises errors.BadFile: if there is none

@@ -70,7 +70,7 @@ class Request(NamedTuple):
 
     @property
     def is_unserved(self) -> bool:
-        """Return whether a part only forbids providers, so that the service looks for none."""
+        """Return True if a part has no resources, so that no provider has to serve it."""
         return not all(part.resources or part.required or part.member_of for part in self.parts)
 
     @property

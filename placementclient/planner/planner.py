@@ -259,7 +259,7 @@ class _Maker:
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
-    """The roots of the trees that a specification is about, by name."""
+    """Return the roots of the trees that a specification selects, by name."""
     if (conditions := spec.selection) is not None:
         return [root for root in snapshot.roots() if _meets(root, conditions)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):

@@ -29,7 +29,7 @@ class Inquiry:
         self._left = ASKED
 
     def offer(self, request: CandidateRequest) -> Offer | None:
-        """Return the answer to a request; None, if it has been asked often enough."""
+        """Return the answer to a request; ``None`` once the limit of requests is reached."""
         if not self._left:
             return None
         self._left -= 1
@@ -65,7 +65,7 @@ class ServiceIndex:
         ]
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
-        """The providers that can serve each of some trees, with all that they have."""
+        """Read all providers that can serve each of some trees."""
         if not roots:
             return {}
         trees = tree_reader.read_trees(self._client, roots, aggregates=True)

@@ -31,7 +31,7 @@ class Producer(ABC):
 
     @abstractmethod
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the providers and consumers that may change, and what decides on that.
+        """Read the providers and consumers that may change, and the data that decide the change.
 
         :param roots: the UUIDs of the roots of the trees to read again; none: everything
         """

@@ -66,7 +66,7 @@ class Objection:
         return self.is_migration or not force
 
     def shown(self, *, force: bool) -> str:
-        """Return the reason, and what overrules it or what comes of it."""
+        """Return the reason of a refusal, with the option that overrides it or its consequence."""
         if self.is_refused(force=force):
             return self.reason if self.is_migration else f'{self.reason} (--force does it)'
         leaked = f'; {_LEAKED.format(self.consumer_uuid)}' if self.leaks else ''

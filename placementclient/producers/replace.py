@@ -220,7 +220,7 @@ class _NamedPair:
         return self._request.name or original(typed, old.uuid)
 
     def finished(self) -> str:
-        """Say that the old one is gone, and the new one in its place.
+        """Return the sentence that the new provider has replaced the old one.
 
         :raises errors.NoSuchProvider: if there is no sign of that
         """

@@ -62,15 +62,15 @@ def capture(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> Snapshot:
-    """Read whole trees, each as it was at one moment; all at the same one from tables.
+    """Read whole trees, each as it was at one moment; from tables, all at the same moment.
 
-    A tree is read again if it changed meanwhile. The generations show that, but for
-    allocations that are freed: these bump no provider's generation, so what a provider lists and
-    what its consumers say of themselves is compared too.
+    A tree that changed meanwhile is read again. Generations show changes, except freed allocations,
+    which do not change the generation of a provider. So the allocations of each provider are also
+    compared with those of its consumers.
 
-    :param trees: names, UUIDs, or patterns of names of providers, of which the whole
-        trees are read; none: everything
-    :param workers: how many trees are read at a time
+    :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
+        everything
+    :param workers: the number of trees that are read at a time
     :param progress: called with the name of the root of each tree that has been read
     :param expect: called with the number of trees, as soon as that is known
     :raises errors.NoSuchProvider: if there is no such provider
@@ -88,7 +88,7 @@ def capture(
 
 
 def origin_of(client: Client) -> Origin:
-    """Return the origin of what is read from now on."""
+    """Return the origin of a snapshot that is read now: the service and the time."""
     begun = datetime.datetime.now(datetime.UTC)
     return Origin(begun.isoformat(timespec='seconds'), client.service, program())
 

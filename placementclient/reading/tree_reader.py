@@ -78,7 +78,7 @@ class Sharing:
 
 
 def sharing(client: Client) -> Sharing:
-    """The sharing providers; a request for each, and one for each of their aggregates."""
+    """Read the sharing providers, with a request for each provider and each of its aggregates."""
     sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
     sharers.sort(key=lambda provider: provider.name)
     joined = {}

@@ -45,7 +45,7 @@ _PAINT = re.compile(rf'(\x1b\[(?:0|{"|".join(map(str, _CODES.values()))})m)')
 
 
 def painted(line: str) -> str:
-    """A line in which a style has used colours, printable but for these."""
+    """Return a line with its control characters escaped, except the colours of a style."""
     # What splits stands at the odd places.
     parts = _PAINT.split(line)
     return ''.join(part if i % 2 else printable(part) for i, part in enumerate(parts))

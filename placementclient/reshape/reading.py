@@ -37,14 +37,14 @@ def read_tree_state(
 
 
 def read_applied(client: Client, tree: TreeChange) -> TreeState:
-    """Read what the service made of a reshape that it granted just now.
+    """Read back the result of a reshape that the service has just granted.
 
-    The reshape is one transaction: where its allocations are stored, its inventories are, too, and
-    are taken to be those of the plan. Only a reshape that moves no allocation is judged by its
-    inventories. Allocations are read by consumer where these are fewer than the providers, as on a
+    A reshape is one transaction. If its allocations are stored, its inventories are too, and the
+    inventories of the plan are taken for the live ones. Only if no allocation moves, inventories
+    are read. Allocations are read by consumer if there are fewer consumers than providers, as on a
     host with many devices.
 
-    :raises errors.ConcurrentUpdate: if a provider does not hold still
+    :raises errors.ConcurrentUpdate: if a provider changes at each reading
     """
     live = StateSource(client, [tree])
     planned = {uuid: state.provider for uuid, state in tree.after.providers.items()}

@@ -64,7 +64,7 @@ def faults(plan: Plan) -> Iterator[str]:
 
 
 def wire_values(plan: Plan) -> WireValues:
-    """Return the values that the plan writes, or writes again when it is taken back."""
+    """Return the values that a plan writes, or restores when it is rolled back."""
     values = WireValues()
     for side in (side for tree in plan.trees for side in (tree.before, tree.after)):
         for state in side.providers.values():

@@ -75,7 +75,7 @@ class Changing(base.Lister):
         return changes.carried(results, producer.notes)
 
     def remark(self, plan: Plan) -> None:
-        """Say what a plan leaves out; a subclass has it."""
+        """Print what a plan leaves out. A subclass overrides this."""
 
     def write(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
         """Write a plan, if there is anything in it, and say how much that is."""

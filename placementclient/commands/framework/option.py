@@ -110,9 +110,10 @@ def _default(settings: Mapping[str, Any]) -> str:
 
 
 def positive(text: str, most: int = 2**31 - 1) -> int:
-    """Return a whole number from 1 on, as the type of an option.
+    """Return the whole number that a text has; the type of options with numbers from 1 on.
 
-    :raises argparse.ArgumentTypeError: if it is none, or larger than what can be meant
+    :param most: the largest number that is accepted
+    :raises argparse.ArgumentTypeError: if the text is no such number
     """
     if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= most:
         raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number from 1 to {most}')

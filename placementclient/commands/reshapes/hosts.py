@@ -52,7 +52,7 @@ class _Fitting(base.Lister):
         return self.prints, rows
 
     def uncompared(self, what: str) -> None:
-        """Say what was not looked for, where there is no snapshot."""
+        """Print which checks need a snapshot, if there is none."""
         self.log.warning(
             f'Without --snapshot nothing is compared with what is allocated: not found are {what}'
         )

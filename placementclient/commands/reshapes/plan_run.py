@@ -48,7 +48,7 @@ class PlanCommand(base.Lister):
     """A command about the trees of a plan."""
 
     def read(self, parsed_args: argparse.Namespace) -> Plan:
-        """Read the plan, and replace the options that select its trees by --tree."""
+        """Read the plan, and resolve the options that select trees to ``--tree``."""
         from placementclient.reshape import storage
 
         plan = storage.read_plan(parsed_args.plan)

@@ -107,7 +107,7 @@ class Cloud:
         }
 
     def states(self) -> Iterator[ProviderState]:
-        """All providers, tree by tree."""
+        """Return all providers, tree by tree."""
         for states in self.topology.trees.values():
             yield from states
 
@@ -126,7 +126,7 @@ class Cloud:
         return Finding(state.name, (self.root_of(state),), facts, remedy, reason)
 
     def name(self, provider_uuid: str) -> str:
-        """The name of a provider."""
+        """Return the name of a provider, by its UUID."""
         return self.snapshot.providers[provider_uuid].name
 
     def roots_of(self, consumer: Consumer) -> list[str]:
@@ -175,7 +175,7 @@ class Cloud:
         return 'a migration is not over' if server.uuid in self.migrating else ''
 
     def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
-        """The roots that have one of a host's names; where one has it exactly, no other."""
+        """Return the roots that a host's names fit: those with an exact name, or all similar."""
         exact = [uuid for uuid in root_uuids if self.name(uuid) in names]
         return exact or [
             uuid for uuid in root_uuids if any(same_host(self.name(uuid), name) for name in names)
@@ -227,7 +227,7 @@ class Case:
         return [root for root in self.hosts if root != home] if home else []
 
     def came_from(self, root_uuid: str) -> bool:
-        """Return whether it was evacuated from a host, and that is over."""
+        """Return True if the server was evacuated from a host, and the evacuation is over."""
         return any(
             m.type == _EVACUATION
             and m.is_over

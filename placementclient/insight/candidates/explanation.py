@@ -111,7 +111,7 @@ def explain(
 ) -> Explanation:
     """Explain why a request has no candidates.
 
-    :param ask: asks the service; without it, nothing is asked
+    :param ask: sends a request to the service; ``None``: send none
     :param hosts: how many of the nearest trees to look at
     """
     required = requirements(request)

@@ -71,7 +71,7 @@ class Rules(NamedTuple):
 def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], rules: Rules) -> int:
     """Return how many servers fit on all sites together.
 
-    :param stock: how much there is of what the choices use
+    :param stock: the amounts that the choices take from
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
     model = cpsat.load(

@@ -52,7 +52,7 @@ class _RemedySearch:
     _left: Sequence[MovingServer]
 
     def hosts(self) -> Iterator[str]:
-        """Return how many empty hosts, like those that servers are left on, are enough."""
+        """Return how many empty hosts would be enough, if they are like those to be emptied."""
         alike: dict[object, list[MovingServer]] = {}
         for server in self._left:
             request = self._cloud.strict(server)

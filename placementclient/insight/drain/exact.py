@@ -56,7 +56,7 @@ class Packing:
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
-    :param problem: is left as it is
+    :param problem: it is not modified
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()

@@ -46,7 +46,7 @@ class Group:
 
 
 def groups(problem: PackingProblem) -> list[Group]:
-    """Return the hosts that some request has room on, in groups."""
+    """Return groups of the hosts that have room for at least one request."""
     trimmer = _Trimmer(problem)
     names = sorted({name for request in problem.kinds for name in request.limits})
     alike: dict[object, Group] = {}

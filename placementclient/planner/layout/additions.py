@@ -11,7 +11,7 @@ from placementclient.planner.layout.target_state import TargetState, Where
 
 
 def refusals(target_state: TargetState) -> Iterator[Cause]:
-    """Return the reasons of the service against the additions alone: their units and the room."""
+    """Return the reasons why the service would refuse the additions: units and capacity."""
     tree = target_state.name
     needs: dict[Where, int] = {}
     for consumer_uuid, amounts in target_state.added.items():

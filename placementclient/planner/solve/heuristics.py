@@ -47,10 +47,11 @@ def explore(problem: Problem, decision: Decision) -> None:
 
 
 def overfull(problem: Problem) -> Problem | None:
-    """Return a part of a problem that is infeasible, none of which can be spared: more whole items
-    of one class and one size than all bins have room for.
+    """Return a minimal infeasible part of a problem: too many equal items for all bins.
 
-    :return: the same groups, some with fewer items; ``None`` if the problem is not such a one
+    The items are whole, of one class and one size.
+
+    :return: the same groups, some with fewer items; ``None`` if there is no such part
     """
     options = [option for group in problem.groups for option in group.item.options]
     sizes = {demand.amount for option in options for demand in option}

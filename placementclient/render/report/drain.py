@@ -44,7 +44,7 @@ class _Document(msgspec.Struct):
 
 
 def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
-    """Return what the page shows of a file that ``drain plan -o`` has written.
+    """Return the part of the page about a file of ``drain plan -o``.
 
     :param path: of the file, for the error
     :raises errors.BadFile: if it is something else, or of another cloud
