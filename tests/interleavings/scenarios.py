@@ -26,6 +26,8 @@ from tests.simulation.allocations import server_record
 from tests.simulation.readings import LINES
 
 NEW = '33333333-4444-4444-8444-444444444444'
+#: Servers beside those of the tree: an audit believes no list that lacks one server of three.
+OTHERS = tuple(f'44444444-5555-4555-8555-55555555555{digit}' for digit in range(10))
 OWNER = f'--project-id {PROJECT} --user-id {USER} --consumer-type INSTANCE'
 #: Commands that write nothing but files, or that have a service of their own.
 NOT_WRITING = {
@@ -118,7 +120,7 @@ _CONTENTS = {
     },
     'kept.json': [
         {'ID': uuid, 'Name': uuid[:8], 'Status': 'ACTIVE', 'Host': 'host'}
-        for uuid in (SERVER, NEIGHBOUR)
+        for uuid in (SERVER, NEIGHBOUR, *OTHERS)
     ],
     'migrations.json': {'migrations': []},
 }
@@ -201,7 +203,10 @@ def scenarios() -> dict[str, Scenario]:
             'audit',
             'resource provider audit --servers kept.json --migrations migrations.json --fix '
             + _TABLE,
-            (f'resource provider allocation set {NEW} {OWNER} --allocation rp={HOST},VCPU=1',),
+            tuple(
+                f'resource provider allocation set {uuid} {OWNER} --allocation rp={HOST},VCPU=1'
+                for uuid in (NEW, *OTHERS)
+            ),
             is_reviewed=True,
         )
     )
