@@ -32,13 +32,14 @@ def options(text: str, path: str) -> Iterator[ConfigOption]:
     :raises errors.BadFile: for a line that is neither an option nor a section
     """
     section, option = 'DEFAULT', None
+    values: list[str] = []
     for number, line in enumerate((*_LINE_END.split(text), ''), 1):
         content = line.strip()
         if option and content and line[0] in ' \t':
-            option = option._replace(value=f'{option.value} {content}')
+            values.append(content)
             continue
         if option:
-            yield option
+            yield option._replace(value=' '.join(values))
             option = None
         if content.startswith('['):
             section = content.strip('[] ')
@@ -46,7 +47,8 @@ def options(text: str, path: str) -> Iterator[ConfigOption]:
             match = _OPTION.fullmatch(content)
             if match is None:
                 raise errors.BadFile(path, 'neither an option nor a section', number)
-            option = ConfigOption(section, match[1], _unquoted(match[2]), number)
+            values = [_unquoted(match[2])]
+            option = ConfigOption(section, match[1], '', number)
 
 
 def _unquoted(value: str) -> str:

@@ -252,6 +252,7 @@ REFUSED_TWICE = {
     'inventory class create',
     'inventory delete, of a class',
     'allocation delete',
+    'allocation unset',
     'snapshot restore',
     *GUARDED,
 }
