@@ -21,16 +21,20 @@ class Killed(BaseException):
 
 
 @contextmanager
-def killed_at(client: Client, write: int) -> Iterator[None]:
-    """Kill the run after a write, counted from 0, before its answer comes."""
-    send, done = client.session.request, [0]
+def killed_at(client: Client, write: int, *, is_done: bool = True) -> Iterator[None]:
+    """Kill the run at a write, counted from 0.
+
+    :param is_done: whether that is done, though its answer never comes
+    """
+    send, left = client.session.request, [write]
 
     def request(url: str, method: str, **kwargs: Any) -> Any:
+        left[0] -= method != 'GET'
+        if left[0] < 0 and not is_done:
+            raise Killed
         answer = send(url, method, **kwargs)
-        if method != 'GET':
-            done[0] += 1
-            if done[0] > write:
-                raise Killed
+        if left[0] < 0:
+            raise Killed
         return answer
 
     client.session.request = request

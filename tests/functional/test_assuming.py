@@ -1,28 +1,79 @@
-"""``--assume`` on the real service: what is assumed is what would really be.
-
-``ASSUME_SEEDS=0-1000`` tries others than the few of each run; so does
-``python -m tests.functional.assuming``.
-"""
+"""``--assume`` on the real service: what is assumed is what would really be."""
 
 from __future__ import annotations
 
 import json
-import os
+import re
 from pathlib import Path
 
 import pytest
 
 from placementclient.client.http import Client
-from tests.functional import assuming, clouds
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
 from tests.functional.conftest import Placement
+from tests.functional.hosts import RACK, build, holder
 
-FIRST, LAST = map(int, os.environ.get('ASSUME_SEEDS', '0-10').split('-'))
+PROVIDER = 'resource provider'
+CLAIM = (
+    f'{PROVIDER} allocation claim {uuid_of("claimed")} --project-id p --user-id u '
+    '--consumer-type INSTANCE --resource VCPU=4'
+)
+#: An assumption, and the commands that make it true.
+MADE = {
+    "- match: 'compute*'\n  with_class: VCPU\n  inventories: {VCPU: {allocation_ratio: 8.0}}": [
+        f'{PROVIDER} inventory set --match compute* --with-class VCPU --amend --yes '
+        '--resource VCPU:allocation_ratio=8'
+    ],
+    '- match: compute0_gpu0\n  inventories: {VGPU: {total: 4, max_unit: 4, reserved: 1}}': [
+        f'{PROVIDER} inventory set compute0_gpu0 --amend --resource VGPU=4 '
+        '--resource VGPU:max_unit=4 --resource VGPU:reserved=1'
+    ],
+    '- match: compute0\n  traits: {add: [HW_NUMA_ROOT], remove: [COMPUTE_NODE]}': [
+        f'{PROVIDER} trait add compute0 HW_NUMA_ROOT',
+        f'{PROVIDER} trait remove compute0 COMPUTE_NODE',
+    ],
+    f'- match: compute1\n  aggregates: {{add: [{uuid_of("row")}], remove: [{RACK}]}}': [
+        f'{PROVIDER} aggregate add compute1 {uuid_of("row")}',
+        f'{PROVIDER} aggregate remove compute1 {RACK}',
+    ],
+    '- add: 1\n  like: compute1\n  name: third': [f'{PROVIDER} tree apply third.yaml --yes'],
+    '- without: compute1': [f'{PROVIDER} purge compute1 --force --yes'],
+    '- servers: {resources: {VCPU: 4}, count: 1, on: compute1}': [f'{CLAIM} --in-tree compute1'],
+}
+#: Commands that show what there is.
+SHOWING = [
+    'resource capacity show --by tree', 'resource capacity show --fits VCPU=1,VGPU=1',
+    *(f'allocation candidate explain --resource VCPU=1 {more}' for more in (
+        '--required HW_NUMA_ROOT', f'--member-of {RACK}', f'--member-of {uuid_of("row")}',
+    )),
+]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_random_assumptions_are_as_if_they_were_made(client: Client, tmp_path: Path) -> None:
-    made = assuming.tried(client, tmp_path, range(FIRST, LAST))
-    assert made.keys() == {'edit', 'add', 'without', 'servers', 'plan'}
+@pytest.mark.parametrize('assumption', MADE)
+def test_what_is_assumed_is_as_if_it_were_made(
+    client: Client,
+    placement: Placement,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    assumption: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    build(client, holder('server', {'compute1': {'VCPU': 2}, 'compute1_gpu0': {'VGPU': 1}}))
+    Path('assume.yaml').write_text(assumption)
+    exported = placement(f'{PROVIDER} tree export --tree compute1').stdout
+    own = re.sub(r'.*uuid: .*\n', '', exported)
+    Path('third.yaml').write_text(own.replace('compute1', 'third'))
+
+    def shown(more: str) -> list[object]:
+        answers = [json.loads(placement(f'{line} -f json {more}').stdout) for line in SHOWING]
+        reasons = [[answer[key] for key in ('can_be_met', 'alone')] for answer in answers[2:]]
+        return [*answers[:2], *reasons]
+
+    before, assumed = shown(''), shown('--assume assume.yaml')
+    for line in MADE[assumption]:
+        assert placement(line).status == 0
+    assert shown('') == assumed != before
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.api.attempts import edited
 from placementclient.client import errors
 from placementclient.client.http import Client
 from tests.functional import clouds
@@ -321,37 +319,6 @@ def test_below_the_version_that_guards_aggregates_nothing_is_done(placement: Pla
     assert (result.status, 'requires at least version 1.19' in result.stderr) == (1, True)
 
 
-def test_two_threads_that_edit_one_provider_lose_nothing(client: Client) -> None:
-    build(client)
-    names = [[f'CUSTOM_{who}_{number}' for number in range(6)] for who in 'AB']
-    every = {name for own in names for name in own}
-    for name in every:
-        trait.create(client, name)
-    failures: list[BaseException] = []
-
-    def add(own: list[str]) -> None:
-        try:
-            for name in own:
-                edited(
-                    client,
-                    lambda: trait.list_of_provider(client, COMPUTE0),
-                    lambda there, name=name: [*there, name],
-                    lambda traits, generation: trait.set_on_provider(
-                        client, COMPUTE0, traits, generation
-                    ),
-                )
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=add, args=(own,)) for own in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert every <= set(trait.list_of_provider(client, COMPUTE0).value)
-
-
 def test_processes_that_edit_one_provider_lose_nothing(service_url: str) -> None:
     """Four processes at once; each adds a trait, an aggregate, or changes an inventory."""
     settings = ['--os-auth-type', 'none', '--os-endpoint', service_url]
@@ -529,27 +496,6 @@ def test_a_plan_is_applied_verified_and_rolled_back(
     back = placement(f'resource provider reshape rollback {path} --yes')
     assert back.status == 0, back
     assert content(clouds.captured(client)) == before
-
-
-class Killed(BaseException):
-    """Ends the process at once."""
-
-
-def test_a_plan_that_was_killed_is_completed_by_the_same_command(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
-    build(client, hosts=3)
-    path = tmp_path / 'plan.json'
-    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
-    apply = f'resource provider reshape apply {path} --yes --workers 1'
-    with failing_after(client, 'PUT', {uuid_of('compute1'): Killed()}), pytest.raises(Killed):
-        placement(apply)
-    # The embedded Placement has taken the tree back that it was at.
-    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 0, 0]
-    result = placement(apply)
-    assert result.status == 0, result
-    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 2, 2]
-    assert placement(f'resource provider reshape verify {path}').status == 0
 
 
 def test_a_plan_leaves_alone_what_somebody_else_has_changed_since(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
@@ -27,35 +26,9 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.conftest import Placement, process
+from tests.functional.lifecycles import Killed, killed_at
 from tests.numbers import numbers
 from tests.snapshot_pairs import content, pair, with_types_of
-
-
-class Killed(BaseException):
-    """A kill, as it looks from inside."""
-
-
-@contextmanager
-def killed_after(client: Client, writes: int) -> Iterator[None]:
-    """Kill the run before or after the write that comes after so many."""
-    send, left = client.session.request, [writes]
-
-    def request(url: str, method: str, **kwargs: Any) -> Any:
-        if method == 'GET':
-            return send(url, method, **kwargs)
-        if left[0] == 0 and writes % 2:
-            raise Killed
-        answer = send(url, method, **kwargs)
-        if left[0] == 0:
-            raise Killed
-        left[0] -= 1
-        return answer
-
-    client.session.request = request
-    try:
-        yield
-    finally:
-        del client.session.request
 
 
 def planned(client: Client, seed: int) -> tuple[Plan, Snapshot, Snapshot]:
@@ -83,7 +56,8 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_p
         made, before, after = planned(client, seed)
         for act in (engines.apply, engines.rollback):
             for _ in range(3):
-                with suppress(Killed), killed_after(client, random.randint(0, 8)):
+                write = random.randint(0, 8)
+                with suppress(Killed), killed_at(client, write, is_done=random.random() < 0.5):
                     act(client, made, path)
             outcome = act(client, made, path)
             assert outcome.exit_status is ExitStatus.DONE, outcome

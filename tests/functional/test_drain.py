@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -12,23 +11,20 @@ import pytest
 from keystoneauth1.session import Session
 from msgspec.structs import replace
 
-from placementclient.api import allocation, allocation_candidate, inventory, resource_provider
+from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
-from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
-from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, roll
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.functional import clouds
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement
-from tests.numbers import numbers
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
@@ -180,91 +176,6 @@ def test_rolling_through_nested_hosts_with_shared_storage(client: Client) -> Non
     assert rolling.verdict is DrainVerdict.YES
     assert len(rolling.order) == 4
     Nova(client).migrate(rolling.moves)
-
-
-@pytest.mark.parametrize('seed', numbers(0, 8, quick=1))
-def test_rolling_through_random_clouds(client: Client, seed: int) -> None:
-    rng = random.Random(seed)
-    states, consumers = [], []
-    for number in range(8):
-        name = f'host{number}'
-        states.append(provider(name, traits=['COMPUTE_NODE'], VCPU=16, MEMORY_MB=32))
-        left = [16, 32]
-        for each in range(rng.randint(1, 5)):
-            vcpu, memory = rng.randint(1, 4), rng.randint(1, 7)
-            if vcpu <= left[0] and memory <= left[1]:
-                left = [left[0] - vcpu, left[1] - memory]
-                held = {name: {'VCPU': vcpu, 'MEMORY_MB': memory}}
-                consumers.append(consumer(f'{name}-{each}', **held))
-    snapshot = real(cloud(states, consumers), 'random')
-    Database(client).fill(snapshot)
-    scene = DrainCloud(snapshot)
-    rolling = roll(scene, batches(scene, scene.hosts, rng.randint(1, 2)))
-    assert rolling.verdict is DrainVerdict.YES
-    Nova(client).migrate(rolling.moves)
-
-
-@pytest.mark.parametrize('seed', range(20))
-def test_what_is_asked_for_is_what_candidates_are_granted(client: Client, seed: int) -> None:
-    rng = random.Random(seed)
-    states = []
-    for number in range(5):
-        name = f'host{number}'
-        traits = ['COMPUTE_NODE', *rng.sample(['CUSTOM_A', 'CUSTOM_B'], rng.randint(0, 2))]
-        places = ['shared'] if rng.random() < 0.6 else []
-        inventories = {'VCPU': 8, 'MEMORY_MB': 16} | ({} if places else {'DISK_GB': 20})
-        states.append(provider(name, traits=traits, aggregates=places, **inventories))
-        for card in range(rng.randint(0, 3)):
-            marks = rng.sample(['CUSTOM_A', 'CUSTOM_C'], rng.randint(0, 2))
-            limits = Inventory(4, max_unit=rng.randint(1, 4), step_size=rng.choice((1, 1, 2)))
-            states.append(provider(f'{name}_{card}', name, traits=marks, VGPU=limits))
-    states.append(pool('nfs', DISK_GB=30))
-    snapshot = real(cloud(states), f'asked{seed}')
-    Database(client).fill(snapshot)
-    groups = {
-        str(number): Filter(
-            {'VGPU': rng.randint(1, 2)}, tuple(rng.sample(['CUSTOM_A'], rng.randint(0, 1)))
-        )
-        for number in range(rng.randint(0, 3))
-    }
-    request = CandidateRequest(
-        Filter(
-            {'VCPU': rng.randint(1, 8), 'DISK_GB': rng.randint(1, 9)},
-            tuple(rng.sample(['CUSTOM_B', 'CUSTOM_A'], rng.randint(0, 1))),
-            tuple(rng.sample(['CUSTOM_C'], rng.randint(0, 1))),
-        ),
-        groups,
-        rng.choice(('none', 'isolate')) if groups else None,
-    )
-    found, _ = allocation_candidate.list(client, request)
-    granted = {_frozen(each.allocations) for each in found}
-    scene = DrainCloud(snapshot, Knowledge())
-    asked = known(snapshot, request, {})
-    problem = scene.problem([asked], ())
-    options = set()
-    for host in problem.hosts:
-        if problem.suitable(asked, host.shape) is not None:
-            for option in problem.option_search(asked, host.shape, host.room).every():
-                held: dict[str, dict[str, int]] = {}
-                for part, place in zip(asked.parts, option.places, strict=True):
-                    resources = held.setdefault(host.providers[place], {})
-                    for name, amount in part.resources:
-                        resources[name] = resources.get(name, 0) + amount
-                options.add(_frozen(held))
-    assert options <= granted
-    assert {_hosts(snapshot, each) for each in options} == {
-        _hosts(snapshot, each) for each in granted
-    }
-
-
-def _frozen(allocations: object) -> frozenset[tuple[str, frozenset[tuple[str, int]]]]:
-    assert hasattr(allocations, 'items')
-    return frozenset((uuid, frozenset(held.items())) for uuid, held in allocations.items())
-
-
-def _hosts(snapshot: Snapshot, frozen: frozenset[tuple[str, object]]) -> frozenset[str]:
-    roots = {snapshot.providers[uuid].provider.root_uuid for uuid, _ in frozen}
-    return frozenset(root for root in roots if 'COMPUTE_NODE' in snapshot.providers[root].traits)
 
 
 #: The way of a server off its host, by its state in Nova.

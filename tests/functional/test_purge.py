@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,14 +14,12 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
-from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
-from tests.functional.lifecycles import Killed, killed_at, lifecycle
+from tests.functional.lifecycles import lifecycle
 from tests.logged import without_request_id
-from tests.numbers import few_quick, numbers
 
 PURGE = 'resource provider purge compute0'
 EVACUATED = holder(
@@ -142,30 +139,6 @@ def test_nobody_to_ask(
     monkeypatch.setattr('sys.stdin', io.StringIO())
     assert placement(PURGE).status == 2
     assert 'compute0' in names(client)
-
-
-@pytest.mark.parametrize('step', few_quick([2, 0, 1, 3], quick=1))
-def test_killed_anywhere_it_can_be_run_again(
-    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    build(client, EVACUATED, UNTYPED)
-
-    send, writes = client.session.request, []
-
-    def request(url: str, method: str, **kwargs: Any) -> Any:
-        if method != 'GET':
-            writes.append(url)
-            if len(writes) > step:
-                raise Killed
-        return send(url, method, **kwargs)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(client.session, 'request', request)
-        with pytest.raises(Killed):
-            placement(f'{PURGE} --yes')
-    assert placement(f'{PURGE} --yes').status == 0
-    assert names(client) == ['compute1', 'compute1_gpu0', 'compute1_gpu1', 'storage']
-    assert set(elsewhere(client)) == {uuid_of('compute1'), uuid_of('storage')}
 
 
 @pytest.mark.parametrize(
@@ -314,33 +287,15 @@ def test_a_refused_purge_is_not_planned(
     assert json.loads(dry.stdout)[-1]['state'] == 'refused'
 
 
-@pytest.mark.parametrize('kill_at', numbers(0, 4, quick=1))
 def test_a_plan_is_applied_verified_and_taken_back(
-    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     """Providers come back with all that they had, and consumers with their owners and types."""
     build(client, EVACUATED, UNTYPED, RESIZED)
     path = str(tmp_path / 'plan.json')
     assert placement(f'{PURGE} --force --plan {path}').status == 0
     assert 'compute0' in names(client)
-    lifecycle(placement, client, path, kill_at=kill_at)
-
-
-def test_a_plan_is_applied_and_taken_back_by_requests_alone(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
-    build(client, EVACUATED, UNTYPED, RESIZED)
-    before = content(clouds.captured(client))
-    path = str(tmp_path / 'plan.json')
-    assert placement(f'{PURGE} --force --plan {path}').status == 0
-    plan = storage.read_plan(path)
-    for act in (engines.apply, engines.rollback):
-        with pytest.raises(Killed), killed_at(client, 1):
-            act(client, plan, f'{path}.journal')
-        assert act(client, plan, f'{path}.journal').exit_status == 0
-        if act is engines.apply:
-            assert 'compute0' not in names(client)
-    assert content(clouds.captured(client)) == before
+    lifecycle(placement, client, path)
 
 
 def test_a_consumer_that_comes_to_a_planned_host_stops_the_apply(

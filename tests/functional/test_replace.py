@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from keystoneauth1 import noauth
-from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
@@ -18,16 +16,15 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
 from placementclient.producers import restore
 from tests.deadline import ends_within
-from tests.functional import clouds, replacing
+from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
-from tests.functional.replacing import NEW, comparable, replaced
-from tests.numbers import few_quick, numbers
+from tests.numbers import few_quick
 
-REPLACE = 'resource provider replace compute0'
+REPLACE, NEW = 'resource provider replace compute0', uuid_of('the new one')
 SERVER = holder(
     'server',
     {
@@ -56,21 +53,6 @@ def ordered(document: object) -> object:
     if isinstance(document, list):
         return sorted(map(ordered, document), key=json.dumps)
     return document
-
-
-@pytest.mark.parametrize('seed', numbers(0, 5, quick=1))
-@pytest.mark.parametrize('kills', [0, 3])
-def test_a_cloud_is_the_same_but_for_the_uuid(
-    session: Session, seed: int, kills: int, tmp_path: Path
-) -> None:
-    replaced(session, seed, kills, tmp_path)
-
-
-@pytest.mark.parametrize('seed', numbers(100, 102, quick=1))
-def test_it_is_over_http_too(service_url: str, seed: int, tmp_path: Path) -> None:
-    clouds.emptied(client_of(service_url))
-    replaced(Session(auth=noauth.NoAuth(endpoint=service_url)), seed, 2, tmp_path)
-    clouds.emptied(client_of(service_url))
 
 
 def test_one_request_moves_all_and_nothing_is_there_twice(
@@ -160,7 +142,7 @@ def test_what_is_refused_changes_nothing(
 
 
 @pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
-@pytest.mark.parametrize('merge', few_quick(['', '--merge'], quick=1))
+@pytest.mark.parametrize('merge', ['', '--merge'])
 @pytest.mark.parametrize('is_half_way', [False, True])
 def test_a_child_is_not_replaced_with_its_own_root(
     client: Client, placement: Placement, old: str, merge: str, is_half_way: bool
@@ -212,14 +194,14 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
 
 
-@pytest.mark.parametrize('name', few_quick(['--name compute1', '', '--name third'], quick=1))
+@pytest.mark.parametrize('name', few_quick(['--name compute1', '--name third'], quick=1))
 def test_a_run_that_was_killed_goes_on_without_a_merge(
     client: Client, placement: Placement, name: str
 ) -> None:
     """Half way the new one has consumers that the old one has no more."""
     command = f'{REPLACE} --with {uuid_of("compute1")} {name} --yes'
     alone = holder('alone', {'compute0_gpu0': {'VGPU': 1}})
-    for kill_at in range(20):
+    for kill_at in range(0, 20, 3):
         clouds.emptied(client)
         build(client, SERVER, alone)
         try:
@@ -296,9 +278,8 @@ def test_a_nova_that_refuses_its_compute_nodes_is_named(
     assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
 
-@pytest.mark.parametrize('kill_at', few_quick([2, 0, 4, 6], quick=1))
 def test_a_plan_is_applied_verified_and_taken_back(
-    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     build(client, SERVER, UNTYPED)
     path = str(tmp_path / 'plan.json')
@@ -308,18 +289,17 @@ def test_a_plan_is_applied_verified_and_taken_back(
         '1 provider to create, 2 to change, 1 to delete; 2 allocations to move. '
         f'The plan is in {path}\n',
     )
-    lifecycle(placement, client, path, kill_at=kill_at)
+    lifecycle(placement, client, path, kill_at=2)
 
 
-@pytest.mark.parametrize('kill_at', numbers(0, 3, quick=1))
 def test_a_plan_of_a_host_alone_is_completed_after_any_kill(
-    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+    client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     """Half way no provider of the plan is there under the name of before or of after."""
     resource_provider.create(client, 'lone')
     path = str(tmp_path / 'plan.json')
     assert placement(f'resource provider replace lone --uuid {NEW} --plan {path}').status == 0
-    lifecycle(placement, client, path, kill_at=kill_at)
+    lifecycle(placement, client, path, kill_at=1)
 
 
 @pytest.mark.parametrize('is_embedded', [True, False])
@@ -483,10 +463,3 @@ def test_a_name_that_is_too_long_is_refused_before_anything_is_done(
     result = placement(f'{REPLACE} --uuid {NEW} --name {name} --yes')
     assert (result.status, 'is longer than 200 characters' in result.stderr) == (1, True)
     assert content(clouds.captured(client)) == before
-
-
-def test_the_cases_by_hand_are_of_all_kinds() -> None:
-    found = [replacing.case(seed) for seed in range(60)]
-    options = {each.arguments[1::2] for each in found}
-    assert options == {(o, *n) for o in ('--uuid', '--with') for n in ((), ('--name',))}
-    assert all(comparable(each.before) != comparable(each.after) for each in found)

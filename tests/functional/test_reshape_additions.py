@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from placementclient.api import allocation, resource_provider
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -18,8 +16,6 @@ from placementclient.planner.specification import specification
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-from tests.functional.test_reshape_kill import killed_at
-from tests.numbers import few_quick
 
 DEVICE = 'CUSTOM_PCI_8086_1563'
 
@@ -80,24 +76,6 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert held(client, 0) == {'compute0': {'VCPU': 2}}
     assert clouds.captured(client).providers.keys() == before.providers.keys()
-
-
-@pytest.mark.parametrize('count', few_quick([4, 14], quick=1))
-def test_killed_at_every_request(client: Client, tmp_path: Path, count: int) -> None:
-    plan = plan_of(hosts(client, count), count)
-    path = str(tmp_path / 'plan.journal')
-    with clouds.watched(client) as requests:
-        engines.apply(client, plan, path, trees=['compute0'])
-    points = [(at, answered) for at in range(1, len(requests) + 1) for answered in (False, True)]
-    trees = [tree.root_provider_name for tree in plan.trees[1:]]
-    for (at, answered), tree in zip(points[-len(trees) :], trees, strict=True):
-        with killed_at(client, at, answered=answered):
-            engines.apply(client, plan, path, trees=[tree])
-        run = engines.apply(client, plan, path, trees=[tree])
-        assert run.exit_status is ExitStatus.DONE, (at, answered, run)
-    assert engines.verify(client, plan) == []
-    for number in range(count):
-        assert held(client, number)[f'compute{number}_0000:81:00.0'] == {DEVICE: 1}
 
 
 def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_path: Path) -> None:

@@ -55,22 +55,6 @@ def losing(client: Client, number: int, *, sent: bool, times: int = 1) -> Iterat
         del session.request
 
 
-def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=10, servers=2))
-    plan, path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.journal')
-    # The first write is the question whether it is allowed.
-    points = [(number, sent) for number in range(2, 7) for sent in (False, True)]
-    for (number, sent), tree in zip(points, plan.trees, strict=True):
-        only = [tree.root_provider_name]
-        with losing(client, number, sent=sent) as writes:
-            outcome = engines.apply(client, plan, path, trees=only)
-        assert clouds.names(outcome.of(State.APPLIED)) == [(*only, 'applied')], (number, sent)
-        # The question, the reshape; and that again where it did not arrive.
-        lost = writes[number - 1] == 'POST /reshaper' and not sent
-        assert writes.count('POST /reshaper') == 2 + lost, (number, sent)
-    assert engines.verify(client, plan) == []
-
-
 def test_a_service_that_is_gone_stops_the_run(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
@@ -26,13 +23,10 @@ from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
+from tests.functional.lifecycles import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore'
 HOST, CHILD = uuid_of('compute0'), uuid_of('child')
-
-
-class Killed(BaseException):
-    """What a kill looks like from inside."""
 
 
 def cloud() -> Snapshot:
@@ -63,25 +57,6 @@ def file(tmp_path: Path) -> str:
     return path
 
 
-@contextmanager
-def killed_after(client: Client, writes: int) -> Iterator[None]:
-    """Kill what is done before the write that comes after so many."""
-    send, left = client.session.request, [writes]
-
-    def request(url: str, method: str, **kwargs: Any) -> Any:
-        if method != 'GET':
-            if not left[0]:
-                raise Killed
-            left[0] -= 1
-        return send(url, method, **kwargs)
-
-    client.session.request = request
-    try:
-        yield
-    finally:
-        del client.session.request
-
-
 def is_killed(snapshot: Snapshot, after: int) -> bool:
     """Whether a restore is killed after so many writes; completed, it is the snapshot."""
     with Direct.scratch() as service:
@@ -89,7 +64,7 @@ def is_killed(snapshot: Snapshot, after: int) -> bool:
         # Killed once more after that, half way.
         for missing, writes in ((False, after), (True, 3)):
             try:
-                with killed_after(client, writes):
+                with killed_at(client, writes, is_done=False):
                     restore.load(client, snapshot, missing=missing)
             except Killed:
                 killed = killed or not missing
@@ -98,12 +73,11 @@ def is_killed(snapshot: Snapshot, after: int) -> bool:
     return killed
 
 
-def test_killed_at_any_write_it_is_completed(file: str) -> None:
-    snapshot, writes = disk.read_snapshot(file), 0
-    while is_killed(snapshot, writes):
-        writes += 1
+def test_killed_at_a_write_it_is_completed(file: str) -> None:
+    snapshot = disk.read_snapshot(file)
     # Two names, four for each provider, two groups of consumers, and limits again.
-    assert writes == 2 + 8 + 2 + 1
+    writes = 2 + 8 + 2 + 1
+    assert [is_killed(snapshot, write) for write in (1, 5, 11, writes)] == [True] * 3 + [False]
 
 
 def test_what_is_there_already_is_not_written(client: Client, file: str) -> None:

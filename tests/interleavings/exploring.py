@@ -229,10 +229,17 @@ class Explorer:
         def follow(line: str, allowed: list[State]) -> None:
             later, state = self._run(line, self._name), self._world.state()
             is_alone = trace.act is None
-            found.extend(judging.of_later(later, state, allowed, uneven, is_alone=is_alone))
+            is_mixed = trace.fate == KILLED and not is_alone
+            found.extend(
+                judging.of_later(
+                    later, state, allowed, uneven, is_alone=is_alone, is_mixed=is_mixed
+                )
+            )
 
         if outcome.status != ExitStatus.DONE:
-            follow(self._scenario.line, [order.state for order in orders])
+            # Half of it may be done, and what the other changes may be gone by then.
+            reached = [self._aim] if trace.fate == KILLED else []
+            follow(self._scenario.line, [*(order.state for order in orders), *reached])
         if self._scenario.back:
             allowed = [_with(start, outcome.acted or {}), *([start] if in_window else [])]
             follow(self._scenario.back, allowed)

@@ -57,22 +57,41 @@ def of_overwriting(outcome: Outcome, since: int, *, in_window: bool) -> Iterator
 
 
 def of_later(
-    outcome: Outcome, end: State, allowed: list[State], uneven: set[str], *, is_alone: bool
+    outcome: Outcome,
+    end: State,
+    allowed: list[State],
+    uneven: set[str],
+    *,
+    is_alone: bool,
+    is_mixed: bool,
 ) -> Iterator[Violation]:
     """Return what is wrong when a command has been run again, or taken back.
 
     :param allowed: the states that it may lead to
     :param uneven: see :func:`of_any`
     :param is_alone: whether nobody else has done anything: then it has no reason to refuse
+    :param is_mixed: whether the other came in the middle of what was done: then each part may be
+        that of another of the states
     """
     yield from of_any(outcome, end, uneven)
     if outcome.status == ExitStatus.DONE or is_alone:
-        yield from _unordered(f'then {outcome.status}', end, allowed)
+        yield from _unordered(f'then {outcome.status}', end, allowed, is_mixed=is_mixed)
 
 
-def _unordered(text: str, end: State, allowed: list[State]) -> Iterator[Violation]:
+def _unordered(
+    text: str, end: State, allowed: list[State], *, is_mixed: bool = False
+) -> Iterator[Violation]:
     """Return the difference from the nearest of some states, if it is none of them."""
     differences = [_kept(delta(state, end)) for state in allowed]
+    if is_mixed:
+        differences = [
+            {
+                key: (was, now)
+                for key, (was, now) in difference.items()
+                if all(state.get(key) != now for state in allowed)
+            }
+            for difference in differences
+        ]
     if all(differences) and differences:
         least = min(differences, key=len)
         shown = [f'{key} {was!r} -> {now!r}' for key, (was, now) in least.items()]
