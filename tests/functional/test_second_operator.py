@@ -19,9 +19,11 @@ from placementclient.reading import capture
 from placementclient.reshape import storage
 from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
+from tests.functional.clouds import uuid_of
 from tests.functional.conftest import Placement, program
 
 TRAIT = 'HW_NIC_SRIOV'
+GPUS = [uuid_of('compute0_gpu0'), uuid_of('compute0_gpu1')]
 Act = Callable[[Client, str], None]
 
 
@@ -49,6 +51,10 @@ def add_trait(client: Client, uuid: str) -> None:
     trait.set_on_provider(client, uuid, [*there.value, TRAIT], there.generation or 0)
 
 
+def rename(client: Client, uuid: str) -> None:
+    resource_provider.set(client, uuid, 'renamed')
+
+
 def add_inventory(client: Client, uuid: str) -> None:
     generation = resource_provider.generation(client, uuid)
     inventory.create(client, uuid, 'SRIOV_NET_VF', {'total': 4}, generation)
@@ -61,6 +67,47 @@ def before(client: Client, verb: str, part: str, act: Callable[[], None]) -> Ite
     with clouds.disturbed(client, verb, part, lambda: acted.append(act())):
         yield
     assert acted, f'there was no {verb} of {part}'
+
+
+def purge(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+    """Return a command line, and the UUIDs of two providers in the order of their deletes."""
+    hosts.build(stage.other, hosts=1)
+    return 'resource provider purge compute0 --yes', GPUS
+
+
+def prune(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+    hosts.build(stage.other, hosts=1)
+    (folder / 'host.yaml').write_text('name: compute0\n')
+    return f'resource provider tree apply {folder}/host.yaml --prune --yes', GPUS
+
+
+def rollback(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+    plan, path = clouds.plan_of(clouds.loaded(stage.other, clouds.cloud())), f'{folder}/plan.json'
+    storage.write_plan(path, plan)
+    assert stage.run(f'resource provider reshape apply {path} --yes').status == 0
+    children = [change.uuid for change in plan.trees[0].created()]
+    return f'resource provider reshape rollback {path} --yes', children
+
+
+@pytest.mark.parametrize(('act', 'number'), [(add_trait, 0), (rename, 0), (add_trait, 1)])
+@pytest.mark.parametrize('prepare', [purge, prune, rollback])
+def test_a_provider_that_another_operator_changes_before_its_delete_stays(
+    stage: Stage,
+    tmp_path: Path,
+    prepare: Callable[[Stage, Path], tuple[str, list[str]]],
+    act: Act,
+    number: int,
+) -> None:
+    """``python -m tests.interleavings`` tries every request, and more acts."""
+    command, children = prepare(stage, tmp_path)
+    changed = children[number]
+    with before(
+        stage.client, 'PUT', f'{children[0]}/aggregates', lambda: act(stage.other, changed)
+    ):
+        result = stage.run(command)
+    assert result.status in (3, 6), result
+    state = capture.capture(stage.other).providers[changed]
+    assert TRAIT in state.traits or state.name == 'renamed'
 
 
 def test_a_run_that_has_changed_something_ends_with_6(stage: Stage, tmp_path: Path) -> None:
