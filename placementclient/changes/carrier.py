@@ -18,7 +18,6 @@ from placementclient.changes.comparison import (
     Obstructed,
     TreeComparison,
     compared,
-    rebase_change,
     sent,
 )
 from placementclient.changes.diff import operations_of
@@ -30,7 +29,7 @@ from placementclient.changes.operations import (
     Operation,
 )
 from placementclient.changes.own_values import repeated
-from placementclient.changes.rebase import Rebased
+from placementclient.changes.rebase import Rebased, rebase_change
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import result_of, unknown_outcomes
 from placementclient.client import errors

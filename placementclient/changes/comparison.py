@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.api.attempts import retried
 from placementclient.changes import scope
 from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
-from placementclient.changes.rebase import Obstacle, Rebased, rebase
+from placementclient.changes.rebase import Obstacle, Rebased, rebase_change
 from placementclient.changes.records import operations
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence, row_sentence, rows
@@ -62,17 +62,6 @@ def compared(client: Client, tree: TreeChange, record: Record | None) -> TreeCom
         rebase_change(tree, there, own, backward=True),
         record,
     )
-
-
-def rebase_change(
-    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
-) -> Rebased:
-    """Return what is left of a change.
-
-    :param backward: of the way back
-    """
-    sides = (change.after, change.before) if backward else (change.before, change.after)
-    return rebase(*sides, live, sent, is_atomic=change.is_atomic)
 
 
 @dataclass(frozen=True, slots=True)

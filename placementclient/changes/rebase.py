@@ -19,6 +19,7 @@ from placementclient.changes.operations import Operation, onto
 from placementclient.changes.own_values import OwnValues, held_by
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -83,6 +84,17 @@ def rebase(
     wanted = Snapshot(rebase.states.values(), rebase.held.values())
     operations = diff(there, wanted, is_atomic=is_atomic)
     return Rebased(operations, tuple(rebase.obstacles))
+
+
+def rebase_change(
+    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
+) -> Rebased:
+    """Return what is left of a change of a plan, as :func:`rebase` does.
+
+    :param backward: of the way back
+    """
+    sides = (change.after, change.before) if backward else (change.before, change.after)
+    return rebase(*sides, live, sent, is_atomic=change.is_atomic)
 
 
 def additions(

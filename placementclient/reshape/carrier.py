@@ -11,10 +11,10 @@ from msgspec import structs
 from placementclient.api import reshaper
 from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
-from placementclient.changes.comparison import LeftAlone, Obstructed, not_applied, rebase_change
+from placementclient.changes.comparison import LeftAlone, Obstructed, not_applied
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Operation, Reshape
-from placementclient.changes.rebase import additions
+from placementclient.changes.rebase import additions, rebase_change
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 from msgspec.structs import replace
 
-from placementclient.changes.rebase import rebase
+from placementclient.changes.rebase import rebase_change
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
@@ -20,6 +20,7 @@ from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
+from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import LONGEST_NAME
@@ -145,9 +146,8 @@ class _Overlay:
     def _(self, assumption: AfterPlan) -> None:
         there = self.snapshot
         for tree in assumption.plan.trees:
-            before, after = tree.before, tree.after
-            part = self._part(there, before, after)
-            rebased = rebase(before, after, part)
+            part = self._part(there, tree)
+            rebased = rebase_change(tree, part)
             if rebased.obstacles:
                 raise assumption.at.inside('plan').error(
                     f'the plan does not suit the cloud any more: '
@@ -207,12 +207,12 @@ class _Overlay:
             raise at.error(f'{state.name} is a part of {root.name}: name the whole host')
         return state.uuid
 
-    def _part(self, snapshot: Snapshot, before: Snapshot, after: Snapshot) -> Snapshot:
-        """Return the part of the cloud that a plan of some trees is about, as it is now.
+    def _part(self, snapshot: Snapshot, change: TreeChange) -> Snapshot:
+        """Return the part of the cloud that a change is about, as it is now.
 
         :param snapshot: the cloud before the plan, of which other trees have been changed since
         """
-        sides = before, after
+        sides = before, after = change.before, change.after
         uuids = {uuid for side in sides for uuid in side.providers}
         named = (snapshot.named(state.name) for state in after.providers.values())
         uuids |= {state.uuid for state in named if state}

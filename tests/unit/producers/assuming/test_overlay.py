@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 from collections.abc import Mapping
 
@@ -253,6 +254,10 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         'assume.yaml:2:3: [1].plan: the plan does not suit the cloud any more: compute2: '
         'VCPU:total is 9, neither 4 nor 16. Make the plan again'
     )
+    other_field = '- {match: compute2, inventories: {VCPU: {reserved: 1}}}\n- plan: it'
+    assert under(other_field, it=plan).snapshot.providers['compute2'].capacity('VCPU') == 15
+    atomic = dataclasses.replace(plan, trees=(dataclasses.replace(plan.trees[0], is_atomic=True),))
+    assert 'compute2: VCPU is ' in fault(other_field, it=atomic), 'what moves is compared whole'
 
 
 @pytest.mark.parametrize(
