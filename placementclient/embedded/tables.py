@@ -114,12 +114,7 @@ class _TableReading:
         query = select(
             model.resource_provider_id,
             model.resource_class_id,
-            model.total,
-            model.reserved,
-            model.min_unit,
-            model.max_unit,
-            model.step_size,
-            model.allocation_ratio,
+            *(getattr(model, field) for field in Inventory.__struct_fields__),
         )
         for row in self._rows(self._of_trees(query, model)):
             result.setdefault(row[0], {})[classes[row[1]]] = self._once(Inventory(*row[2:]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,17 @@ Ratio = Annotated[float, msgspec.Meta(ge=-LARGEST_RATIO, le=LARGEST_RATIO)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]
 #: One that is not nothing.
 Amount = Annotated[int, msgspec.Meta(ge=1, le=UNLIMITED)]
+
+
+class Units(NamedTuple):
+    """The amounts that one allocation may have."""
+
+    min_unit: int = 1
+    max_unit: int = UNLIMITED
+    step_size: int = 1
+
+    def admit(self, amount: int) -> bool:
+        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
 
 class Inventory(msgspec.Struct, frozen=True, gc=False):
@@ -45,9 +56,13 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         """The amount that can be allocated in all, floored as the service does it."""
         return int((self.total - self.reserved) * self.allocation_ratio)
 
+    @property
+    def units(self) -> Units:
+        return Units(self.min_unit, self.max_unit, self.step_size)
+
     def admits(self, amount: int) -> bool:
         """Return whether one allocation may have this amount, as far as the units go."""
-        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+        return self.units.admit(amount)
 
     def covers(self, other: Inventory) -> bool:
         """Return whether Placement grants on it all that it grants on another."""
@@ -76,4 +91,9 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
 #: The fields of an inventory, in the order in which they are shown.
 FIELDS = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
-assert set(FIELDS) == set(Inventory.__struct_fields__)
+#: The smallest and the largest value of each that the service takes in a request.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(FIELDS, (1, UNLIMITED)),
+    'reserved': (0, UNLIMITED),
+    'allocation_ratio': (-LARGEST_RATIO, LARGEST_RATIO),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Units
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState
 
@@ -21,23 +21,6 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
     if inventory is None or not inventory.admits(amount):
         return 0
     return max(0, state.free(resource_class)) // amount
-
-
-class Units(NamedTuple):
-    """The amounts of a class that a provider grants."""
-
-    min_unit: int
-    max_unit: int
-    step_size: int
-
-    @classmethod
-    def of(cls, inventory: Inventory) -> Units:
-        """Return those of an inventory."""
-        return cls(inventory.min_unit, inventory.max_unit, inventory.step_size)
-
-    def admit(self, amount: int) -> bool:
-        """Return whether a server may hold this amount."""
-        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
 
 class HostProvider(NamedTuple):
@@ -67,9 +50,7 @@ class HostProvider(NamedTuple):
             numbers.get(state.provider.parent_provider_uuid or ''),
             state.traits,
             state.aggregates,
-            tuple(
-                (name, Units.of(inventory)) for name, inventory in sorted(state.inventories.items())
-            ),
+            tuple((name, inventory.units) for name, inventory in sorted(state.inventories.items())),
             state.uuid if is_sharing(state) else None,
             state.uuid in numbers,
         )

@@ -73,14 +73,14 @@ class _Diagnosis:
                 tried.append((self._problem.number(where), amount, kept + sums[where]))
         tried = list(dict.fromkeys(tried))
         bins = [(self._problem.bins[where], amount, total) for where, amount, total in tried]
-        largest = max(bin_.max_unit - total + amount for bin_, amount, total in bins)
+        largest = max(bin_.units.max_unit - total + amount for bin_, amount, total in bins)
         about = self._tree, item.consumer.uuid, holding.resource_class, holding.amount
-        is_alone = not any(bin_.admits(total) for bin_, _, total in bins)
+        is_alone = not any(bin_.units.admit(total) for bin_, _, total in bins)
         if holding.amount > largest:
             return TOO_LARGE(*about, largest), is_alone
         units = tuple(
-            (self._name(where), bin_.min_unit, bin_.max_unit, bin_.step_size)
-            for where, bin_ in {where: self._problem.bins[where] for where, _, _ in tried}.items()
+            (self._name(where), *self._problem.bins[where].units)
+            for where in dict.fromkeys(where for where, _, _ in tried)
         )
         return BAD_AMOUNT(*about, units), is_alone
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
@@ -52,7 +51,7 @@ class SharedParts:
         changed = [
             (name, was, provider.inventories[name])
             for name, was in before.items()
-            if name in provider.inventories and _units(was) != _units(provider.inventories[name])
+            if name in provider.inventories and was.units != provider.inventories[name].units
         ]
         for consumer in self._snapshot.consumers_on(provider.uuid) if changed else ():
             for name, was, desired in changed:
@@ -69,7 +68,3 @@ class SharedParts:
         states = [providers[uuid] for uuid in consumer.allocations if uuid in providers]
         roots = {state.provider.root_uuid for state in states}
         return not is_one and len(roots & self._roots) > 1
-
-
-def _units(inventory: Inventory) -> tuple[int, int, int]:
-    return inventory.min_unit, inventory.max_unit, inventory.step_size

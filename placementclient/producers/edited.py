@@ -10,18 +10,12 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import listed, suggestion
-from placementclient.model.inventories import LARGEST_RATIO, UNLIMITED, Inventory
+from placementclient.model.inventories import BOUNDS, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: The fields of inventories that are given, by class.
 Given = Mapping[str, Mapping[str, Any]]
 
-#: The smallest and the largest value of each field that the service takes.
-BOUNDS: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(('total', 'min_unit', 'max_unit', 'step_size'), (1, UNLIMITED)),
-    'reserved': (0, UNLIMITED),
-    'allocation_ratio': (-LARGEST_RATIO, LARGEST_RATIO),
-}
 #: So many providers that an edit passes over are named.
 _NAMED = 3
 

@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
+from placementclient.model.inventories import FIELDS
 from placementclient.render.facts import AmountFacts, Facts, Groups
 
 if TYPE_CHECKING:
@@ -178,14 +179,7 @@ PROVIDER = Columns(
     Column('parent_provider_uuid', since=_TREES),
 )
 #: Items are mappings of an inventory's fields; '' where one has not been given.
-INVENTORY = Columns(
-    _field('allocation_ratio'),
-    _field('min_unit'),
-    _field('max_unit'),
-    _field('reserved'),
-    _field('step_size'),
-    _field('total'),
-)
+INVENTORY = Columns(*map(_field, FIELDS))
 INVENTORY_OF_CLASS = Columns(_field('resource_class')) + INVENTORY
 INVENTORY_OF_PROVIDER = Columns(_field('resource_provider')) + INVENTORY_OF_CLASS
 USED_INVENTORY = INVENTORY + Columns(_field('used'))

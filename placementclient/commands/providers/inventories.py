@@ -14,8 +14,8 @@ from placementclient.commands.framework import base, changing, editing, filters,
 from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.providers.inventory import FIELDS, ratio
-from placementclient.model.inventories import Inventory
+from placementclient.commands.providers.inventory import ratio
+from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.requests import Filter
 from placementclient.render import columns
 
@@ -51,9 +51,8 @@ class ReplaceInventories(Editing):
         ),
         Option(
             '--resource <resource_class>[:<field>]=<value>...',
-            help='Field of the inventory of a class, one of allocation_ratio, min_unit, max_unit,'
-            ' reserved, step_size, total; may be repeated. Default: all inventories are '
-            'deleted',
+            help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; may be repeated. '
+            'Default: all inventories are deleted',
         ),
         Flag(
             '--aggregate',

@@ -13,7 +13,7 @@ from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
 from placementclient.model.freshness import Read
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.render import columns
 
 
@@ -26,10 +26,6 @@ def ratio(text: str) -> float:
     if not math.isfinite(ratio):
         raise ValueError(text)
     return ratio
-
-
-#: What there is to say of the inventory of a class.
-FIELDS = columns.INVENTORY.names
 
 
 def _amount(flag: str, help: str, **settings: Any) -> Option:

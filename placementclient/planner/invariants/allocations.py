@@ -121,7 +121,7 @@ def _units(
     inventory = change.content_after.inventories.get(where[1]) if change else None
     if inventory is None:
         yield f'{consumer_uuid} gets {where[1]} of {where[0]}, which will have none'
-    elif not inventory.step_size or not inventory.admits(amount):
+    elif not inventory.admits(amount):
         yield f'{consumer_uuid} gets {amount} {where[1]}, which {where[0]} does not admit'
 
 

@@ -25,7 +25,7 @@ def refusals(target_state: TargetState) -> Iterator[Cause]:
                     consumer_uuid,
                     where.resource_class,
                     amount,
-                    ((target.name, inventory.min_unit, inventory.max_unit, inventory.step_size),),
+                    ((target.name, *inventory.units),),
                 )
     for where, need in needs.items():
         target = target_state.providers[where.provider_uuid]

@@ -175,7 +175,7 @@ class AssignmentProblem:
             free = inventory.capacity - self.static(where) + self._tolerated(where)
             # A ratio may make more of it than the solver's integers hold.
             free = min(free, ENOUGH)
-            self.bins.append(Bin(free, inventory.min_unit, inventory.max_unit, inventory.step_size))
+            self.bins.append(Bin(free, inventory.units))
         return number
 
     def held(self, consumer: Consumer, where: Where) -> int:

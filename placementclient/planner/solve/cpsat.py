@@ -199,11 +199,11 @@ class _Model:
 
     def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
         """Under all of these conditions, the amount is one that the bin admits."""
-        bin_ = self._problem.bins[where]
-        steps = self._model.new_int_var(0, bin_.max_unit // bin_.step_size, '')
-        self._model.add(amount == bin_.step_size * steps).only_enforce_if(*judged)
-        self._model.add(amount >= bin_.min_unit).only_enforce_if(*judged)
-        self._model.add(amount <= bin_.max_unit).only_enforce_if(*judged)
+        least, largest, step = self._problem.bins[where].units
+        steps = self._model.new_int_var(0, largest // step, '')
+        self._model.add(amount == step * steps).only_enforce_if(*judged)
+        self._model.add(amount >= least).only_enforce_if(*judged)
+        self._model.add(amount <= largest).only_enforce_if(*judged)
 
     def _hint(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from placementclient.model.inventories import Units
+
 
 class Demand(NamedTuple):
     """The demand of an option on a bin.
@@ -37,30 +39,24 @@ class Part(NamedTuple):
 ItemPlacement = tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """The inventory of one class on one provider.
 
     :param free: what is free for the items
     """
 
     free: int
-    min_unit: int
-    max_unit: int
-    step_size: int
-
-    def admits(self, amount: int) -> bool:
-        """Return whether one allocation may have this amount, as far as the units go."""
-        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+    units: Units = Units()
 
     def takes(self, demand: Demand) -> bool:
         """Return whether the units admit all of what may be divided."""
-        return demand.stays or self.admits(demand.amount + demand.held)
+        return demand.stays or self.units.admit(demand.amount + demand.held)
 
     def largest_part(self, most: int, held: int) -> int:
         """The largest amount up to ``most`` that it admits for one who holds ``held``; 0: none."""
-        total = min(most + held, self.max_unit) // self.step_size * self.step_size
-        return total - held if total >= self.min_unit and total > held else 0
+        least, largest, step = self.units
+        total = min(most + held, largest) // step * step
+        return total - held if total >= least and total > held else 0
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -176,8 +176,7 @@ class _Search:
         if not item.divisible or self._fits(item, option):
             return self._fits(item, option)
         ((where, size, held, _),) = option
-        bin_ = self._bins[where]
-        return bin_.largest_part(min(size, self._free[where], bin_.max_unit - held), held) > 0
+        return self._bins[where].largest_part(min(size, self._free[where]), held) > 0
 
     def _fits(self, item: Item, option: Sequence[Demand]) -> bool:
         return all(
@@ -227,7 +226,7 @@ class _Search:
         order = sorted(groups)
         return (
             Problem(
-                tuple(replace(self._bins[where], free=self._free[where]) for where in bins),
+                tuple(self._bins[where]._replace(free=self._free[where]) for where in bins),
                 tuple(ItemGroup(item, len(groups[item])) for item in order),
             ),
             [groups[item] for item in order],

@@ -16,8 +16,6 @@ from placementclient.planner.solve.problem import (
     Problem,
 )
 
-UNLIMITED = 2147483647
-
 
 def whole(*wheres_and_amounts: tuple[int, int]) -> Item:
     """An item that has an option in each of some bins."""
@@ -26,7 +24,7 @@ def whole(*wheres_and_amounts: tuple[int, int]) -> Item:
 
 def problem(free: Sequence[int], *groups: tuple[Item, int]) -> Problem:
     """Bins without units, and so many of each item."""
-    bins = tuple(Bin(room, 1, UNLIMITED, 1) for room in free)
+    bins = tuple(Bin(room) for room in free)
     return Problem(bins, tuple(ItemGroup(item, count) for item, count in groups))
 
 

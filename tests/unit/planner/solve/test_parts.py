@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.model.connected import connected
+from placementclient.model.inventories import Units
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -83,7 +84,7 @@ def test_sizes_and_classes_that_are_not_counted() -> None:
 
 
 def test_what_stays_is_placed_against_the_units() -> None:
-    bins = (Bin(9, 1, 2, 1), Bin(9, 1, 2, 1))
+    bins = (Bin(9, Units(1, 2)), Bin(9, Units(1, 2)))
     stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)), divisible=True)
     packing = Problem(bins, (ItemGroup(stays, 1),))
     assert heuristics.place(packing) == [[((1, 3),)]]

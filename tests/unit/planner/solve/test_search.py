@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.model.inventories import Units
 from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import Bin, Demand, Item, ItemPlacement
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
 
 pytest.importorskip('ortools')
-
-UNLIMITED = 2147483647
 
 
 def divisions(size: int, options: int) -> Iterator[tuple[int, ...]]:
@@ -68,9 +67,12 @@ def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
             st.builds(
                 Bin,
                 st.integers(0, 6),
-                st.sampled_from([1, 1, 1, 2]),
-                st.sampled_from([2, 3, 99, 99]),
-                st.sampled_from([1, 1, 1, 2]),
+                st.builds(
+                    Units,
+                    st.sampled_from([1, 1, 1, 2]),
+                    st.sampled_from([2, 3, 99, 99]),
+                    st.sampled_from([1, 1, 1, 2]),
+                ),
             ),
             min_size=1,
             max_size=4,
@@ -124,7 +126,7 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
 def alike(
     sizes: Sequence[int], free: Sequence[int], divisible: bool = False
 ) -> tuple[list[Bin], list[Item]]:
-    bins = [Bin(bin_, 1, UNLIMITED, 1) for bin_ in free]
+    bins = [Bin(bin_) for bin_ in free]
     return bins, [
         Item(tuple((Demand(where, size),) for where in range(len(free))), divisible)
         for size in sizes
@@ -137,7 +139,7 @@ def cells(slack: float) -> tuple[list[Bin], list[Item]]:
     for _ in range(16):
         for position in (0, 1):
             total = sum(size[position] for size in sizes)
-            bins.append(Bin(int(total / 16 * slack) + 1, 1, UNLIMITED, 1))
+            bins.append(Bin(int(total / 16 * slack) + 1))
     return bins, [
         Item(tuple((Demand(2 * n, cpus), Demand(2 * n + 1, memory)) for n in range(16)))
         for cpus, memory in sizes
@@ -175,7 +177,7 @@ def test_thousand_of_them_that_do_not_fit() -> None:
 
 @pytest.mark.slow
 def test_a_thousand_with_places_of_their_own() -> None:
-    bins = [Bin(63, 1, UNLIMITED, 1)] * 16
+    bins = [Bin(63)] * 16
     places = [
         [where for where in range(16) if (index >> where % 10) & 1 or not where]
         for index in range(1000)
@@ -187,7 +189,7 @@ def test_a_thousand_with_places_of_their_own() -> None:
 
 
 def test_what_is_forced_by_what_is_left() -> None:
-    bins = [Bin(1, 1, 9, 1), Bin(2, 1, 9, 1)]
+    bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
     found = search(bins, [Item((both[0],)), Item(both), Item(both)])
     assert found == [
@@ -203,7 +205,7 @@ def test_nothing_is_divided_where_all_have_room_undivided() -> None:
     for number in range(10):
         first, second = 2600 + number * 617 % 1400, 2600 + number * 431 % 800
         sizes += [first, second, 10000 - first - second]
-    bins = [Bin(10000, 1, UNLIMITED, 1)] * 10
+    bins = [Bin(10000)] * 10
     items = [Item(tuple((Demand(where, size),) for where in range(10)), True) for size in sizes]
     found = search(bins, items, 20)
     assert isinstance(found, list)
@@ -219,7 +221,7 @@ def test_seconds_are_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(cpsat, 'solve', solve)
     sizes = [1000 + (7919 * number * number) % 99991 for number in range(40)]
-    bins = [Bin(sum(sizes) // 4 + 1, 1, 10**9, 1) for _ in range(4)]
+    bins = [Bin(sum(sizes) // 4 + 1, Units(1, 10**9)) for _ in range(4)]
     items = [Item(tuple((Demand(where, size),) for where in range(4))) for size in sizes]
     assert search(bins, items, 6.0) is None
     assert limits
