@@ -91,7 +91,7 @@ def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[
     is_free = any(inventory.capacity > 0 for inventory in root.inventories.values())
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
-    server = (cloud.servers or {}).get(node.instance_uuid or '')
+    server = cloud.listed.get(node.instance_uuid or '')
     facts: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
     if server is None:
         reason = (

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placementclient.insight.audit import (
-    agents,
     baremetal,
     completeness,
     consumers,
@@ -17,11 +16,9 @@ from placementclient.insight.audit import (
     hosts,
     identities,
     inventories,
-    limits,
-    network,
+    neutron,
     ownership,
     providers,
-    segments,
     servers,
 )
 from placementclient.insight.audit.check_type import Check
@@ -55,10 +52,10 @@ CHECKS = (
     Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
     Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
     Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
-    Check('port-resources', _ERROR, network.port_resources, ('ports',), _BOTH),
-    Check('agent-bandwidth', _ERROR, agents.agent_bandwidth, ('agents',)),
-    Check('agent-gone', _WARNING, agents.agent_gone, ('agents',)),
-    Check('segment-addresses', _ERROR, segments.segment_addresses, ('subnets',)),
+    Check('port-resources', _ERROR, neutron.port_resources, ('ports',), _BOTH),
+    Check('agent-bandwidth', _ERROR, neutron.agent_bandwidth, ('agents',)),
+    Check('agent-gone', _WARNING, neutron.agent_gone, ('agents',)),
+    Check('segment-addresses', _ERROR, neutron.segment_addresses, ('subnets',)),
     Check('doubled-host', _ERROR, providers.doubled_host),
     Check(
         'twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers'),
@@ -75,7 +72,7 @@ CHECKS = (
     ),
     Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),
     Check('flavor-unplaceable', _WARNING, flavors.flavor_unplaceable, ('flavors',)),
-    Check('limit-missing', _ERROR, limits.limit_missing, ('limits',), ('flavors',)),
+    Check('limit-missing', _ERROR, flavors.limit_missing, ('limits',), ('flavors',)),
     Check('sharing-without-aggregate', _WARNING, providers.sharing_without_aggregate),
     Check('sharing-alone', _WARNING, providers.sharing_alone),
     Check('aggregate-of-one', _INFO, providers.aggregate_of_one),

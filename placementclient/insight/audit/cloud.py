@@ -77,6 +77,7 @@ class Cloud:
         self.snapshot = snapshot
         self.topology = Topology(snapshot)
         self.servers, self.migrations, self.answers = servers, migrations, answers
+        self.listed = servers or {}
         self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
         self._unsettled = frozenset(unsettled)
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
@@ -101,7 +102,7 @@ class Cloud:
             *(state.name for state in states),
             *(aggregate for state in states for aggregate in state.aggregates),
             *self.snapshot.consumers,
-            *(self.servers or ()),
+            *self.listed,
             *(flavor.name for flavor in self.answers.flavors or ()),
             *(name for state in states for name in state.inventories),
         }
@@ -129,10 +130,10 @@ class Cloud:
         """Return the name of a provider, by its UUID."""
         return self.snapshot.providers[provider_uuid].name
 
-    def roots_of(self, consumer: Consumer) -> list[str]:
+    def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
         """The roots of all trees that a consumer holds something on; sharing ones too."""
         roots = self.topology.root_of
-        return sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots})
+        return tuple(sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots}))
 
     def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
         """Return the usage of a consumer in each tree without shared parts: providers by root."""
@@ -192,7 +193,7 @@ class Case:
     @property
     def known(self) -> Server | None:
         """Return the server that it is, if Nova's list has it."""
-        return (self.cloud.servers or {}).get(self.consumer.uuid)
+        return self.cloud.listed.get(self.consumer.uuid)
 
     @property
     def migration(self) -> ServerMigration | None:

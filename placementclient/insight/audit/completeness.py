@@ -41,7 +41,7 @@ def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | No
 
     :param earlier: another reading; what is in its lists does not lack
     """
-    listed = cloud.snapshot.consumers.keys() & (cloud.servers or {}).keys()
+    listed = cloud.snapshot.consumers.keys() & cloud.listed.keys()
     readings = [cloud, *filter(None, [earlier])]
     orphans = set.intersection(*map(_orphans, readings))
     resized = set.intersection(*map(_resized, readings))
@@ -70,6 +70,6 @@ def _resized(cloud: Cloud) -> set[str]:
         return set()
     return {
         server.uuid
-        for server in (cloud.servers or {}).values()
+        for server in cloud.listed.values()
         if server.is_resized and server.uuid not in cloud.migrating
     }

@@ -65,12 +65,11 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
-    servers = cloud.servers or {}
     faults = _in(
         cloud, 'left-by-shelving', lambda case: list(case.consumer.allocations), _unsettled
     )
     for fault in faults:
-        yield replace(fault, passed_over=cloud.passed_over(servers[fault.subject]))
+        yield replace(fault, passed_over=cloud.passed_over(cloud.listed[fault.subject]))
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -206,7 +205,7 @@ def _in(
             reason = f'its host is not known: {_LOOK.format(case.server)}'
         yield Finding(
             consumer.uuid,
-            tuple(cloud.roots_of(consumer)),
+            cloud.roots_of(consumer),
             _evidence(case),
             FreeAllocations(consumer, tuple(providers)) if providers else None,
             reason,

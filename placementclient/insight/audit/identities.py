@@ -174,7 +174,7 @@ def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str
 def _servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
     """Return the servers that hold something on a root, and on no other host."""
     for consumer in cloud.snapshot.consumers_on(root.uuid):
-        server = (cloud.servers or {}).get(consumer.uuid)
+        server = cloud.listed.get(consumer.uuid)
         if server and len(cloud.hosts_of(consumer)) == 1:
             yield server
 

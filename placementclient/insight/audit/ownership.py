@@ -42,13 +42,13 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if not is_incomplete(consumer):
             continue
-        server = (cloud.servers or {}).get(uuid)
+        server = cloud.listed.get(uuid)
         # Heal asks Nova for the server itself.
         may_be_server = server is not None or cloud.servers is None
         is_server = may_be_server and consumer.type in (None, INSTANCE)
         yield Finding(
             uuid,
-            tuple(cloud.roots_of(consumer)),
+            cloud.roots_of(consumer),
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
             HealServer(uuid) if is_server else None,
             '' if is_server else 'it is no server of Nova, and its owner is not known',
@@ -78,5 +78,5 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
     if 2 * len(untyped) < len(every):
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
-            roots = tuple(cloud.roots_of(consumer))
+            roots = cloud.roots_of(consumer)
             yield Finding(consumer.uuid, roots, {'type': None, **counts}, None, _LEFT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from placementclient.insight import healing
@@ -57,8 +57,8 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
     for heal in healing.missing(cloud.snapshot, _detailed(cloud), cloud.migrating):
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
         unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
-        yield (cloud.servers or {})[heal.server.uuid], should_hold | unknown
-    for server in _servers(cloud):
+        yield cloud.listed[heal.server.uuid], should_hold | unknown
+    for server in cloud.listed.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if (
             server.detail is None
@@ -91,7 +91,7 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
             'user_id': consumer.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
-        server = (cloud.servers or {})[heal.server.uuid]
+        server = cloud.listed[heal.server.uuid]
         yield _fault(cloud, server, facts, HealServer(server.uuid))
 
 
@@ -174,7 +174,7 @@ def _comparable(amounts: Resources) -> Resources:
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
     """The servers that are on a host and hold something on one, with the root of that one."""
-    for server in _servers(cloud):
+    for server in cloud.listed.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if consumer is None or not server.hosts:
             continue
@@ -184,12 +184,8 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
             yield server, consumer, next(iter(hosts))
 
 
-def _servers(cloud: Cloud) -> Iterable[Server]:
-    return (cloud.servers or {}).values()
-
-
 def _detailed(cloud: Cloud) -> list[ServerDetail]:
-    return [server.detail for server in _servers(cloud) if server.detail]
+    return [server.detail for server in cloud.listed.values() if server.detail]
 
 
 def _fault(
