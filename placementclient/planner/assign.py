@@ -10,8 +10,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
-from placementclient.planner.infeasibility import OpenRow, Refused
-from placementclient.planner.layout import additions
+from placementclient.planner.infeasibility import Cause, OpenRow, Refused
 from placementclient.planner.layout.assignment import Assignment, AssignmentProblem
 from placementclient.planner.layout.known import HoldingKey, PlacedAmount
 from placementclient.planner.layout.target_state import Place, TargetState, Where
@@ -60,7 +59,7 @@ def prepared(
     """
     _refuse_hidden(snapshot, target_state)
     problem = AssignmentProblem(snapshot, target_state, spec)
-    refused = [*problem.overfull(), *additions.refusals(target_state)]
+    refused = [*problem.overfull(), *_addition_refusals(target_state)]
     if refused:
         raise Refused(refused)
     for source, names in _groups(target_state, spec):
@@ -88,7 +87,7 @@ def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[
 
 
 def _refuse_hidden(snapshot: Snapshot, target_state: TargetState) -> None:
-    hidden: list[infeasibility.Cause] = []
+    hidden: list[Cause] = []
     for source, name in target_state.places:
         if (source, name) in target_state.limited:
             continue
@@ -133,7 +132,7 @@ def assignment_of(
                 numbered.append((holding.number, row))
     numbered.sort(key=itemgetter(0))
     assignment.rows += [row for _, row in numbered]
-    assignment.rows += additions.rows(target_state)
+    assignment.rows += _addition_rows(target_state)
     return assignment
 
 
@@ -188,3 +187,40 @@ def _open_row(
         tuple(dict.fromkeys(name for _, name in places)) if is_ambiguous else (),
     )
     return row, decision.proved or len(parts) > len(decision.placement)
+
+
+def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
+    """Return the reasons why the service would refuse the additions: units and capacity."""
+    tree = target_state.name
+    needs: dict[Where, int] = {}
+    for consumer_uuid, amounts in target_state.added.items():
+        for where, amount in amounts.items():
+            needs[where] = needs.get(where, 0) + amount
+            target = target_state.providers[where.provider_uuid]
+            inventory = target.inventories[where.resource_class]
+            if not inventory.admits(amount):
+                yield infeasibility.BAD_AMOUNT(
+                    tree,
+                    consumer_uuid,
+                    where.resource_class,
+                    amount,
+                    ((target.name, *inventory.units),),
+                )
+    for where, need in needs.items():
+        target = target_state.providers[where.provider_uuid]
+        room = target.inventories[where.resource_class].capacity
+        if need > room:
+            yield infeasibility.SHORTFALL(
+                tree, (target.name,), where.resource_class, need, room, mapped=True
+            )
+
+
+def _addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
+    """Return the rows of what consumers get, and of what they lose; the operator said so."""
+    names = {uuid: target.name for uuid, target in target_state.providers.items()}
+    for changes, is_added in ((target_state.added, True), (target_state.removed, False)):
+        for consumer_uuid, amounts in changes.items():
+            for (provider_uuid, name), amount in amounts.items():
+                at = names[provider_uuid]
+                origin, target = (None, at) if is_added else (at, None)
+                yield PlannedRow(consumer_uuid, name, amount, origin, target, name, Label.MAPPED)

@@ -8,27 +8,16 @@ plan's size.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from uuid import UUID, uuid5
 
 from placementclient.client import errors
 from placementclient.client.wording import first
-from placementclient.model.plans import Plan, TreeChange
-from placementclient.model.specifications import Spec, TreeSelection
-from placementclient.planner.invariants import (
-    allocations,
-    assignments,
-    contents,
-    identities,
-    moves,
-)
+from placementclient.model.plans import Plan, ProviderChange, TreeChange
+from placementclient.model.providers import is_uuid
+from placementclient.model.specifications import ProviderSpec, Spec, TreeSelection
+from placementclient.planner.invariants import allocations, contents, moves
 from placementclient.planner.invariants.subject import Subject
-
-_CHECKS = (
-    identities.faults,
-    moves.faults,
-    allocations.faults,
-    contents.faults,
-)
 
 
 class BadPlan(errors.PlacementError):
@@ -53,7 +42,7 @@ def check(plan: Plan) -> None:
     subjects = [Subject(tree, recipe.spec, False) for tree in plan.trees]
     faults = [fault for subject in subjects for fault in _faults_of(subject)]
     faults += _unselected(plan.trees, recipe.spec.selection)
-    faults += assignments.faults(recipe, subjects)
+    faults += moves.assignment_faults(recipe, subjects)
     if faults:
         raise BadPlan(faults)
 
@@ -78,7 +67,7 @@ def check_tree(
 
 
 def _faults_of(subject: Subject) -> Iterator[str]:
-    for inspect in _CHECKS:
+    for inspect in (_identities, moves.faults, allocations.faults, contents.faults):
         for fault in inspect(subject):
             yield f'{subject.tree.root_provider_name}: {fault}'
 
@@ -102,3 +91,50 @@ def _is_selected(tree: TreeChange, uuid: str, name: str, selection: TreeSelectio
         root.traits.issuperset(selection.traits)
         and root.inventories.keys() >= set(selection.classes)
     )
+
+
+def _identities(subject: Subject) -> Iterator[str]:
+    """Names are unique, and UUIDs are those that the plan chooses."""
+    tree = subject.tree
+    if not tree.is_atomic:
+        yield 'it is to change step by step'
+    if len(subject.by_name) < len(tree.providers):
+        yield 'a name is there twice'
+    for root_uuid, name in tree.roots.items():
+        if not is_uuid(root_uuid):
+            yield f'{root_uuid} is no UUID'
+            return
+        root = subject.by_uuid.get(root_uuid)
+        if root is not None and root.name != name:
+            yield f'the root is called {root.name} among the providers'
+    yield from _positions(subject)
+
+
+def _positions(subject: Subject) -> Iterator[str]:
+    """Providers are in the trees of their parents."""
+    roots = subject.tree.roots
+    for change in subject.tree.providers:
+        if change.is_created:
+            yield from _creation(change, roots, subject.entries_of(change))
+        elif change.after is None:
+            yield f'{change.name} is to be deleted'
+        elif change.is_moved and not subject.backwards:
+            # On the way back others may have renamed it: only the reshape of that is sent.
+            yield f'{change.name} is to be renamed or moved'
+        parent = subject.by_uuid.get(change.parent_provider_uuid or '')
+        if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
+            yield f'{change.name} is below {parent.name}, which is in another tree'
+
+
+def _creation(
+    change: ProviderChange, roots: Collection[str], entries: Iterable[ProviderSpec]
+) -> Iterator[str]:
+    if change.root_provider_uuid not in roots:
+        yield f'{change.name} is to be made in another tree'
+        return
+    chosen = str(uuid5(UUID(change.root_provider_uuid), change.name))
+    expected = next((entry.uuid for entry in entries if entry.uuid), chosen)
+    if change.uuid != expected:
+        yield f'{change.name} has not the UUID {expected}'
+    if change.parent_provider_uuid is None:
+        yield f'{change.name} has no parent'

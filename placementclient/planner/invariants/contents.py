@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import InventoryMove, ProviderChange
@@ -113,15 +113,25 @@ def _traits(
     :param lost: those that moves take off it
     """
     stated = {trait for entry in subject.entries_of(change) for trait in entry.traits}
-    before, after = change.content_before.traits, change.content_after.traits
-    if not before - after <= lost:
-        yield f'{change.name} loses traits that the specification does not name'
-    if not after - before <= gained | stated:
-        yield f'{change.name} gets traits that the specification does not name'
+    after = change.content_after.traits
+    yield from _names(change, 'traits', gained | stated, lost)
     if not (stated | gained) - lost <= after:
         yield f'{change.name} does not get the traits that the specification names'
     if (lost - gained - stated) & after:
         yield f'{change.name} keeps traits that the specification takes off it'
+
+
+def _names(
+    change: ProviderChange, facet: str, gets: Set[str], loses: Set[str] = frozenset()
+) -> Iterator[str]:
+    """A provider gets and loses no other traits or aggregates."""
+    before, after = (
+        getattr(content, facet) for content in (change.content_before, change.content_after)
+    )
+    if not before - after <= loses:
+        yield f'{change.name} loses {facet} that the specification does not name'
+    if not after - before <= gets:
+        yield f'{change.name} gets {facet} that the specification does not name'
 
 
 def _moved_traits(subject: Subject) -> tuple[_Traits, _Traits]:
@@ -139,12 +149,8 @@ def _moved_traits(subject: Subject) -> tuple[_Traits, _Traits]:
 
 def _aggregates(subject: Subject, change: ProviderChange) -> Iterator[str]:
     stated = {uuid for entry in subject.entries_of(change) for uuid in entry.aggregates}
-    before, after = change.content_before.aggregates, change.content_after.aggregates
-    if not before <= after:
-        yield f'{change.name} loses aggregates that the specification does not name'
-    if not after - before <= stated:
-        yield f'{change.name} gets aggregates that the specification does not name'
-    if not stated <= after:
+    yield from _names(change, 'aggregates', stated)
+    if not stated <= change.content_after.aggregates:
         yield f'{change.name} does not get the aggregates that the specification names'
 
 
@@ -157,11 +163,6 @@ def _way_back(subject: Subject) -> Iterator[str]:
             is_named = name in names.moved or name in names.stated
             if not is_named and before.inventories.get(name) != after.inventories.get(name):
                 yield f'{name} of {change.name} changes, the specification does not name it'
-        if not before.traits - after.traits <= names.stated_traits | names.moved_traits:
-            yield f'{change.name} loses traits that the specification does not name'
-        if not after.traits - before.traits <= names.moved_traits:
-            yield f'{change.name} gets traits that the specification does not name'
-        if not before.aggregates - after.aggregates <= names.aggregates:
-            yield f'{change.name} loses aggregates that the specification does not name'
-        if not after.aggregates <= before.aggregates:
-            yield f'{change.name} gets aggregates that the specification does not name'
+        stated_traits = names.stated_traits | names.moved_traits
+        yield from _names(change, 'traits', names.moved_traits, stated_traits)
+        yield from _names(change, 'aggregates', set(), names.aggregates)

@@ -1,12 +1,13 @@
-"""The moves of a plan are those of its specification, and every row goes the way of one."""
+"""The moves of a plan are those of its specification; its rows go their ways, and as assigned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from placementclient.model.assignments import AssignmentRow
 from placementclient.model.patterns import is_pattern
-from placementclient.model.plans import InventoryMove
+from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
 from placementclient.planner.invariants.subject import Subject
 
 
@@ -23,6 +24,8 @@ class _Expected(NamedTuple):
 
 #: Source, class, target and the class there, all by name.
 _Way = tuple[str, str, str, str]
+#: A row of what belongs where, and the name of the source that it is about; ``None``: any.
+_Known = tuple[AssignmentRow, str | None]
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -75,4 +78,53 @@ def _rows(subject: Subject) -> Iterator[str]:
             yield (
                 f'no move leads {row.resource_class} of {row.consumer_uuid} from '
                 f'{row.from_provider} to {row.to_provider}'
+            )
+
+
+def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[str]:
+    """A row that was given is kept, none says that it was given and was not, none is a guess.
+
+    :param subjects: the trees of the plan
+    """
+    given: dict[str, list[_Known]] = {}
+    for row in recipe.assignments:
+        given.setdefault(row.consumer_uuid, []).append((row, None))
+    named = {uuid for move in recipe.spec.moves for uuid in move.consumers}
+    for subject in subjects:
+        tree = subject.tree
+        by_consumer: dict[str, list[PlannedRow]] = {}
+        for each in tree.rows:
+            by_consumer.setdefault(each.consumer_uuid, []).append(each)
+            if each.label is Label.INFERRED and not recipe.allow_inferred:
+                yield f'{tree.root_provider_name}: the place of {each.consumer_uuid} is a guess'
+        for uuid, rows in by_consumer.items():
+            known_of = given.get(uuid, [])
+            if uuid in named:
+                known_of = [*known_of, *_of_moves(subject, uuid)]
+            for fault in _of_consumer(subject, rows, known_of):
+                yield f'{tree.root_provider_name}: {fault}'
+
+
+def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_Known]:
+    """Return the amounts of a consumer that the moves of the specification know."""
+    for move, source, target in subject.moves:
+        for name, amount in move.consumers.get(consumer_uuid, {}).items():
+            yield AssignmentRow(consumer_uuid, name, amount, target), source.name
+
+
+def _of_consumer(subject: Subject, rows: list[PlannedRow], known: list[_Known]) -> Iterator[str]:
+    for assigned, source in known:
+        provider = subject.find(assigned.to_provider)
+        of_class = [
+            row
+            for row in rows
+            if row.resource_class == assigned.resource_class and source in (None, row.from_provider)
+        ]
+        if provider is None or not of_class:
+            continue  # it is about another tree
+        placed = sum(row.amount for row in of_class if row.to_provider == provider.name)
+        if placed < (assigned.amount or 1):
+            yield (
+                f'{assigned.consumer_uuid} is known to have {assigned.resource_class} of '
+                f'{provider.name}, and its rows do not say so'
             )

@@ -57,7 +57,7 @@ def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
     groups = list(problem.groups)
 
     def infeasible() -> bool:
-        return _Model(Problem(problem.bins, tuple(groups)), budget).any() is None
+        return _Model(Problem(problem.bins, tuple(groups)), budget).solve() is None
 
     for index, group in enumerate(problem.groups):
         low, high = 0, group.count
@@ -100,7 +100,7 @@ class _Model:
                 self._model.add(sum(load) <= bin_.free)
 
     def best(self) -> list[list[ItemPlacement]] | None:
-        found = self.any()
+        found = self.solve()
         if found is None:
             return None
         self._hint(found)
@@ -108,7 +108,7 @@ class _Model:
         divisions = [share.used for item in items for share in item]
         if divisions:
             self._model.minimize(sum(divisions))
-            found = self._solve(EFFORT * 10) or found
+            found = self.solve(EFFORT * 10) or found
             self._model.add(sum(divisions) <= sum(map(len, _flat(found, self._parts))))
         choices = [*self._counts, *([share.used for share in item] for item in items)]
         order = [
@@ -119,12 +119,8 @@ class _Model:
         ]
         if order:
             self._model.minimize(sum(order))
-            found = self._solve(EFFORT) or found
+            found = self.solve(EFFORT) or found
         return found
-
-    def any(self) -> list[list[ItemPlacement]] | None:
-        """Any solution; ``None``: there is none."""
-        return self._solve()
 
     def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """A solution that shows something to be possible that is not known to be."""
@@ -134,10 +130,10 @@ class _Model:
         self._model.clear_objective()
         self._model.add_bool_or(news)
         self._model.maximize(sum(news))
-        found = self._solve(EFFORT)
+        found = self.solve(EFFORT)
         if found is None:
             self._model.clear_objective()
-            found = self._solve()
+            found = self.solve()
         return found
 
     def _news(self, decision: Decision) -> list[Any]:
@@ -146,7 +142,7 @@ class _Model:
             unknown = set(range(len(group.item.options))) - decision.possible[index]
             if not group.item.divisible:
                 news += [
-                    self._at_least(self._counts[index][option], 1) for option in sorted(unknown)
+                    self._literal(self._counts[index][option] >= 1) for option in sorted(unknown)
                 ]
                 continue
             # Items of a group can change their roles: what one can do, each of them can.
@@ -154,19 +150,13 @@ class _Model:
             news += [first[option].used for option in sorted(unknown)]
             if decision.fixed[index]:
                 amounts = dict(decision.placements[index][0])
-                news += [
-                    self._less(first[option].amount, amount) for option, amount in amounts.items()
-                ]
+                news += [self._literal(first[option].amount < n) for option, n in amounts.items()]
         return news
 
-    def _at_least(self, variable: Any, amount: int) -> Any:
+    def _literal(self, condition: Any) -> Any:
+        """Return a variable that is true only if a condition holds."""
         literal = self._model.new_bool_var('')
-        self._model.add(variable >= amount).only_enforce_if(literal)
-        return literal
-
-    def _less(self, variable: Any, amount: int) -> Any:
-        literal = self._model.new_bool_var('')
-        self._model.add(variable < amount).only_enforce_if(literal)
+        self._model.add(condition).only_enforce_if(literal)
         return literal
 
     def _whole(self, group: ItemGroup) -> list[Any]:
@@ -191,9 +181,7 @@ class _Model:
             judged = [share.used]
             if demand.stays:
                 # What is divided moves in part, and so what stays of it is judged too.
-                whole = self._model.new_bool_var('')
-                self._model.add(share.amount == demand.amount).only_enforce_if(whole)
-                judged.append(~whole)
+                judged.append(~self._literal(share.amount == demand.amount))
             self._units(demand.bin, share.amount + demand.held, judged)
         return shares
 
@@ -215,7 +203,7 @@ class _Model:
                     self._model.add_hint(share.amount, amounts.get(option, 0))
                     self._model.add_hint(share.used, int(option in amounts))
 
-    def _solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
+    def solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
         """A solution; ``None``: there is none, or none was found with so much effort.
 
         :raises OutOfBudget: if nothing is known when all is used up

@@ -66,10 +66,6 @@ def overfull(problem: Problem) -> Problem | None:
     return None if left else Problem(problem.bins, tuple(groups))
 
 
-def _by_weight(problem: Problem) -> list[int]:
-    return sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group))
-
-
 def _weight(problem: Problem, group: int) -> float:
     """Return how much of the place that suits it best an item takes."""
     return min(
@@ -99,7 +95,7 @@ def _fitted(
         if not _take(free, demands, 1):
             return None
         placements[first[0]].append((Part(first[1], _size(demands)),))
-    for index in _by_weight(problem):
+    for index in sorted(range(len(problem.groups)), key=lambda n: -_weight(problem, n)):
         group, placed = problem.groups[index], placements[index]
         options = [
             (option, demands)

@@ -100,12 +100,12 @@ def _each(
 
 def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
     """The sources that no provider is, where it is they that select the trees."""
-    hints = _Hints(snapshot)
+    hints, names = Hints(), [state.name for state in snapshot.providers.values()]
     for index, move in enumerate(spec.moves):
         name = move.source
         if snapshot.find(name) is None and not is_pattern(name) and not has_placeholder(name):
             yield spec.error(
-                f'there is no provider {name} to move anything from{hints.of(name)}',
+                f'there is no provider {name} to move anything from{hints.of(name, names)}',
                 *('moves', index, 'from_resource_provider'),
             )
 
@@ -113,7 +113,8 @@ def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
 def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
     """The additions that lead nowhere, or to what another entry is about."""
     entries = {entry.name for entry in spec.providers}
-    known, hints = set(entries), _Hints(snapshot)
+    known, hints = set(entries), Hints()
+    names = [state.name for state in snapshot.providers.values()]
     for index, addition in enumerate(spec.additions):
         parent = addition.parent or ROOT
         if addition.name in entries:
@@ -125,21 +126,21 @@ def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
             or snapshot.find(addition.name)
             or snapshot.find(parent)
         ):
+            hint = hints.of(parent, names)
             yield spec.error(
-                f'there is no provider {parent} to make {addition.name} below{hints.of(parent)}',
+                f'there is no provider {parent} to make {addition.name} below{hint}',
                 *('additions', index, 'parent'),
             )
         known.add(addition.name)
 
 
-class _Hints:
+class Hints:
     """Suggestions for the first unknown names: in a large cloud each costs a tenth of a second."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._names = [state.name for state in snapshot.providers.values()]
+    def __init__(self) -> None:
         self._left = MAX_HINTS
 
-    def of(self, name: str) -> str:
-        """A question, or nothing."""
+    def of(self, name: str, names: Iterable[str]) -> str:
+        """Return a question, or nothing."""
         self._left -= 1
-        return suggestion(name, self._names) if self._left >= 0 else ''
+        return suggestion(name, names) if self._left >= 0 else ''

@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 
 from placementclient.client import errors
-from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec, TreeSelection, has_placeholder
-from placementclient.planner.specification.check import MAX_HINTS, is_known
+from placementclient.planner.specification.check import Hints, is_known
 
 
 def faults(
@@ -48,7 +47,7 @@ def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
 class _Checker:
     def __init__(self, spec: Spec) -> None:
         self._spec, self._selection = spec, spec.selection or TreeSelection()
-        self._hints = MAX_HINTS
+        self._hints = Hints()
 
     def names(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:
         """Names, patterns and UUIDs of no root."""
@@ -63,7 +62,7 @@ class _Checker:
             if below:
                 root = by_uuid.get(below[0].root_uuid)
                 reason = f'"{name}" matches no root, but {below[0].name} below {_name(root)}'
-            hint = self._hint(name, similar(name, roots))
+            hint = self._hints.of(name, similar(name, roots))
             yield self._spec.error(reason + hint, 'trees', 'name', index)
         for index, uuid in enumerate(self._selection.uuids):
             provider = by_uuid.get(uuid)
@@ -75,7 +74,7 @@ class _Checker:
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
             else:
                 near = (by_name[name].uuid for name in roots)
-                reason += self._hint(uuid, {each for each in near if _is_like(each, uuid)})
+                reason += self._hints.of(uuid, {each for each in near if _is_like(each, uuid)})
             yield self._spec.error(reason, 'trees', 'uuid', index)
 
     def contents(self, snapshot: Snapshot, *, partial: bool) -> Iterator[errors.BadFile]:
@@ -91,7 +90,7 @@ class _Checker:
             for index, name in enumerate(named):
                 may_be_elsewhere = partial and name.startswith('CUSTOM_')
                 if name not in own and (name in there or is_known(name) or may_be_elsewhere):
-                    hint = self._hint(name, own)
+                    hint = self._hints.of(name, own)
                     yield self._spec.error(f'{reason} {name}{hint}', 'trees', key, index)
 
     def sources(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:
@@ -102,12 +101,8 @@ class _Checker:
             if has_placeholder(name) or not is_pattern(name) or name in names:
                 continue
             if not fnmatch.filter(names, name):
-                reason = f'"{name}" matches no provider{self._hint(name, similar(name, names))}'
+                reason = f'"{name}" matches no provider{self._hints.of(name, similar(name, names))}'
                 yield self._spec.error(reason, 'moves', index, 'from_resource_provider')
-
-    def _hint(self, word: str, known: Collection[str]) -> str:
-        self._hints -= 1
-        return suggestion(word, known) if self._hints >= 0 else ''
 
 
 def _name(root: Provider | None) -> str:
