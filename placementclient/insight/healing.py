@@ -15,7 +15,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import ServerDetail
 from placementclient.model.services import Port
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import devices, resources
 
 

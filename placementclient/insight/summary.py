@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from placementclient.insight.capacity import totals
 from placementclient.model.nova import is_burned
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 
 
@@ -43,16 +43,6 @@ class Presence(NamedTuple):
     only_on: str
 
 
-def of_traits(snapshot: Snapshot) -> dict[str, Presence]:
-    """Return where each trait is that a provider has."""
-    return _presences(snapshot, lambda state: state.traits)
-
-
-def of_classes(snapshot: Snapshot) -> dict[str, Presence]:
-    """Return where each class is that a provider has inventory of."""
-    return _presences(snapshot, lambda state: state.inventories)
-
-
 def burned(snapshot: Snapshot) -> Counter[str]:
     """Count the devices for one-time use that were used and wait to be cleaned, by class."""
     return Counter(
@@ -63,12 +53,14 @@ def burned(snapshot: Snapshot) -> Counter[str]:
     )
 
 
-def _presences(
-    snapshot: Snapshot, names: Callable[[ProviderState], Iterable[str]]
-) -> dict[str, Presence]:
+def presences(snapshot: Snapshot, facet: str) -> dict[str, Presence]:
+    """Return where each name is that a provider has.
+
+    :param facet: ``'traits'`` or ``'inventories'``
+    """
     roots: dict[str, list[str]] = {}
     for state in snapshot.providers.values():
-        for name in names(state):
+        for name in getattr(state, facet):
             roots.setdefault(name, []).append(state.provider.root_uuid)
     return {name: _presence(snapshot, uuids) for name, uuids in sorted(roots.items())}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 from placementclient.nova.wishes import Wishes, is_true
 
 #: More CPUs than any server has: a mask beyond them is refused, not counted.

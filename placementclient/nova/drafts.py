@@ -11,8 +11,7 @@ import os_resource_classes
 from placementclient.model.consumers import Resources
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import cpus
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest, Sources
+from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 from placementclient.nova.wishes import Wishes
 

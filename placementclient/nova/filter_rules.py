@@ -10,7 +10,7 @@ import os_traits
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.nova import DISABLED, OWNER_NOVA
 from placementclient.nova.drafts import Draft, Feature, Rule
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 
 #: Hints with which Nova takes all candidates.
 _UNLIMITED_HINTS = frozenset({'group', 'same_host', 'different_host'})

@@ -8,8 +8,7 @@ import os_resource_classes
 
 from placementclient.client.wording import suggestion
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import RequestedPort
+from placementclient.nova.server_parts import Refusal, RequestedPort
 
 ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
 _FIRMWARE = 'COMPUTE_SECURITY_STATELESS_FIRMWARE'

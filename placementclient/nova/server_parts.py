@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from placementclient.client import errors
 from placementclient.model.consumers import Resources
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
 from placementclient.model.services import Hypervisor
+
+
+class Refusal(errors.PlacementError):
+    """Nova refuses a server, before its scheduler asks Placement or instead of that."""
 
 
 class PortGroup(NamedTuple):

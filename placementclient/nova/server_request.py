@@ -19,8 +19,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import filter_rules, group_rules
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class
 from placementclient.nova.group_rules import ALIAS, PROFILE, pinned_cpus
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest, Sources
+from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 
 #: The microversion of the request.
@@ -166,8 +165,7 @@ class Scheduling:
 
         :param is_owned: as of :class:`Sources`
         """
-        sources = replace(self.sources, is_owned=is_owned)
-        return requested(ServerRequest(flavor, **self.parts), self.settings, sources)
+        return self.of_server(ServerRequest(flavor), is_owned=is_owned)
 
     def first_of_each(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
         """Return the request of each flavor that Nova does not refuse."""

@@ -11,7 +11,7 @@ import msgspec
 
 from placementclient.client import errors
 from placementclient.nova import configuration, pci
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 
 _WORDS = {
     **dict.fromkeys(('true', '1', 'on', 'yes'), True),

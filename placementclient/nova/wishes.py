@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from placementclient.model.flavors import Flavor
 from placementclient.model.images import Image
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 

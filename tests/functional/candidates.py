@@ -20,8 +20,8 @@ from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.insight.candidates import counting
 from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.insight.candidates.requirements import requirements
-from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud

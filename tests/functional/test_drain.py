@@ -16,8 +16,8 @@ from placementclient.client import http, microversion
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
+from placementclient.insight.drain.moves import Pace, ServerMove
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.rolling import batches, roll
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory

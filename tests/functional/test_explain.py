@@ -19,13 +19,13 @@ from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
     requirements,
     restricted,
 )
-from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot

@@ -17,8 +17,7 @@ from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
 from placementclient.model.services import Hypervisor
 from placementclient.nova import host_records, server_request
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest, Sources
+from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 from tests.nova import nova_requests, random_servers
 from tests.nova.random_servers import Document

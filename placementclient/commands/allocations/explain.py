@@ -235,7 +235,7 @@ class ExplainCandidate(DocumentCommand):
         self, parsed_args: argparse.Namespace
     ) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import counting, explanation, snapshot_index
+        from placementclient.insight.candidates import counting, explanation, provider_index
         from placementclient.placing.topology import Topology
 
         snapshot = reading.cloud(self, parsed_args).snapshot
@@ -251,7 +251,7 @@ class ExplainCandidate(DocumentCommand):
         names = unknown_names.Names.of(snapshot)
         missing = [list(unknown_names.absent(names, request)) for request in requests]
         self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
-        index = snapshot_index.SnapshotIndex(snapshot)
+        index = provider_index.SnapshotIndex(snapshot)
 
         def explained(request: CandidateRequest) -> Explanation:
             found = explanation.explain(request, index, hosts=parsed_args.hosts)

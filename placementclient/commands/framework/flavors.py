@@ -39,7 +39,7 @@ def requests(
     :param warn: called with what is not counted, and with requests that no provider meets
     """
     from placementclient.insight import owners, unknown_names
-    from placementclient.nova.refusals import Refusal
+    from placementclient.nova.server_parts import Refusal
 
     there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):

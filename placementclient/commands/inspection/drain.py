@@ -15,8 +15,8 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-    from placementclient.insight.drain.moves import ServerMove
-    from placementclient.insight.drain.plan import DrainVerdict, Pace
+    from placementclient.insight.drain.moves import Pace, ServerMove
+    from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.snapshots import Snapshot
 
 #: How the command ends, by the answer.
@@ -215,7 +215,7 @@ class PlanDrain(base.Lister):
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
     def _pace(self, parsed_args: argparse.Namespace) -> Pace:
-        from placementclient.insight.drain.plan import Pace
+        from placementclient.insight.drain.moves import Pace
 
         return Pace(parsed_args.per_host, parsed_args.parallel)
 

@@ -43,7 +43,7 @@ class ListClass(base.Lister):
 
         names = [] if parsed_args.snapshot else api.resource_class.list(self.client)
         snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
-        present, burned = summary.of_classes(snapshot), summary.burned(snapshot)
+        present, burned = summary.presences(snapshot, 'inventories'), summary.burned(snapshot)
         amounts = {line.resource_class: line.amounts for line in totals.by_class(snapshot)}
         rows = [
             (name, *present[name], amounts[name].capacity, amounts[name].used, burned[name])

@@ -73,7 +73,8 @@ class ListTrait(base.Lister):
         from placementclient.commands.framework import reading
         from placementclient.insight import summary
 
-        found = summary.of_traits(reading.read(self, parsed_args.snapshot or reading.LIVE))
+        snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
+        found = summary.presences(snapshot, 'traits')
         nowhere = summary.Presence(0, 0, '')
         rows = [(name, *found.get(name, nowhere)) for name in (found if traits is None else traits)]
         return ('name', *summary.Presence._fields), rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
@@ -66,21 +66,13 @@ class Check:
     @property
     def text(self) -> CheckText:
         """Return the text about the check for an operator."""
-        return explanation(self.find)
-
-
-def explanation(find: Callable[..., Any]) -> CheckText:
-    """Return the explanation of a check.
-
-    :param find: the function that makes it
-    """
-    summary, *paragraphs = (inspect.getdoc(find) or '').split('\n\n')
-    fields = dict.fromkeys(CheckText._fields, '') | {'summary': ' '.join(summary.split())}
-    for paragraph in paragraphs:
-        text = ' '.join(paragraph.split())
-        label, colon, rest = text.partition(': ')
-        if colon and label in LABELS:
-            fields[LABELS[label]] = rest
-        else:
-            fields['details'] = f'{fields["details"]} {text}'.strip()
-    return CheckText(**fields)
+        summary, *paragraphs = (inspect.getdoc(self.find) or '').split('\n\n')
+        fields = dict.fromkeys(CheckText._fields, '') | {'summary': ' '.join(summary.split())}
+        for paragraph in paragraphs:
+            text = ' '.join(paragraph.split())
+            label, colon, rest = text.partition(': ')
+            if colon and label in LABELS:
+                fields[LABELS[label]] = rest
+            else:
+                fields['details'] = f'{fields["details"]} {text}'.strip()
+        return CheckText(**fields)

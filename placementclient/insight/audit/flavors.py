@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.candidates.conflicts import minimized
 from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.insight.candidates.requirements import requirements
-from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
@@ -21,8 +21,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import server_request
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology

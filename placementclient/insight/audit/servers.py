@@ -13,7 +13,7 @@ from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server, ServerDetail
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import resources
 
 _HIDDEN = 'its host has usage that no consumer answers for'

@@ -8,7 +8,11 @@ from typing import Protocol
 
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.providers import is_sharing, slots
+from placementclient.placing.requests import part
+from placementclient.placing.shapes import has_each
+from placementclient.placing.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +47,33 @@ class ProviderIndex(Protocol):
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
         """The providers that can serve each of some trees, with all that they have."""
+
+
+class SnapshotIndex:
+    """An index of the providers of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._states = snapshot.providers
+        self._topology = topology = Topology(snapshot)
+        self.providers = {uuid: state.provider for uuid, state in self._states.items()}
+        self.sharing = {uuid for uuid, state in self._states.items() if is_sharing(state)}
+        self.reach = {
+            root: [state.uuid for state in topology.reached(root)] for root in topology.trees
+        }
+
+    def matching(self, conditions: Filter) -> list[str]:
+        """The UUIDs of the providers that a filter lets through."""
+        requested, root_of = part(conditions.resources, conditions), self._topology.root_of
+        root = root_of.get(conditions.in_tree or '')
+        return [
+            uuid
+            for uuid, state in self._states.items()
+            if all(slots(state, name, amount) for name, amount in requested.resources)
+            and has_each(state.traits, requested.required)
+            and has_each(state.aggregates, requested.member_of)
+            and (conditions.in_tree is None or root_of[uuid] == root)
+        ]
+
+    def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+        """The providers that can serve each of some trees."""
+        return {root: self._topology.serving(root) for root in roots}

@@ -17,8 +17,7 @@ from placementclient.model.images import Image
 from placementclient.model.servers import ServerDetail, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.requests import Request
 

@@ -17,6 +17,21 @@ from placementclient.placing.requests import Request
 from placementclient.placing.shapes import HostOption
 
 
+class Pace(NamedTuple):
+    """The number of servers that move at the same time.
+
+    :param per_host: off a host, and onto a host
+    :param parallel: in all
+    """
+
+    per_host: int = 2
+    parallel: int = 50
+
+
+#: The pace where none is given.
+PACE = Pace()
+
+
 class ServerMove(NamedTuple):
     """A move of a server from one host to another.
 
@@ -75,14 +90,13 @@ class Ledger:
 
 
 def waves(
-    moves: Iterable[ServerMove], ledger: Ledger, per_host: int, parallel: int, first: int = 1
+    moves: Iterable[ServerMove], ledger: Ledger, pace: Pace = PACE, first: int = 1
 ) -> list[ServerMove] | None:
     """Return the moves in waves, such that Placement grants each at any moment of its wave.
 
     :param ledger: what is used before; it is left as it is after the last wave, and as it was if
         there is none
-    :param per_host: so many servers at most leave a host, and come to a host, in one wave
-    :param parallel: so many servers at most move in one wave
+    :param pace: the most servers of one wave
     :param first: the number of the first wave
     :return: ``None`` if some move finds no room whatever went before it
     """
@@ -94,7 +108,7 @@ def waves(
     scheduled: list[ServerMove] = []
     wave = first
     while pending:
-        chosen = list(_wave(pending, ledger, per_host, parallel))
+        chosen = list(_wave(pending, ledger, pace))
         if not chosen:
             for move in scheduled:
                 ledger.add(move.after, -1)
@@ -115,10 +129,10 @@ def waves(
 
 
 def _wave(
-    pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, per_host: int, parallel: int
+    pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, pace: Pace
 ) -> Iterator[ServerMove]:
     """Return the moves of the next wave, and enter what they claim."""
-    left, coming = parallel, Counter[str]()
+    (per_host, left), coming = pace, Counter[str]()
     for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
         leaving = 0
         for move in pending[source]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
-from placementclient.insight.drain.moves import Ledger, ServerMove, held, waves
+from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, held, waves
 from placementclient.insight.drain.packing import Placed, TargetHost
 from placementclient.model.findings import Finding
 from placementclient.placing.requests import Request
@@ -23,22 +23,6 @@ class DrainVerdict(enum.StrEnum):
     DEPENDS = 'depends'
     #: Neither a plan nor a proof was found in time.
     UNDETERMINED = 'undetermined'
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """The number of servers that move at the same time.
-
-    :param per_host: off a host, and onto a host
-    :param parallel: in all
-    """
-
-    per_host: int = 2
-    parallel: int = 50
-
-
-#: The pace where none is given.
-PACE = Pace()
 
 
 def moved(
@@ -145,7 +129,7 @@ def decide(
     lax: Packed | None = None
     if strict.packing.is_complete:
         leaving = [*offloaded(cloud, emptied), *strict.moves()]
-        moves = waves(leaving, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
+        moves = waves(leaving, Ledger(cloud.snapshot), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS

@@ -11,8 +11,8 @@ from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
-from placementclient.insight.drain.moves import Ledger, ServerMove, waves
-from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace, offloaded
+from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.plan import DrainVerdict, offloaded
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
@@ -122,7 +122,7 @@ def _empty(
             moves = list(packed.moves()) if packed.packing.is_complete else ()
     first = rolling.moves[-1].wave + 1 if rolling.moves else 1
     leaving = [*offloaded(fleet.cloud, batch), *moves]
-    ordered = waves(leaving, ledger, pace.per_host, pace.parallel, first)
+    ordered = waves(leaving, ledger, pace, first)
     if ordered is not None and len(moves) == len(servers):
         fleet.commit(ordered, is_taken=is_taken)
         rolling.moves.extend(ordered)

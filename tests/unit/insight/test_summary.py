@@ -17,14 +17,14 @@ HOSTS = cloud(
 
 
 def test_traits() -> None:
-    assert summary.of_traits(HOSTS) == {
+    assert summary.presences(HOSTS, 'traits') == {
         'HW_A': Presence(2, 2, ''),
         'HW_B': Presence(3, 1, 'compute1'),
     }
 
 
 def test_classes() -> None:
-    assert summary.of_classes(HOSTS) == {
+    assert summary.presences(HOSTS, 'inventories') == {
         'VCPU': Presence(2, 2, ''),
         'VGPU': Presence(2, 1, 'compute1'),
     }

@@ -10,8 +10,7 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.nova.refusals import Refusal
-from placementclient.nova.server_parts import ServerRequest, Sources
+from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.server_request import NovaRequest, requested
 from placementclient.nova.settings import Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
-from placementclient.nova.refusals import Refusal
+from placementclient.nova.server_parts import Refusal
 from placementclient.nova.settings import PCIAlias, Settings, settings
 
 CONF = """# a comment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import explanations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.model.requests import CandidateRequest, Filter
 from tests.unit.insight.clouds import cloud, consumer, provider
 

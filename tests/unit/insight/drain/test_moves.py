@@ -23,13 +23,13 @@ def move(server: str, source: str, target: str, amount: int, wave: int = 0) -> S
 
 
 def test_a_move_waits_for_the_room_that_another_one_leaves() -> None:
-    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT), 2, 50)
+    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
     assert found == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
 
 
 def test_servers_that_wait_for_each_other_never_move() -> None:
     ledger = Ledger(SNAPSHOT)
-    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'a', 2)], ledger, 2, 50)
+    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'a', 2)], ledger)
     assert found is None
     # Nothing of it is left.
     assert ledger.refusal({'a': {'VCPU': 1}}) is None
@@ -38,7 +38,7 @@ def test_servers_that_wait_for_each_other_never_move() -> None:
 
 def test_half_of_the_moves_is_no_plan() -> None:
     ledger = Ledger(SNAPSHOT)
-    assert waves([move('t', 'b', 'c', 2), move('s', 'a', 'b', 5)], ledger, 2, 50) is None
+    assert waves([move('t', 'b', 'c', 2), move('s', 'a', 'b', 5)], ledger) is None
     assert ledger.refusal({'c': {'VCPU': 4}}) is None
     assert ledger.refusal({'b': {'VCPU': 3}}) == 'b has no room for VCPU=3'
 

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pace, decide
+from placementclient.insight.drain.moves import Pace
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
