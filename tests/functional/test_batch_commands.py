@@ -17,61 +17,57 @@ from placementclient.embedded import Direct
 
 EXAMPLES = Path(__file__).parents[2] / 'doc' / 'source' / 'examples' / 'hosts'
 HOST, OTHER = 'gpu1', '42896e0d-205d-4fe3-bd1e-100924931787'
+STRANGER = '5b1d0f5e-27d7-4c0a-9d3e-0d4c0f0f8a11'
 SERVER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 BEGIN = 'resource provider snapshot restore before.json'
 SNAPSHOT = '--snapshot before.json'
 FACTS = f'resource provider reshape assignments --host-facts gpu1 --host-facts gpu2 {SNAPSHOT} -o'
 PLAN = f'resource provider reshape plan --spec vgpu.yaml {SNAPSHOT} --assignments map.csv -o'
-PLANNED = (f'{FACTS} map.csv', f'{PLAN} plan.json')
 DEVICES = 'resource provider reshape devices'
-APPLY = 'resource provider reshape apply plan.json --yes'
-APPLIED = (BEGIN, *PLANNED, APPLY)
-#: Of each command that combines several endpoints: what is run before it, and its line.
-LINES: list[tuple[tuple[str, ...], str]] = [
-    ((BEGIN,), 'allocation candidate explain --resource VCPU=2'),
-    ((BEGIN,), 'resource capacity export'),
-    ((BEGIN,), 'resource capacity show --fits VCPU=4'),
-    ((BEGIN,), f'resource provider aggregate add {HOST} {OTHER}'),
-    ((BEGIN,), f'resource provider aggregate remove {HOST} {OTHER}'),
-    ((BEGIN,), 'resource provider aggregate sync --aggregates aggregates.json --dry-run'),
-    (
-        (BEGIN,),
-        f'resource provider allocation claim {OTHER} --resource VCPU=1 --project-id p --user-id u',
-    ),
-    ((), 'resource api check'),
-    ((BEGIN,), 'resource provider allocation heal --servers servers.json --dry-run'),
-    ((BEGIN,), f'resource provider allocation move {SERVER} --from gpu1 --to gpu2'),
-    ((BEGIN,), f'resource provider allocation transfer {SERVER} --to-consumer {OTHER}'),
-    ((BEGIN,), 'resource provider audit --servers servers.json --migrations migrations.json'),
-    ((BEGIN,), f'resource provider drain plan {HOST}'),
-    ((BEGIN,), f'resource provider replace {HOST} --uuid {OTHER} --dry-run'),
-    ((BEGIN,), f'resource provider purge {HOST} --dry-run --force'),
-    ((BEGIN,), f'resource provider report {SNAPSHOT} -o -'),
-    ((BEGIN,), f'{FACTS} -'),
-    ((BEGIN,), f'{FACTS} map.csv'),
-    ((), 'resource provider reshape collector'),
-    ((), f'{DEVICES} --devices pci.csv --device-spec nova.conf {SNAPSHOT} -o -'),
-    (PLANNED, f'{PLAN} plan2.json'),
-    (PLANNED, f'{PLAN} -'),
-    ((BEGIN, *PLANNED), APPLY),
-    (APPLIED, 'resource provider reshape status plan.json'),
-    (APPLIED, 'resource provider reshape verify plan.json'),
-    (APPLIED, 'resource provider reshape rollback plan.json --yes'),
-    (PLANNED, 'resource provider reshape show plan.json'),
-    ((), 'resource provider reshape schema spec'),
-    ((), 'resource provider snapshot diff before.json live'),
-    ((), BEGIN),
-    ((BEGIN,), 'resource provider snapshot save -'),
-    ((), 'resource provider snapshot show before.json'),
-    ((BEGIN, 'trait create CUSTOM_A'), f'resource provider trait add {HOST} CUSTOM_A'),
-    ((BEGIN,), f'resource provider trait remove {HOST} COMPUTE_NODE'),
-    ((), 'resource provider tree apply trees.yaml --dry-run'),
-    ((BEGIN,), 'resource provider tree export'),
-    ((BEGIN,), 'resource provider tree graph'),
-    ((BEGIN,), 'resource provider tree graph --format svg'),
-    ((BEGIN,), 'resource provider tree list'),
-    ((BEGIN,), f'resource provider tree show {HOST}'),
-]
+#: The commands that combine several endpoints, one after the other on the same service.
+LINES = (
+    'resource api check',
+    BEGIN,
+    'allocation candidate explain --resource VCPU=2',
+    'resource capacity export',
+    'resource capacity show --fits VCPU=4',
+    'resource provider aggregate sync --aggregates aggregates.json --dry-run',
+    'resource provider allocation heal --servers servers.json --dry-run',
+    'resource provider audit --servers servers.json --migrations migrations.json',
+    f'resource provider drain plan {HOST}',
+    f'resource provider replace {HOST} --uuid {OTHER} --dry-run',
+    f'resource provider purge {HOST} --dry-run --force',
+    f'resource provider report {SNAPSHOT} -o -',
+    'resource provider reshape collector',
+    f'{DEVICES} --devices pci.csv --device-spec nova.conf {SNAPSHOT} -o -',
+    f'{FACTS} -',
+    f'{FACTS} map.csv',
+    f'{PLAN} -',
+    f'{PLAN} plan.json',
+    'resource provider reshape show plan.json',
+    'resource provider reshape apply plan.json --yes',
+    'resource provider reshape status plan.json',
+    'resource provider reshape verify plan.json',
+    'resource provider reshape rollback plan.json --yes',
+    'resource provider reshape schema spec',
+    'resource provider snapshot diff before.json live',
+    'resource provider snapshot save -',
+    'resource provider snapshot show before.json',
+    'resource provider tree apply trees.yaml --dry-run',
+    'resource provider tree export',
+    'resource provider tree graph',
+    'resource provider tree graph --format svg',
+    'resource provider tree list',
+    f'resource provider tree show {HOST}',
+    f'resource provider aggregate add {HOST} {OTHER}',
+    f'resource provider aggregate remove {HOST} {OTHER}',
+    'trait create CUSTOM_A',
+    f'resource provider trait add {HOST} CUSTOM_A',
+    f'resource provider trait remove {HOST} COMPUTE_NODE',
+    f'resource provider allocation claim {OTHER} --resource VCPU=1 --project-id p --user-id u',
+    f'resource provider allocation move {SERVER} --from gpu1 --to gpu2',
+    f'resource provider allocation transfer {SERVER} --to-consumer {STRANGER}',
+)
 #: Those that have a Placement of their own: a process runs one at a time.
 ALONE = {'resource provider reshape demo', 'resource provider reshape rehearse'}
 #: What the time of day makes different: dates, durations, and what names a scratch database.
@@ -97,38 +93,46 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_each_command_has_a_line() -> None:
     points = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
     names = {point.name.replace('_', ' ') for point in points if point.load().endpoint is None}
-    lines = [line for _, line in LINES]
-    assert {name for name in names if not any(line.startswith(name) for line in lines)} == ALONE
+    assert {name for name in names if not any(line.startswith(name) for line in LINES)} == ALONE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(('before', 'line'), LINES)
-def test_a_command_prints_the_same(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...], line: str
-) -> None:
-    printed = []
-    for way in ('alone', 'batch'):
-        folder = tmp_path / way
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Change to a new folder with the files of the lines."""
+
+    def enter(name: str) -> None:
+        folder = tmp_path / name
         folder.mkdir()
         for path in EXAMPLES.iterdir():
             (folder / path.name).symlink_to(path)
         (folder / 'trees.yaml').write_text('name: compute1')
-        for name in ('aggregates', 'servers', 'migrations'):
-            (folder / f'{name}.json').write_text('[]')
+        for records in ('aggregates', 'servers', 'migrations'):
+            (folder / f'{records}.json').write_text('[]')
         monkeypatch.chdir(folder)
-        with Direct.scratch() as service:
-            session = Session(auth=service)
-            for each in before:
-                assert run(session, each)[0] == 0, each
-            if way == 'alone':
-                status, stdout, stderr = run(session, line)
-            else:
-                content = io.TextIOWrapper(io.BytesIO(line.encode()))
-                monkeypatch.setattr('sys.stdin', content)
-                said = json.loads(run(session, 'batch --json-lines')[1])
-                status, stdout, stderr = said['status'], said['stdout'], said['stderr']
-        printed.append((status, CHANGING.sub('', stdout), CHANGING.sub('', stderr)))
-    alone, batch = printed
-    assert alone[0] in (0, 3)
-    assert alone[1] or alone[2]
-    assert batch == alone
+
+    return enter
+
+
+def steady(status: int, stdout: str, stderr: str) -> tuple[int, str, str]:
+    return status, CHANGING.sub('', stdout), CHANGING.sub('', stderr)
+
+
+@pytest.mark.slow
+def test_a_command_prints_the_same(
+    run: Run, folder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder('alone')
+    with Direct.scratch() as service:
+        session = Session(auth=service)
+        alone = [steady(*run(session, line)) for line in LINES]
+    folder('batch')
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO('\n'.join(LINES).encode())))
+    with Direct.scratch() as service:
+        printed = run(Session(auth=service), 'batch --json-lines')[1]
+    results = [json.loads(line) for line in printed.splitlines()]
+    batch = [steady(each['status'], each['stdout'], each['stderr']) for each in results]
+    assert len(batch) == len(LINES)
+    for line, expected, result in zip(LINES, alone, batch, strict=True):
+        assert result == expected, line
+        assert result[0] in (0, 3), (line, result)
+        assert result[1] or result[2], line

@@ -27,7 +27,6 @@ from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.conftest import Placement, process
 from tests.functional.lifecycles import Killed, killed_at
-from tests.numbers import numbers
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
@@ -49,11 +48,10 @@ def over_requests() -> Iterator[Client]:
         yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
 
 
-@pytest.mark.parametrize('seed', numbers(0, 12, quick=1))
-def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_path: Path) -> None:
-    random, path = Random(seed), str(tmp_path / 'plan.json.journal')
+def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path: Path) -> None:
+    random, path = Random(0), str(tmp_path / 'plan.json.journal')
     with over_requests() as client:
-        made, before, after = planned(client, seed)
+        made, before, after = planned(client, 0)
         for act in (engines.apply, engines.rollback):
             for _ in range(3):
                 write = random.randint(0, 8)

@@ -14,7 +14,7 @@ from tests.functional.clean import NODES, NOWHERE, OVER, RESTING, Clean
 from tests.functional.conftest import Placement
 from tests.numbers import numbers
 
-SEEDS = 50
+SEEDS = 20
 KEYS = {'limits': 'registered_limits'}
 
 

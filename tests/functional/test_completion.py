@@ -164,8 +164,8 @@ def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Pat
     assert offered == {':plans' if shell == 'zsh' else f'{tmp_path}/plan.json'}
 
 
-@in_a_shell
 @pytest.mark.slow
+@pytest.mark.parametrize('shell', SHELLS[:1])
 def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
     consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
     allocate = f'resource provider allocation set {consumer} --allocation rp={provider},VCPU=1'

@@ -118,14 +118,14 @@ def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
 @pytest.mark.slow
 def test_every_plan_is_granted(client: Client) -> None:
     cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
-    for seed in range(400):
+    for seed in range(120):
         small, names = oracle.case(seed)
         snapshot = real(small, f'case{seed}')
         hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
         decision = decide(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
         if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((snapshot, hosts, list(decision.moves)))
-    assert len(cases) >= 100
+    assert len(cases) >= 30
     union = Snapshot(
         (state for snapshot, _, _ in cases for state in snapshot.providers.values()),
         (each for snapshot, _, _ in cases for each in snapshot.consumers.values()),

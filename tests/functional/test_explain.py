@@ -73,13 +73,16 @@ def session(service: Session) -> Session:
     return service
 
 
-@pytest.fixture(params=['service', pytest.param('file', marks=pytest.mark.slow)])
-def where(request: pytest.FixtureRequest, client: http.Client, tmp_path: Path) -> str:
+@pytest.fixture(scope='module', params=['service', pytest.param('file', marks=pytest.mark.slow)])
+def where(
+    request: pytest.FixtureRequest, service: Session, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     """The option that says who is asked."""
     if request.param == 'service':
         return ''
-    disk.write_snapshot(str(tmp_path / 'cloud.json'), clouds.captured(client))
-    return f'--snapshot {tmp_path / "cloud.json"}'
+    path = tmp_path_factory.mktemp('explain') / 'cloud.json'
+    disk.write_snapshot(str(path), clouds.captured(http.Client(service, microversion.HIGHEST)))
+    return f'--snapshot {path}'
 
 
 @dataclass(frozen=True)

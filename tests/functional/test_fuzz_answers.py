@@ -100,7 +100,7 @@ def changes(draw: st.DrawFn) -> Change:
 
 
 @pytest.mark.parametrize('point', POINTS, ids=name)
-@examples(5)
+@examples(3)
 @given(data=st.data())
 def test_whatever_the_service_answers(
     fuzzed: tuple[Program, Answers], point: EntryPoint, data: st.DataObject

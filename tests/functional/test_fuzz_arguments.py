@@ -17,7 +17,7 @@ __all__ = ['program']
 
 
 @pytest.mark.parametrize('point', POINTS, ids=name)
-@examples(8)
+@examples(4)
 @given(data=st.data())
 def test_whatever_a_command_is_given(
     program: Program, point: EntryPoint, data: st.DataObject

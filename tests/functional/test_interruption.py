@@ -46,8 +46,9 @@ def providers(service: stopping.Service) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ('program', 'number'), [('placement', signal.SIGTERM), ('openstack', signal.SIGINT)]
+)
 def test_tree_apply_tells_each_change(
     service: stopping.Service, tmp_path: Path, program: str, number: signal.Signals
 ) -> None:

@@ -24,7 +24,7 @@ NOT_PLAYED = {
     'resource provider reshape devices': 'reads what was collected on hosts',
     'resource provider reshape rehearse': 'has a Placement of its own',
 }
-SEEDS = 20
+SEEDS = 8
 
 
 def simulated(first: int, count: int, hash_seed: int) -> list[str]:

@@ -257,9 +257,7 @@ REFUSED_TWICE = {
     *GUARDED,
 }
 #: What the client makes one of, whatever the command: a few commands show it.
-ALIKE = {*FAULTS} - {
-    'cut before it is forwarded', 'cut before the answer', '404 with a page', 'sent twice'
-}  # fmt: skip
+ALIKE = {*FAULTS} - {'cut before the answer', 'sent twice'}
 SHOWN = ('class create', 'trait add', 'allocation move', 'purge')
 #: A lost answer is tried with every command, the other faults with one of them.
 CASES = [
