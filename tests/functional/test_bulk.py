@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.client import errors
+from placementclient.api import inventory, resource_class, resource_provider
 from placementclient.client.http import Client
 from tests.functional import clouds
-from tests.functional.clouds import content, disturbed, uuid_of, watched
+from tests.functional.clouds import content, uuid_of, watched
 from tests.functional.conftest import Placement, Result
-from tests.functional.hosts import RACK, STORAGE, build, holder
+from tests.functional.hosts import RACK, STORAGE, build
 
 SET = 'resource provider inventory set'
 PROGRAM = Path(sys.executable).with_name('placement')
@@ -160,21 +156,6 @@ def test_selectors(client: Client, placement: Placement) -> None:
         assert changed == names, selectors
 
 
-def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Placement) -> None:
-    build(client, holder('server', {'compute0': {'VCPU': 1}}), hosts=3)
-    # What the first host uses cannot be taken away.
-    command = f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --replace --yes -f json'
-    result = placement(command)
-    assert result.status == 6
-    assert states(result) == {'compute0': 'failed', 'compute1': 'done', 'compute2': 'done'}
-    [failed] = [row for row in json.loads(result.stdout) if row['reason']]
-    assert 'in use' in failed['reason']
-    again = placement(f'{SET} --match compute1 --resource MEMORY_MB=4096 --yes -f json')
-    assert (again.status, json.loads(again.stdout)) == (0, [])
-    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
-    assert (alone.status, states(alone)) == (1, {'compute0': 'failed'})
-
-
 def test_what_nobody_can_have_meant_changes_nothing(client: Client, placement: Placement) -> None:
     build(client)
     before = content(clouds.captured(client))
@@ -183,24 +164,6 @@ def test_what_nobody_can_have_meant_changes_nothing(client: Client, placement: P
             result = placement(f'{SET} {arguments} {option}')
             assert (result.status, result.stdout, result.stderr) == (status, '', f'{message}\n')
     assert content(clouds.captured(client)) == before
-
-
-@pytest.mark.parametrize('option', ['--yes', '--dry-run'])
-def test_a_value_that_one_cannot_have_is_its_failure(
-    client: Client, placement: Placement, option: str
-) -> None:
-    build(client)
-    placement(f'{SET} compute0 --amend --resource VCPU:total=4')
-    command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
-    result = placement(command)
-    said = 'compute0: VCPU: reserved 8 is above the total of 4\n'
-    assert (result.status, result.stderr.startswith(said)) == (6, True)
-    found = {row['object']: row.get('state') for row in json.loads(result.stdout)}
-    done = {'compute0': 'failed', 'compute1': 'done'}
-    assert found == (done if option == '--yes' else {'compute1': None})
-    assert vcpu(client, 'compute0')[0] == 0
-    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
-    assert (alone.status, alone.stdout, alone.stderr) == (1, '', said)
 
 
 def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Placement) -> None:
@@ -217,66 +180,6 @@ def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Pl
         'use --yes to confirm\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)
-
-
-def test_a_lost_answer_is_looked_up_and_ctrl_c_leaves_a_table(
-    client: Client, placement: Placement
-) -> None:
-    build(client, hosts=4)
-    lost = errors.Unreachable('lost')
-    lost.may_be_done = True
-    failures = {COMPUTE0: lost, uuid_of('compute2'): KeyboardInterrupt()}
-    command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --yes -f json'
-    with failing_after(client, 'PUT', failures):
-        result = placement(command)
-    assert (result.status, states(result)) == (
-        130,
-        {
-            'compute0': 'done',
-            'compute1': 'done',
-            'compute2': 'not known',
-            'compute3': 'not started',
-        },
-    )
-    assert 'Interrupted' in result.stdout
-
-
-@contextmanager
-def failing_after(
-    client: Client, method: str, failures: Mapping[str, BaseException]
-) -> Iterator[None]:
-    """Raise something after a request to a provider has been carried out."""
-    send = client.session.request
-
-    def request(url: str, verb: str, **kwargs: Any) -> Any:
-        answer = send(url, verb, **kwargs)
-        for uuid, failure in failures.items():
-            if verb == method and uuid in url:
-                raise failure
-        return answer
-
-    client.session.request = request
-    try:
-        yield
-    finally:
-        del client.session.request
-
-
-def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> None:
-    build(client)
-
-    def intervene() -> None:
-        there = inventory.list(client, COMPUTE0)
-        fields = {name: item.as_fields() for name, item in there.value.items()}
-        fields['VCPU']['reserved'] = 1
-        assert there.generation is not None
-        inventory.set_all(client, COMPUTE0, fields, there.generation)
-
-    command = f'{SET} --with-class VCPU --amend --resource VCPU:allocation_ratio=8 --yes -f json'
-    with disturbed(client, 'PUT', COMPUTE0, intervene):
-        result = placement(command)
-    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
-    assert (vcpu(client, 'compute0'), vcpu(client, 'compute1')) == ((1, 8.0), (0, 8.0))
 
 
 def test_some_traits_and_aggregates(client: Client, placement: Placement) -> None:
@@ -419,93 +322,3 @@ def test_wrong_usage(client: Client, placement: Placement) -> None:
         result = placement(f'resource provider {words}')
         assert (result.status, sentence in result.stderr) == (status, True), result
     assert content(clouds.captured(client)) == before
-
-
-def test_a_trait_that_nobody_has_is_told(client: Client, placement: Placement) -> None:
-    build(client)
-    result = placement('resource provider trait remove --all CUSTOM_A41 --yes')
-    assert (result.status, result.stdout) == (0, '')
-    assert result.stderr == (
-        'No resource provider that is selected has the trait CUSTOM_A41. Did you mean '
-        '"CUSTOM_A40"?\nNothing to change\n'
-    )
-
-
-def test_a_second_writer_of_traits_loses_nothing(client: Client, placement: Placement) -> None:
-    build(client)
-
-    def intervene() -> None:
-        there = trait.list_of_provider(client, COMPUTE0)
-        assert there.generation is not None
-        trait.set_on_provider(client, COMPUTE0, ['CUSTOM_T4'], there.generation)
-
-    with disturbed(client, 'PUT', f'{COMPUTE0}/traits', intervene):
-        result = placement('resource provider trait add --match compute? CUSTOM_A40 --yes -f json')
-    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
-    assert set(trait.list_of_provider(client, COMPUTE0).value) == {'CUSTOM_T4', 'CUSTOM_A40'}
-
-
-def test_a_class_that_has_come_meanwhile_is_not_dropped(
-    client: Client, placement: Placement
-) -> None:
-    build(client)
-
-    def intervene() -> None:
-        fields = {'total': 4}
-        generation = resource_provider.generation(client, COMPUTE0)
-        inventory.create(client, COMPUTE0, 'PCPU', fields, generation)
-
-    command = f'{SET} --match compute? --resource VCPU=16 --replace --yes -f json'
-    with disturbed(client, 'PUT', COMPUTE0, intervene):
-        result = placement(command)
-    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': 'done'})
-    assert 'Others have changed compute0 meanwhile' in result.stdout
-    assert 'PCPU is ' in result.stdout
-    assert set(inventory.list(client, COMPUTE0).value) == {'VCPU', 'MEMORY_MB', 'PCPU'}
-
-
-PLANNED = [
-    f'{SET} --with-class VGPU --amend --resource VGPU:reserved=1',
-    f'{SET} --match compute? --resource VCPU=4 --replace',
-    'resource provider trait add --match compute* CUSTOM_A40',
-    f'resource provider aggregate remove --member-of {RACK} {RACK}',
-]
-
-
-@pytest.mark.parametrize('command', PLANNED)
-def test_a_plan_is_applied_verified_and_rolled_back(
-    client: Client, placement: Placement, tmp_path: Path, command: str
-) -> None:
-    build(client, holder('server', {'compute0': {'VCPU': 8}}))
-    before = content(clouds.captured(client))
-    path = tmp_path / 'plan.json'
-    shown = json.loads(placement(f'{command} --dry-run -f json').stdout)
-    planned = placement(f'{command} --plan {path} -f json')
-    assert (planned.status, json.loads(planned.stdout)) == (0, shown)
-    assert content(clouds.captured(client)) == before
-    text = placement(f'resource provider reshape show {path}').stdout
-    assert all(row['object'] in text for row in shown)
-    applied = placement(f'resource provider reshape apply {path} --yes -f json')
-    assert (applied.status, {row['tree'] for row in json.loads(applied.stdout)}) == (
-        0,
-        {'compute0', 'compute1'},
-    )
-    assert placement(f'resource provider reshape verify {path}').status == 0
-    if '--with-class VGPU' in command:
-        assert json.loads(placement(f'{command} --dry-run -f json').stdout) == []
-    back = placement(f'resource provider reshape rollback {path} --yes')
-    assert back.status == 0, back
-    assert content(clouds.captured(client)) == before
-
-
-def test_a_plan_leaves_alone_what_somebody_else_has_changed_since(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
-    build(client)
-    path = tmp_path / 'plan.json'
-    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
-    placement(f'{SET} compute0 --amend --resource VCPU:reserved=5')
-    result = placement(f'resource provider reshape apply {path} --yes -f json')
-    found = {row['tree']: row['state'] for row in json.loads(result.stdout)}
-    assert (result.status, found) == (6, {'compute0': 'left alone', 'compute1': 'applied'})
-    assert [vcpu(client, f'compute{n}')[0] for n in range(2)] == [5, 2]

@@ -12,18 +12,18 @@ import pytest
 from keystoneauth1.session import Session
 from msgspec.structs import replace
 
-from placementclient.api import allocation, inventory, trait
+from placementclient.api import allocation, inventory
 from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.tree_queue import OtherService
-from placementclient.client import errors, http, microversion
+from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import engines, storage
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.conftest import Placement, process
 from tests.functional.lifecycles import Killed, killed_at
@@ -138,19 +138,6 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
     assert deviation.verdict is Verdict.CHANGED_LATER
 
 
-def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: Path) -> None:
-    made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
-    for act, ended in ((engines.apply, State.APPLIED), (engines.rollback, State.ROLLED_BACK)):
-        there = trait.list_of_provider(client, uuid)
-        name = f'CUSTOM_{act.__name__.upper()}'
-        trait.create(client, name)
-        trait.set_on_provider(client, uuid, [*there.value, name], there.generation or 0)
-        assert act(client, made, path).trees[0].state is ended
-    traits = set(trait.list_of_provider(client, uuid).value)
-    assert {'CUSTOM_APPLY', 'CUSTOM_ROLLBACK'} <= traits
-
-
 def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), tmp_path / 'journal'
     client.session.auth.close()
@@ -161,14 +148,6 @@ def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_
         assert not path.exists()
         outcome = engines.apply(elsewhere, made, str(path), other_service=True)
     assert outcome.trees[0].state is State.LEFT_ALONE
-
-
-def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> None:
-    path = tmp_path / 'plan.json'
-    storage.write_plan(str(path), ratio_plan(client))
-    path.write_text(path.read_text().replace('"total":', '"total":1', 1))
-    with pytest.raises(errors.BadFile, match='was edited'):
-        storage.read_plan(str(path))
 
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from placementclient.api import allocation, usage
-from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.consumers import Consumer
 from tests.functional.clouds import disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import PROJECT, USER, build, holder
@@ -57,27 +53,6 @@ def test_a_move_of_a_class_adds_to_what_is_there(client: Client, placement: Plac
     assert allocation.show(client, SERVER).value.type is None
 
 
-def test_a_move_that_somebody_comes_before_is_decided_anew(
-    client: Client, placement: Placement
-) -> None:
-    build(client, holder('server', HELD))
-
-    def shrink() -> None:
-        allocation.set(client, _smaller(client))
-
-    with disturbed(client, 'PUT', SERVER, shrink):
-        moved = placement(
-            f'resource provider allocation move {SERVER} --from compute0 --to compute1'
-        )
-    assert moved.status == 0
-    assert held(client, SERVER) == by_uuid({'compute1': {'VCPU': 1}})
-
-
-def _smaller(client: Client) -> Consumer:
-    there = allocation.show(client, SERVER).value
-    return replace(there, allocations=by_uuid({'compute0': {'VCPU': 1}}))
-
-
 @pytest.mark.parametrize(
     ('arguments', 'status', 'sentence'),
     [
@@ -103,15 +78,6 @@ def test_what_cannot_be_moved_stays(
     assert held(client, SERVER) == by_uuid(HELD)
 
 
-def test_a_move_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
-    build(client, holder('server', HELD))
-    command = f'resource provider allocation move {SERVER} --from compute0 --to compute1 -f json'
-    made, again = placement(command), placement(command)
-    assert (made.status, made.stderr) == (0, '')
-    assert (again.status, again.stdout) == (0, made.stdout)
-    assert again.stderr == (f'Consumer {SERVER} holds that on compute1 already: nothing was done\n')
-
-
 @pytest.mark.parametrize(
     'arguments',
     [
@@ -132,36 +98,6 @@ def test_a_move_from_where_it_never_was_is_no_move_that_was_made(
     assert (result.status, result.stdout) == (1, '')
     assert 'does not hold' in result.stderr
     assert held(client, SERVER) == by_uuid(gpus)
-
-
-def test_a_transfer_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
-    build(client, holder('server', HELD))
-    command = f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION.upper()}'
-    made, again = placement(command), placement(command)
-    assert (made.status, made.stderr) == (0, '')
-    assert (again.status, again.stdout) == (0, made.stdout)
-    assert again.stderr == (
-        f'Consumer {SERVER} holds nothing any more, {MIGRATION} does: nothing was done\n'
-    )
-    assert held(client, MIGRATION) == by_uuid(HELD)
-
-
-def test_a_claim_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
-    build(client)
-    command = (
-        f'resource provider allocation claim {SERVER} {OWNED} --consumer-type INSTANCE '
-        '--resource VCPU=2 --group _GPU --resource VGPU=1 -f json'
-    )
-    made = placement(command)
-    assert (made.status, made.stderr) == (0, '')
-    after = held(client, SERVER)
-    for number, free in enumerate(['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0'] * 2):
-        with contextlib.suppress(errors.Conflict):
-            allocation.set(client, holder(f'rival{number}', {free: {'VGPU': 1}}))
-    again = placement(command)
-    assert (again.status, held(client, SERVER)) == (0, after)
-    assert again.stderr == f'Consumer {SERVER} holds that already: nothing was done\n'
-    assert {row['resource provider'] for row in json.loads(again.stdout)} >= set(after)
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
@@ -262,31 +262,6 @@ def test_an_export_keeps_every_name(
         resource_provider.delete(client, provider.uuid)
     assert placement(*TREE, 'apply', path, '--yes').status == 0
     assert {each.name for each in resource_provider.list(client)} == {'host', *names}
-
-
-def test_beside_another_writer(
-    placement: Placement, client: Client, declared: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who writes in between is not overwritten: what is left to do is looked for anew."""
-    placement(*TREE, 'apply', declared(DECLARED), '--yes')
-    uuid = resource_provider.find(client, 'compute1')
-    write, met = inventory.set_all, []
-
-    def disturbed(*arguments: Any) -> Any:
-        if not met:
-            met.append(True)
-            read = trait.list_of_provider(client, uuid)
-            assert read.generation is not None
-            trait.set_on_provider(client, uuid, [*read.value, 'CUSTOM_A40'], read.generation)
-        return write(*arguments)
-
-    monkeypatch.setattr(inventory, 'set_all', disturbed)
-    change = 'name: compute1\ninventories: {VCPU: {total: 32}, MEMORY_MB: {}}'
-    placement(*TREE, 'apply', declared(change), '--yes')
-    root = capture(client).find('compute1')
-    assert root is not None
-    assert root.inventories['VCPU'].total == 32
-    assert 'CUSTOM_A40' in root.traits
 
 
 NOVA = """

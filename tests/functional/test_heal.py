@@ -12,13 +12,11 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
-from placementclient.model.consumers import Consumer
 from placementclient.nova import service as compute
 from tests.functional import clouds
-from tests.functional.clouds import cloud, content, disturbed, loaded, uuid_of
+from tests.functional.clouds import cloud, content, loaded, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
-from tests.logged import without_request_id
 
 HEAL = ('resource', 'provider', 'allocation', 'heal')
 FLAVOR = {
@@ -117,39 +115,6 @@ def test_one_server_with_a_flavor_from_a_file(
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
 
-def test_ctrl_c_leaves_a_table(
-    placement: Placement, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded(client, cloud(hosts=3))
-    hosts = {uuid_of(name): name for name in ('compute0', 'compute1', 'compute2')}
-    listed = [
-        SERVER | {'id': uuid_of(f'on {name}'), 'OS-EXT-SRV-ATTR:hypervisor_hostname': name}
-        for name in hosts.values()
-    ]
-    servers = file(tmp_path, 's.json', listed)
-    write = allocation.replace
-
-    def interrupted(client: Client, body: Any, **options: Any) -> None:
-        write(client, body, **options)
-        if uuid_of('on compute1') in body:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(allocation, 'replace', interrupted)
-    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
-    assert (done.status, list(states(done).items())) == (
-        130,
-        [
-            (uuid_of('on compute0'), ('done', '')),
-            (uuid_of('on compute1'), ('not known', 'Interrupted')),
-            ('compute2', ('not started', '')),
-        ],
-    )
-    assert without_request_id(done.stderr) == (
-        'Interrupted: the last change, POST /allocations, was done\n'
-        '1 applied, 1 not started, 1 not known: compute1 (exit 130)\n'
-    )
-
-
 def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:
     """The server that has no room is told; the other one on the host gets its allocations."""
     loaded(client, cloud())
@@ -206,26 +171,6 @@ def test_a_server_that_holds_something_elsewhere_is_not_in_question(
     away = SERVER | {'id': mine, 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1'}
     chosen = [*HEAL, '--servers', file(tmp_path, 's.json', [away]), '--server', mine]
     assert states(placement(*chosen, '--dry-run', '-f', 'json')) == {}
-
-
-def test_a_server_that_is_claimed_for_meanwhile(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
-    """Its claim stays, and its owner, too, until the operator has seen that it would change."""
-    loaded(client, cloud())
-    claimed = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 1}}, 'p', 'u', type='INSTANCE')
-    servers = file(tmp_path, 's.json', [SERVER | {'id': uuid} for uuid in (LOST, MOVING)])
-    heal = [*HEAL, '--servers', servers, '--yes', '-f', 'json']
-    with disturbed(client, 'POST', '/allocations', lambda: allocation.set(client, claimed)):
-        done = placement(*heal)
-    assert (done.status, f'consumer {LOST}: owner is ' in done.stderr) == (3, True)
-    held = allocation.show(client, LOST).value
-    assert (held.allocations, held.project_id) == (claimed.allocations, 'p')
-    done = placement(*heal)
-    assert (done.status, states(done)[MOVING]) == (0, ('done', ''))
-    # As the list says who owns a server, its claim becomes the owner's.
-    assert allocation.show(client, LOST).value.project_id == uuid_of('project')
-    assert allocation.show(client, MOVING).value.allocations
 
 
 def test_before_consumers_had_types(placement: Placement, client: Client, tmp_path: Path) -> None:

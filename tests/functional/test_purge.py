@@ -180,22 +180,6 @@ def test_what_is_done_is_told_whatever_ends_it(
     assert rows[-1]['state'] == 'not known' if status == 130 else 'failed'
 
 
-def test_a_consumer_that_changes_meanwhile(client: Client, placement: Placement) -> None:
-    build(client, EVACUATED)
-
-    def grow() -> None:
-        there = allocation.show(client, EVACUATED.uuid).value
-        allocations = {**there.allocations, uuid_of('compute1'): {'VCPU': 7}}
-        allocation.set(client, replace(there, allocations=allocations))
-
-    with disturbed(client, 'POST', '/allocations', grow):
-        assert placement(f'{PURGE} --yes').status == 0
-    assert elsewhere(client) == {
-        uuid_of('compute1'): {'VCPU': 7},
-        uuid_of('storage'): {'DISK_GB': 10},
-    }
-
-
 def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothing(
     client: Client, placement: Placement
 ) -> None:
@@ -296,21 +280,6 @@ def test_a_plan_is_applied_verified_and_taken_back(
     assert placement(f'{PURGE} --force --plan {path}').status == 0
     assert 'compute0' in names(client)
     lifecycle(placement, client, path)
-
-
-def test_a_consumer_that_comes_to_a_planned_host_stops_the_apply(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
-    build(client, EVACUATED)
-    path = str(tmp_path / 'plan.json')
-    assert placement(f'{PURGE} --plan {path}').status == 0
-    late = holder('late', {'compute0': {'VCPU': 1}})
-    allocation.set(client, late)
-    before = content(clouds.captured(client))
-    applied = placement(f'resource provider reshape apply {path} --yes')
-    assert applied.status != 0
-    assert late.uuid in applied.stdout
-    assert content(clouds.captured(client)) == before
 
 
 @pytest.mark.parametrize(

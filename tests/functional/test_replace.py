@@ -15,14 +15,11 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
 from placementclient.producers import restore
-from tests.deadline import ends_within
 from tests.functional import clouds
-from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
-from tests.numbers import few_quick
 
 REPLACE, NEW = 'resource provider replace compute0', uuid_of('the new one')
 SERVER = holder(
@@ -33,7 +30,6 @@ SERVER = holder(
         'storage': {'DISK_GB': 10},
     },
 )
-LATE = holder('late', {'compute0': {'VCPU': 1}})
 UNTYPED_ALONE = holder('alone', {'compute0': {'VCPU': 1}}, kind=None)
 UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
 
@@ -194,28 +190,6 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
 
 
-@pytest.mark.parametrize('name', few_quick(['--name compute1', '--name third'], quick=1))
-def test_a_run_that_was_killed_goes_on_without_a_merge(
-    client: Client, placement: Placement, name: str
-) -> None:
-    """Half way the new one has consumers that the old one has no more."""
-    command = f'{REPLACE} --with {uuid_of("compute1")} {name} --yes'
-    alone = holder('alone', {'compute0_gpu0': {'VGPU': 1}})
-    for kill_at in range(0, 20, 3):
-        clouds.emptied(client)
-        build(client, SERVER, alone)
-        try:
-            with killed_at(client, kill_at):
-                assert placement(command).status == 0
-        except Killed:
-            result = placement(command)
-            assert result.status == 0, (kill_at, result.stderr)
-        else:
-            break
-        assert uuid_of('compute1') in allocation.show(client, SERVER.uuid).value.allocations
-    assert 5 < kill_at < 19
-
-
 def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placement) -> None:
     build(client)
     for options in (f'--uuid {NEW}', '--with compute1'):
@@ -292,36 +266,6 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path, kill_at=2)
 
 
-def test_a_plan_of_a_host_alone_is_completed_after_any_kill(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
-    """Half way no provider of the plan is there under the name of before or of after."""
-    resource_provider.create(client, 'lone')
-    path = str(tmp_path / 'plan.json')
-    assert placement(f'resource provider replace lone --uuid {NEW} --plan {path}').status == 0
-    lifecycle(placement, client, path, kill_at=1)
-
-
-@pytest.mark.parametrize('is_embedded', [True, False])
-def test_a_host_with_a_new_consumer_is_not_taken_back(
-    request: pytest.FixtureRequest, service_url: str, is_embedded: bool, tmp_path: Path
-) -> None:
-    """Otherwise its consumers would be on two providers, one of which has another name."""
-    run = request.getfixturevalue('placement' if is_embedded else 'placement_over_http')
-    client = request.getfixturevalue('client') if is_embedded else client_of(service_url)
-    clouds.emptied(client)
-    build(client, SERVER, UNTYPED)
-    path = str(tmp_path / 'plan.json')
-    assert run(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
-    assert run(f'resource provider reshape apply {path} --yes').status == 0
-    allocation.set(client, replace(LATE, allocations={NEW: {'VCPU': 1}}))
-    before = content(clouds.captured(client))
-    result = run(f'resource provider reshape rollback {path} --yes')
-    assert (result.status, 'left alone' in result.stdout) == (3, True)
-    assert f'has allocations: consumer {LATE.uuid}' in result.stdout
-    assert content(clouds.captured(client)) == before
-
-
 def test_a_plan_with_a_twin_is_taken_back(
     client: Client, placement: Placement, tmp_path: Path
 ) -> None:
@@ -329,36 +273,6 @@ def test_a_plan_with_a_twin_is_taken_back(
     path = str(tmp_path / 'plan.json')
     assert placement(f'{REPLACE} --with compute1 --plan {path}').status == 0
     lifecycle(placement, client, path, kill_at=3)
-
-
-@pytest.mark.parametrize('is_applied', [False, True])
-def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
-    client: Client, placement: Placement, tmp_path: Path, is_applied: bool
-) -> None:
-    build(client, SERVER)
-    before = clouds.captured(client)
-    path, gpu = str(tmp_path / 'plan.json'), uuid_of('compute0_gpu1')
-    assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
-    if is_applied:
-        assert placement(f'resource provider reshape apply {path} --yes').status == 0
-    resource_provider.set(client, gpu, 'compute0_gpu1', parent_provider_uuid=uuid_of('compute1'))
-    there = content(clouds.captured(client))
-    for command in ('status', 'verify', 'apply --yes', 'rollback --yes'):
-        verb, *options = command.split()
-        with ends_within(60):
-            result = placement('resource', 'provider', 'reshape', verb, path, *options)
-        assert 'compute0_gpu1' in result.stdout, result
-    if is_applied:
-        # The rollback takes back all but the child, which is where the others have put it.
-        state = before.providers[gpu]
-        moved = replace(
-            state.provider,
-            parent_provider_uuid=uuid_of('compute1'),
-            root_provider_uuid=uuid_of('compute1'),
-        )
-        others = {**before.providers, gpu: replace(state, provider=moved)}
-        there = content(Snapshot(others.values(), before.consumers.values()))
-    assert ordered(content(clouds.captured(client))) == ordered(there)
 
 
 def test_what_is_over_committed_needs_a_journal(
@@ -387,13 +301,6 @@ def test_what_is_over_committed_needs_a_journal(
     assert placement(f'resource provider reshape apply {path} --yes').status == 0
     after = content(clouds.captured(client))
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
-
-
-def test_a_consumer_that_comes_meanwhile_is_moved_too(client: Client, placement: Placement) -> None:
-    build(client, SERVER)
-    with disturbed(client, 'POST', '/reshaper', lambda: allocation.set(client, LATE), times=2):
-        assert placement(f'{REPLACE} --uuid {NEW} --yes').status == 0
-    assert allocation.show(client, LATE.uuid).value.allocations == {NEW: {'VCPU': 1}}
 
 
 def test_nova_may_make_the_new_one_in_between(client: Client, placement: Placement) -> None:

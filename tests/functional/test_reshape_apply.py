@@ -20,27 +20,6 @@ from placementclient.reshape import engines
 from tests.functional import clouds
 
 
-@pytest.mark.parametrize('children', [1, 4])
-@pytest.mark.parametrize('moved_trait', [False, True])
-def test_the_requests_of_a_tree_stay_in_their_budget(
-    client: Client, tmp_path: Path, children: int, moved_trait: bool
-) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=2, servers=4))
-    plan = clouds.plan_of(before, children, moved_trait=moved_trait)
-    with clouds.watched(client) as requests:
-        outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
-    assert outcome.exit_status is ExitStatus.DONE, outcome
-    of_the_run = [('POST', '/reshaper'), ('PUT', '/traits/CUSTOM_GPU')]
-    for request in of_the_run:
-        requests.remove(request)
-    assert len(requests) <= 2 * (7 + 5 * children), requests
-    # They are read back where they are fewer than the providers.
-    of_consumers = [path for _, path in requests if path.startswith('/allocations')]
-    assert len(of_consumers) == (2 * 4 if children == 4 else 0)
-    assert [path for _, path in requests].count('/reshaper') == 2
-    assert engines.verify(client, plan) == []
-
-
 def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     engines.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))

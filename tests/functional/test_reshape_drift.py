@@ -15,7 +15,6 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -147,16 +146,6 @@ def test_a_row_that_was_inferred_keeps_its_place(client: Client, tmp_path: Path)
         assert consumer.allocations[uuids[row.to_provider]]['VGPU'] == row.amount
 
 
-def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    resource_provider.create(client, 'compute0_gpu1')
-    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
-    assert outcome.exit_status is ExitStatus.DIFFERS
-    assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
-    assert len(capture.capture(client, ['compute0']).providers) == 1
-
-
 @pytest.mark.parametrize('own_uuid', [True, False])
 def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) -> None:
     before = clouds.loaded(client, clouds.cloud())
@@ -226,15 +215,6 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     assert len(clouds.captured(client).providers) == 1
 
 
-def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before, children=1)
-    allocate('new', 2)(client)
-    (result,) = engines.apply(client, plan, str(tmp_path / 'plan.journal')).trees
-    assert result.state is State.APPLIED
-    assert result.reason.startswith(f'planned again, as consumer {uuid_of("new")} holds VGPU on ')
-
-
 def resize(total: int, **fields: int) -> Disturb:
     """Change the inventory that the plan moves."""
 
@@ -265,13 +245,3 @@ def test_what_was_not_reviewed_is_not_done(
     after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert after.providers[ROOT].usages['VGPU'] == 2
-
-
-def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    resource_provider.set(client, plan.trees[0].root_provider_uuid, 'another')
-    (result,) = engines.apply(client, plan, str(tmp_path / 'plan.journal')).trees
-    assert result.state is State.LEFT_ALONE
-    assert 'is called another now' in result.reason
-    assert len(clouds.captured(client).providers) == len(before.providers)

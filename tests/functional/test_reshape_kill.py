@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,32 +11,6 @@ from placementclient.client.http import Client
 from placementclient.reshape import engines, journal
 from tests.functional import clouds
 from tests.functional.lifecycles import Killed, killed_at
-
-
-def reshapes(path: Path, root_uuid: str) -> int:
-    """How often a journal says that a tree's reshape was sent."""
-    entries = [json.loads(line) for line in path.read_text().splitlines() if line.startswith('{')]
-    return sum(
-        entry.get('tree') == root_uuid and entry.get('intent', {}).get('operation') == 'reshape'
-        for entry in entries
-    )
-
-
-def test_killed_at_every_write(client: Client, tmp_path: Path) -> None:
-    # The writes of a tree: whether it is allowed, a trait, a child, its traits, the reshape, the
-    # trait that goes.
-    points = [(write, is_done) for write in range(6) for is_done in (False, True)]
-    before = clouds.loaded(client, clouds.cloud(hosts=len(points), servers=1))
-    plan, path = clouds.plan_of(before, children=1, moved_trait=True), tmp_path / 'plan.journal'
-    for (write, is_done), tree in zip(points, plan.trees, strict=True):
-        only = [tree.root_provider_name]
-        with suppress(Killed), killed_at(client, write, is_done=is_done):
-            engines.apply(client, plan, str(path), trees=only)
-        outcome = engines.apply(client, plan, str(path), trees=only)
-        assert outcome.exit_status is ExitStatus.DONE, (write, is_done, outcome)
-        # Once more only where the first may not have arrived.
-        assert 1 <= reshapes(path, tree.root_provider_uuid) <= 2
-    assert engines.verify(client, plan) == []
 
 
 @pytest.mark.parametrize('write', [1, 3])

@@ -6,18 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from keystoneauth1.session import Session
 from msgspec import structs
 
-from placementclient.api import allocation, inventory, trait
+from placementclient.api import allocation, inventory
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.client.microversion import HIGHEST
-from placementclient.embedded import Direct
-from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import carrier, engines, rehearse
@@ -116,39 +110,6 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
     assert statuses(client, plan, path) == [Status.DIFFERS]
 
 
-def test_traits_of_others_stay(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
-    engines.apply(client, plan, path)
-    traits = trait.list_of_provider(client, ROOT)
-    assert traits.generation is not None
-    trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
-    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    expected = before.providers[ROOT].traits | {'HW_CPU_X86_SSE'}
-    assert set(trait.list_of_provider(client, ROOT).value) == expected
-
-
-def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    wrong = {difference.kind for difference in engines.verify(client, plan)}
-    assert wrong == {'not-applied'}
-    engines.apply(client, plan, str(tmp_path / 'plan.journal'))
-    consumer = allocation.show(client, plan.trees[0].consumers[0].uuid).value
-    one, other = (change.uuid for change in plan.trees[0].created())
-    swapped = {one: other, other: one}
-    allocation.set(
-        client,
-        structs.replace(
-            consumer,
-            allocations={swapped.get(uuid, uuid): h for uuid, h in consumer.allocations.items()},
-        ),
-    )
-    allocation.delete(client, plan.trees[0].consumers[1].uuid)
-    found = engines.verify(client, plan)
-    assert {(d.kind, d.is_damage) for d in found} == {('misplaced', True), ('gone', False)}
-
-
 def test_rehearsal(client: Client) -> None:
     snapshot = clouds.loaded(client, clouds.cloud(hosts=2))
     elsewhere = structs.replace(
@@ -198,40 +159,3 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
     assert list(result.remains) == []
-
-
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    servers=st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from([None, 'INSTANCE', 'MIGRATION'])), max_size=6
-    ),
-    children=st.sampled_from([1, 2, 4]),
-    moved_trait=st.booleans(),
-    aggregates=st.booleans(),
-)
-def test_apply_then_rollback_is_the_identity(
-    tmp_path_factory: pytest.TempPathFactory,
-    servers: list[tuple[int, str | None]],
-    children: int,
-    moved_trait: bool,
-    aggregates: bool,
-) -> None:
-    share = 8 // children
-    room = 8
-    consumers: list[Consumer] = []
-    for number, (amount, kind) in enumerate(servers):
-        wanted = min(amount, share, room // 2)
-        room -= wanted
-        consumers.append(clouds.server(f's{number}', 'compute0', wanted, kind))
-    path = str(tmp_path_factory.mktemp('journal') / 'plan.journal')
-    with Direct.scratch() as service:
-        client = Client(Session(auth=service), HIGHEST)
-        before = clouds.loaded(client, Snapshot([clouds.host('compute0')], consumers))
-        plan = clouds.plan_of(
-            before, children, moved_trait=moved_trait, aggregates=aggregates,
-            known=False, allow_inferred=True,
-        )  # fmt: skip
-        assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-        assert engines.verify(client, plan) == []
-        assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-        assert clouds.content(clouds.captured(client)) == clouds.content(before)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from keystoneauth1.exceptions.connection import ConnectFailure
 from msgspec.structs import replace
 
-from placementclient.api import attempts, resource_provider, trait
-from placementclient.changes.tree_queue import OutcomeUnknown
+from placementclient.api import trait
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -30,46 +24,6 @@ from placementclient.planner.specification import specification
 from placementclient.reshape import engines, journal
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-
-
-@contextmanager
-def losing(client: Client, number: int, *, sent: bool, times: int = 1) -> Iterator[list[str]]:
-    """Lose the answers of some writes, of which the service sees the first, or does not."""
-    session = client.session
-    send, writes = session.request, []
-
-    def request(url: str, method: str, **kwargs: Any) -> Any:
-        if method == 'GET':
-            return send(url, method, **kwargs)
-        writes.append(f'{method} {url}')
-        if not number <= len(writes) < number + times:
-            return send(url, method, **kwargs)
-        if sent and len(writes) == number:
-            send(url, method, **kwargs)
-        raise ConnectFailure('the connection was reset')
-
-    session.request = request
-    try:
-        yield writes
-    finally:
-        del session.request
-
-
-def test_a_service_that_is_gone_stops_the_run(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attempts, 'DEADLINE', 1)
-    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    with losing(client, 9, sent=True, times=1000):
-        outcome = engines.apply(client, plan, path)
-    assert clouds.names(outcome.trees) == [
-        ('compute0', 'applied'), ('compute1', 'failed'), ('compute2', 'not started')
-    ]  # fmt: skip
-    assert outcome.exit_status is ExitStatus.PARTIAL
-    assert isinstance(outcome.stopped, OutcomeUnknown)
-    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-    assert engines.verify(client, plan) == []
 
 
 def test_a_trait_that_others_have_deleted_since_is_made_again(
@@ -156,18 +110,6 @@ def test_a_journal_that_is_not_our_own(client: Client, tmp_path: Path) -> None:
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
-    plan = clouds.plan_of(before, children=1)
-    for number in range(2):
-        resource_provider.create(client, f'compute{number}_gpu0')
-    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'), max_failures=2)
-    assert [state for _, state in clouds.names(outcome.trees)] == [
-        'left alone', 'left alone', 'not started'
-    ]  # fmt: skip
-    assert outcome.exit_status is ExitStatus.DIFFERS
-
-
 def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
     """Hosts whose disks are to become part of a pool; one server has disks of two hosts."""
     pool = ProviderState(
@@ -231,16 +173,3 @@ def test_trees_that_change_together_are_found_by_any_of_them(
     assert outcome.exit_status is ExitStatus.DONE, outcome
     (tree,) = engines.status(client, plan, ['compute1'])
     assert tree.status is Status.APPLIED
-
-
-def test_workers_share_a_session(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=4, servers=1))
-    plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
-    threads: set[str] = set()
-    outcome = engines.apply(
-        client, plan, path, workers=3,
-        report=lambda tree: threads.add(threading.current_thread().name),
-    )  # fmt: skip
-    assert outcome.exit_status is ExitStatus.DONE
-    assert threads == {'MainThread'}
-    assert engines.verify(client, plan, workers=3) == []
