@@ -12,7 +12,7 @@ from placementclient.api import aggregate, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.nova import service as compute
 from tests.functional import clouds
-from tests.functional.clouds import content, disturbed, uuid_of
+from tests.functional.clouds import content, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
 
@@ -111,38 +111,6 @@ def test_an_aggregate_that_is_there_twice_changes_nothing(
     assert (refused.status, refused.stdout) == (1, '')
     assert f'aggregates[1]: {AZ} is there twice, first as aggregates[0]' in refused.stderr
     assert [aggregate.list(client, made.uuid).value for made in there] == [[AZ], [AZ]]
-
-
-def test_ctrl_c_leaves_a_table(
-    placement: Placement,
-    hosts: dict[str, str],
-    source: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupted(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(aggregate, 'set', interrupted)
-    ended = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
-    assert (ended.status, rows(ended)) == (
-        130,
-        [('short.a.b', [AZ], 'not known'), UNKNOWN, ('out', None, 'left alone')],
-    )
-
-
-def test_a_host_that_somebody_else_changes_is_planned_again(
-    placement: Placement, client: Client, hosts: dict[str, str], source: list[str]
-) -> None:
-    """The aggregate that comes meanwhile stays."""
-
-    def change() -> None:
-        there = aggregate.list(client, hosts['short.a.b'])
-        aggregate.set(client, hosts['short.a.b'], [FOREIGN, EMPTY], there.generation)
-
-    with disturbed(client, 'PUT', hosts['short.a.b'], change):
-        added = placement(*SYNC, *source, '--yes', '-f', 'json')
-    assert (added.status, rows(added)) == (6, [('short.a.b', [AZ], 'done'), UNKNOWN])
-    assert set(aggregate.list(client, hosts['short.a.b']).value) == {FOREIGN, EMPTY, AZ}
 
 
 def test_a_plan_is_applied_verified_and_taken_back(

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -186,12 +187,6 @@ def test_a_subject_that_nothing_has_is_refused(
     assert again.status == 0
 
 
-def test_a_mistyped_check_is_suggested(placement: Placement, tmp_path: Path) -> None:
-    file = save(tmp_path, 'cloud.json', small())
-    said = 'There is no check \'orphans\'. Did you mean "orphan"?\n'
-    assert placement(AUDIT.format(file) + '--id orphans') == Result(2, '', said)
-
-
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
@@ -218,30 +213,49 @@ def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path, optio
         assert check.id in result.stderr
 
 
-def test_a_tree_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--tree what')
-    assert result == Result(1, '', "No resource provider has the name or UUID 'what'\n")
+NO_CATALOG = 'there is no service catalog (auth type none or placement_direct)'
+HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
+
+
+@pytest.mark.parametrize(
+    ('options', 'status', 'message'),
+    [
+        ('--id orphans', 2, 'There is no check \'orphans\'. Did you mean "orphan"?'),
+        ('--tree what', 1, "No resource provider has the name or UUID 'what'"),
+        ('--servers {none}', 1, '{none}: not a list of servers'),
+        ('--migrations {none}', 1, '{none}: not a list of migrations'),
+        ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
+        ('--nodes ironic', 1, f'Ironic cannot be asked: {NO_CATALOG}'),
+        ('--ports neutron', 1, f'Neutron cannot be asked: {NO_CATALOG}'),
+        ('--servers nova', 1, f'Nova cannot be asked: {NO_CATALOG}'),
+        (
+            '--hypervisors {later} --id inventory-drift',
+            1,
+            '--id needs more lists: inventory-drift (the hypervisors have no amounts: list them at '
+            'compute API 2.87 or below)',
+        ),
+        (
+            '--id left-by-evacuation --id over-capacity',
+            1,
+            '--id needs more lists: left-by-evacuation (--servers and --migrations)',
+        ),
+    ],
+)
+def test_an_audit_that_cannot_be_made_is_refused(
+    placement: Placement, tmp_path: Path, options: str, status: int, message: str
+) -> None:
+    files = {
+        'none': save(tmp_path, 'x.json', {'what': 1}),
+        'later': save(tmp_path, 'h.json', HYPERVISORS),
+    }
+    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + options.format_map(files)
+    assert placement(command) == Result(status, '', f'{message.format_map(files)}\n')
 
 
 def test_a_tree_is_chosen_by_any_of_its_providers(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     for tree, status in (('host1_gpu', 3), ('host2', 3), ('nfs', 3)):
         assert placement(AUDIT.format(file) + f'--tree {tree}').status == status
-
-
-@pytest.mark.parametrize('option', ['--servers', '--migrations'])
-def test_a_list_that_is_none(placement: Placement, tmp_path: Path, option: str) -> None:
-    path = save(tmp_path, 'x.json', {'what': 1})
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} {path}')
-    assert result == Result(1, '', f'{path}: not a list of {option.strip("-")}\n')
-
-
-def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
-    assert (result.status, result.stderr) == (3, ALL_LEFT_OUT + WRONG)
-    [row] = json.loads(result.stdout)
-    assert row['reason'].startswith('it is not known why: ')
-    assert row['fix'] == 'left to you'
 
 
 def test_a_service_that_is_away_is_not_asked_for_each_repair(
@@ -278,21 +292,36 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
     )
 
 
-def test_the_compute_service_is_asked_after_the_snapshot(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
+Ask = Callable[..., list[tuple[str, int]]]
 
-    def listed(what: str) -> Callable[[Client], list[object]]:
-        def ask(client: Client) -> list[object]:
-            asked.append((what, len(service.requests)))
-            return []
 
-        return ask
-
-    for what in ASKED:
-        monkeypatch.setattr(compute, what, listed(what))
+@pytest.fixture
+def ask(service: Service, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Replace the readers of other services; return what is asked for, after how many requests."""
     service.always({'resource_providers': []})
+
+    def replaced(**answers: object) -> list[tuple[str, int]]:
+        asked: list[tuple[str, int]] = []
+
+        def listed(client: Client, what: str) -> object:
+            asked.append((what, len(service.requests)))
+            answer = answers.get(what, answers.get('others', []))
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        for what in ASKED:
+            monkeypatch.setattr(compute, what, partial(listed, what=what))
+        return asked
+
+    return replaced
+
+
+REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
+
+
+def test_the_compute_service_is_asked_after_the_snapshot(placement: Placement, ask: Ask) -> None:
+    asked = ask()
     assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
     assert asked == [(what, 1) for what in ASKED]
 
@@ -306,39 +335,15 @@ def test_the_compute_service_is_asked_after_the_snapshot(
     ],
 )
 def test_no_service_is_asked_for_what_nobody_looks_at(
-    placement: Placement,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    id: str,
-    more: tuple[str, ...],
+    placement: Placement, ask: Ask, id: str, more: tuple[str, ...]
 ) -> None:
-    asked = []
-    for what in ASKED:
-        monkeypatch.setattr(compute, what, lambda client, what=what: asked.append(what) or [])
-    service.always({'resource_providers': []})
+    asked = ask()
     assert placement(f'resource provider audit -f json --id {id}') == Result(0, '[]\n', '')
-    assert asked == ['servers', 'migrations', *more]
+    assert [what for what, _ in asked] == ['servers', 'migrations', *more]
 
 
-def test_a_service_that_is_away_is_asked_once(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def fail(what: str, failure: Exception) -> Callable[[Client], list[object]]:
-        def ask(client: Client) -> list[object]:
-            asked.append(what)
-            raise failure
-
-        return ask
-
-    for what in ASKED:
-        refused = what == 'nodes'
-        failure = (
-            compute.ServiceRefusal('Forbidden (HTTP 403)') if refused else compute.NoCompute('away')
-        )
-        monkeypatch.setattr(compute, what, fail(what, failure))
-    service.always({'resource_providers': []})
+def test_a_service_that_is_away_is_asked_once(placement: Placement, ask: Ask) -> None:
+    asked = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
     assert placement('resource provider audit -f json') == Result(
         1,
         '[]\n',
@@ -347,26 +352,17 @@ def test_a_service_that_is_away_is_asked_once(
         'Forbidden (HTTP 403). A file does instead: --nodes\n'
         f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
     )
-    assert asked == ['servers', 'registered_limits', 'nodes', 'ports']
+    assert [what for what, _ in asked] == ['servers', 'registered_limits', 'nodes', 'ports']
 
 
-def test_a_refusal_leaves_the_other_lists_of_the_service(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(client: Client) -> list[object]:
-        raise compute.ServiceRefusal('Forbidden (HTTP 403)')
-
-    for what in ASKED:
-        monkeypatch.setattr(compute, what, lambda client: [])
-    monkeypatch.setattr(compute, 'hypervisors', refuse)
+def test_a_refusal_leaves_the_other_lists_of_the_service(placement: Placement, ask: Ask) -> None:
     # Neutron without the extension says nothing of what ports ask for.
-    monkeypatch.setattr(compute, 'ports', lambda client: [{'id': 'p', 'device_id': ''}])
-    service.always({'resource_providers': []})
+    ask(hypervisors=REFUSAL, ports=[{'id': 'p', 'device_id': ''}])
     result = placement('resource provider audit -f json')
-    found = result.stderr.splitlines()
-    assert found[0] == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
-    assert found[1].startswith('the network service: ports: has no resource_request')
-    assert found[2:] == [
+    refused, incomplete, *summary = result.stderr.splitlines()
+    assert refused == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
+    assert incomplete.startswith('the network service: ports: has no resource_request')
+    assert summary == [
         'Left out: 4 checks that need more lists; -v names them',
         f'Not clean: 3 of {len(CHECKS)} checks not made',
     ]
@@ -377,59 +373,15 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(
 
 
 def test_a_service_without_an_answer_leaves_an_audit_unclean(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+    placement: Placement, ask: Ask
 ) -> None:
-    def silence(client: Client) -> list[object]:
-        raise compute.ServiceSilence('No answer in time')
-
-    for what in ASKED:
-        monkeypatch.setattr(compute, what, lambda client: [])
-    monkeypatch.setattr(compute, 'servers', silence)
-    service.always({'resource_providers': []})
+    ask(servers=compute.ServiceSilence('No answer in time'))
     result = placement('resource provider audit -f json --id over-capacity --id orphan')
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.endswith('--id needs more lists: orphan (--servers)\n')
     result = placement('resource provider audit -f json --ignore port-resources')
     assert (result.status, result.stdout) == (1, '[]\n')
     assert result.stderr.endswith(f'Not clean: 15 of {len(CHECKS) - 1} checks not made\n')
-
-
-@pytest.mark.parametrize(
-    ('option', 'word'), [('limits', 'keystone'), ('nodes', 'ironic'), ('ports', 'neutron')]
-)
-def test_a_service_that_was_named_has_to_answer(
-    placement: Placement, tmp_path: Path, option: str, word: str
-) -> None:
-    file = save(tmp_path, 'cloud.json', small())
-    refused = placement(AUDIT.format(file) + f'--{option} {word}')
-    name = word.capitalize()
-    assert (refused.status, refused.stdout) == (1, '')
-    reason = 'there is no service catalog (auth type none or placement_direct)'
-    assert refused.stderr == f'{name} cannot be asked: {reason}\n'
-
-
-def test_later_hypervisors_are_said_to_have_no_amounts(
-    placement: Placement, tmp_path: Path
-) -> None:
-    lists = save(tmp_path, 'h.json', {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]})
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(AUDIT.format(file) + f'--hypervisors {lists} --id inventory-drift')
-    assert result == Result(
-        1,
-        '',
-        '--id needs more lists: inventory-drift (the hypervisors have no amounts: list them at '
-        'compute API 2.87 or below)\n',
-    )
-
-
-def test_a_check_that_was_asked_for_and_cannot_be_made_is_an_error(
-    placement: Placement, tmp_path: Path
-) -> None:
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(AUDIT.format(file) + '--id left-by-evacuation --id over-capacity')
-    assert result == Result(
-        1, '', '--id needs more lists: left-by-evacuation (--servers and --migrations)\n'
-    )
 
 
 def test_a_check_is_explained(placement: Placement, service: Service) -> None:
@@ -512,29 +464,28 @@ def test_the_compute_service_is_asked_beside_a_snapshot(
     [row] = json.loads(placement(command).stdout)
     assert row['evidence'] == {'host': 'host1', 'should_hold': {'VCPU': 1}}
     assert row['command'].endswith('heal --server new')
-    monkeypatch.undo()
-    refused = placement(command)
-    assert (refused.status, refused.stderr) == (
-        1,
-        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
-    )
 
 
 @pytest.mark.parametrize(
-    ('captured_at', 'count'),
+    ('captured_at', 'changed_at', 'count'),
     [
-        ('2026-11-02T09:09:59+00:00', 0),
-        ('2026-11-02T09:10:00+00:00', 1),
-        ('2026-11-02T08:00:00+00:00', 0),
-        (None, 1),
+        ('2026-11-02T09:09:59+00:00', '2026-11-02T09:00:00Z', 0),
+        ('2026-11-02T09:10:00+00:00', '2026-11-02T09:00:00Z', 1),
+        ('2026-11-02T08:00:00+00:00', '2026-11-02T09:00:00Z', 0),
+        (None, '2026-11-02T09:00:00Z', 1),
+        ('2026-11-02T09:00:00+00:00', '2026-11-02T09:00:00', 0),
+        ('2026-11-02T09:00:00+00:00', '2026-11-02T08:49:00', 1),
+        # A time that is none leaves nobody out.
+        ('2026-11-02T09:00:00+00:00', 'yesterday', 1),
+        ('2026-11-02T09:00:00+00:00', '', 1),
     ],
 )
 def test_servers_that_may_be_new_are_left_out(
-    placement: Placement, tmp_path: Path, captured_at: str | None, count: int
+    placement: Placement, tmp_path: Path, captured_at: str | None, changed_at: str, count: int
 ) -> None:
     cloud = small()
     cloud.origin = Origin(captured_at)
-    servers = save(tmp_path, 's.json', [DETAILED])
+    servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
     command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
     assert len(json.loads(placement(command).stdout)) == count
 
@@ -551,20 +502,6 @@ def test_those_that_are_passed_over_are_counted(placement: Placement, tmp_path: 
         'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
         'before the snapshot, or since), 1 server (it is under way: rebuilding)'
     )
-
-
-@pytest.mark.parametrize(
-    ('changed_at', 'count'),
-    [('2026-11-02T09:00:00', 0), ('2026-11-02T08:49:00', 1), ('yesterday', 1), ('', 1)],
-)
-def test_a_time_that_is_none_leaves_nobody_out(
-    placement: Placement, tmp_path: Path, changed_at: str, count: int
-) -> None:
-    cloud = small()
-    cloud.origin = Origin('2026-11-02T09:00:00+00:00')
-    servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
-    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
-    assert len(json.loads(placement(command).stdout)) == count
 
 
 ODD = [
