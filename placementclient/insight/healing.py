@@ -13,7 +13,7 @@ from msgspec import structs
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import ServerDetail
-from placementclient.model.services import Port
+from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import devices, resources
@@ -106,7 +106,7 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
             if len(able) != 1:
                 reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'
                 return Heal(heal.server, HealState.UNKNOWN, reason)
-            requested.setdefault(able[0].uuid, Counter()).update(port.groups[group])
+            requested.setdefault(able[0].uuid, Counter()).update(group.resources)
     classes = {name for amounts in requested.values() for name in amounts}
     allocated = {uuid: Counter(resources) for uuid, resources in consumer.allocations.items()}
     for uuid, amounts in allocated.items():
@@ -119,14 +119,14 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     return replace(heal, consumer=structs.replace(consumer, allocations=allocations))
 
 
-def _able(tree: Iterable[ProviderState], port: Port, group: str) -> list[ProviderState]:
+def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[ProviderState]:
     """The provider that Neutron has noted for a group of a port; else all that can serve it."""
-    noted = port.providers.get(group)
+    noted = port.providers.get(group.id)
     return [
         state
         for state in tree
-        if state.inventories.keys() >= port.groups[group].keys()
-        and (state.uuid == noted if noted else state.traits >= set(port.required.get(group, ())))
+        if state.inventories.keys() >= group.resources.keys()
+        and (state.uuid == noted if noted else state.traits >= set(group.required))
     ]
 
 

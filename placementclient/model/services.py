@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from placementclient.model.consumers import Resources
 
@@ -83,21 +84,34 @@ class NetworkAgent:
     bandwidths: Mapping[tuple[str, str], Resources] | None
 
 
+class PortGroup(NamedTuple):
+    """A group of what a port asks Placement for.
+
+    :param id: that of the port where Neutron has no groups
+    """
+
+    id: str
+    resources: Resources
+    required: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port of Neutron that asks Placement for something.
+    """A port of Neutron.
 
-    :param server_uuid: the server that it belongs to
-    :param host: the host that it is bound on
-    :param groups: the amounts by class of each group that it asks for, by the group's ID; the ID is
-        empty where Neutron has no groups
+    :param server_uuid: the server that it belongs to; empty: none
     :param providers: the UUID of the provider that serves each group, by the group's ID
-    :param required: the traits that each group asks for, by the group's ID
+    :param same_subtree: the IDs of groups that are served below one provider
+    :param vnic_type: such as ``'normal'``
+    :param subnet_id: of its first address
     """
 
     uuid: str
-    server_uuid: str
-    host: str
-    groups: Mapping[str, Resources]
-    providers: Mapping[str, str]
-    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    server_uuid: str = ''
+    groups: tuple[PortGroup, ...] = ()
+    providers: Mapping[str, str] = field(default_factory=dict)
+    same_subtree: tuple[str, ...] = ()
+    vnic_type: str = 'normal'
+    device_profile: str | None = None
+    network_id: str | None = None
+    subnet_id: str | None = None

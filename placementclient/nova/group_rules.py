@@ -7,8 +7,9 @@ from collections import Counter
 import os_resource_classes
 
 from placementclient.client.wording import suggestion
+from placementclient.model.services import Port
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
-from placementclient.nova.server_parts import Refusal, RequestedPort
+from placementclient.nova.server_parts import Refusal
 
 ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
 _FIRMWARE = 'COMPUTE_SECURITY_STATELESS_FIRMWARE'
@@ -64,12 +65,12 @@ def _ports(draft: Draft) -> None:
         if port.vnic_type in ('accelerator-direct', 'accelerator-direct-physical'):
             _accelerated(draft, port)
         for group in port.groups:
-            draft.add_group(group.suffix, OpenGroup(group.resources, group.required))
+            draft.add_group(group.id, OpenGroup(group.resources, group.required))
         if port.same_subtree:
             draft.same_subtree.append(tuple(sorted(port.same_subtree)))
 
 
-def _accelerated(draft: Draft, port: RequestedPort) -> None:
+def _accelerated(draft: Draft, port: Port) -> None:
     if not port.device_profile:
         raise Refusal(f'port {port.uuid} has no device profile')
     if (groups := draft.profile(port.device_profile)) is None:

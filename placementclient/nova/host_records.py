@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,10 +18,10 @@ from placementclient.model.services import (
     Hypervisor,
     NetworkAgent,
     Port,
+    PortGroup,
 )
 from placementclient.nova import schema
 from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
-from placementclient.nova.server_parts import PortGroup, RequestedPort
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
@@ -237,19 +238,12 @@ def ports(document: Any, path: str) -> list[Port]:
             'plugin placement'
         )
     return [
-        Port(
-            place.required('id', record.id),
-            record.deviceid.lower(),
-            record.bindinghostid,
-            {group.id: group.resources for group in groups},
-            dict(_providers(record.bindingprofile)),
-            {group.id: tuple(group.required) for group in groups if group.required},
-        )
-        for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
-        if record.deviceid
-        and record.bindinghostid
+        replace(port, groups=groups)
+        for place, record in _ports(document, path)
+        if record.bindinghostid
         and (record.deviceowner or '').startswith(_SERVERS)
-        and (groups := list(_groups(record.resourcerequest)))
+        and (port := _port(place, record)).server_uuid
+        and (groups := tuple(group for group in port.groups if any(group.resources.values())))
     ]
 
 
@@ -304,7 +298,7 @@ def _size(place: RecordPlace, pool: _PoolRecord) -> int:
     return int(last) - int(first) + 1
 
 
-def requested_ports(document: Any, path: str, server: str | None = None) -> list[RequestedPort]:
+def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
     """The ports that a server has or is to have, and what they ask for.
 
     :param document: what ``GET /v2.0/ports`` answers an administrator
@@ -312,22 +306,41 @@ def requested_ports(document: Any, path: str, server: str | None = None) -> list
     :param server: the UUID of the server; without it all ports are of one server
     :raises errors.BadFile: if it is something else, or has a port twice
     """
-    return [
-        RequestedPort(
-            place.required('id', record.id),
-            tuple(
-                PortGroup(group.id or record.id or '', group.resources, tuple(group.required))
-                for group in _all_groups(record.resourcerequest)
-            ),
-            tuple(record.resourcerequest.same_subtree) if record.resourcerequest else (),
-            record.bindingvnictype or 'normal',
-            record.deviceprofile,
-            record.networkid,
-            next((address.subnet_id for address in record.fixedips), None),
-        )
-        for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
-        if server is None or (record.deviceid or '').lower() == server
-    ]
+    every = [_port(place, record) for place, record in _ports(document, path)]
+    return [port for port in every if server in (None, port.server_uuid)]
+
+
+def _ports(document: Any, path: str) -> Iterator[tuple[RecordPlace, _PortRecord]]:
+    return schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
+
+
+def _port(place: RecordPlace, record: _PortRecord) -> Port:
+    uuid = place.required('id', record.id)
+    request = record.resourcerequest or _RequestRecord()
+    allocation = (record.bindingprofile and record.bindingprofile.allocation) or {}
+    # Before Neutron had groups, what a port asked for had no ID.
+    providers = {uuid: allocation} if isinstance(allocation, str) else allocation
+    return Port(
+        uuid,
+        (record.deviceid or '').lower(),
+        tuple(
+            PortGroup(group.id or uuid, group.resources, tuple(group.required))
+            for group in _groups(request)
+        ),
+        {group: provider.lower() for group, provider in providers.items()},
+        tuple(request.same_subtree),
+        record.bindingvnictype or 'normal',
+        record.deviceprofile,
+        record.networkid,
+        next((address.subnet_id for address in record.fixedips), None),
+    )
+
+
+def _groups(request: _RequestRecord) -> list[_GroupRecord]:
+    if request.request_groups is not None:
+        return request.request_groups
+    is_empty = not request.resources and not request.required
+    return [] if is_empty else [_GroupRecord('', request.resources, request.required)]
 
 
 @schema.reader('device_profiles', _DeviceProfileRecord, lambda r: (r.name,))
@@ -355,27 +368,3 @@ def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
         found[place.required('id', record.id)] = segment
         found.setdefault(place.required('network_id', record.networkid), []).extend(segment)
     return found
-
-
-def _all_groups(request: _RequestRecord | None) -> list[_GroupRecord]:
-    """The groups of a port; one without an ID before Neutron had groups."""
-    if request is None:
-        return []
-    if request.request_groups is not None:
-        return request.request_groups
-    is_empty = not request.resources and not request.required
-    return [] if is_empty else [_GroupRecord('', request.resources, request.required)]
-
-
-def _groups(request: _RequestRecord | None) -> Iterator[_GroupRecord]:
-    """The groups that ask for something."""
-    return (group for group in _all_groups(request) if any(group.resources.values()))
-
-
-def _providers(profile: _ProfileRecord | None) -> Iterator[tuple[str, str]]:
-    allocation = profile.allocation if profile else None
-    if isinstance(allocation, str):
-        yield '', allocation.lower()
-    elif allocation:
-        for group, provider in allocation.items():
-            yield group, provider.lower()

@@ -4,47 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from placementclient.client import errors
-from placementclient.model.consumers import Resources
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
-from placementclient.model.services import Hypervisor
+from placementclient.model.services import Hypervisor, Port
 
 
 class Refusal(errors.PlacementError):
     """Nova refuses a server, before its scheduler asks Placement or instead of that."""
-
-
-class PortGroup(NamedTuple):
-    """A group of a port's ``resource_request``.
-
-    :param suffix: its ID; that of the port where Neutron has no groups
-    """
-
-    suffix: str
-    resources: Resources
-    required: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedPort:
-    """A port of a server, as Neutron has it.
-
-    :param same_subtree: the IDs of groups that are served below one provider
-    :param vnic_type: such as ``'normal'``
-    :param subnet_id: of its first address
-    """
-
-    uuid: str
-    groups: tuple[PortGroup, ...] = ()
-    same_subtree: tuple[str, ...] = ()
-    vnic_type: str = 'normal'
-    device_profile: str | None = None
-    network_id: str | None = None
-    subnet_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +31,7 @@ class ServerRequest:
     image: Image | None = None
     zone: str | None = None
     project: str | None = None
-    ports: tuple[RequestedPort, ...] = ()
+    ports: tuple[Port, ...] = ()
     from_volume: bool = False
     hints: frozenset[str] = frozenset()
     host: str | None = None

@@ -105,7 +105,7 @@ class HealAllocation(Changing):
         """Return the ports that ask for something; none without --ports."""
         ports: list[Port] = compute.records(self, 'ports', parsed_args.ports) or []
         for port in ports:
-            if port.groups.keys() - port.providers.keys():
+            if {group.id for group in port.groups} - port.providers.keys():
                 self.log.warning(
                     f'port {port.uuid}: Neutron has not noted who serves it. Where it is healed, '
                     'note that with openstack port set --binding-profile, or migrate the server'

@@ -13,7 +13,7 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.model.images import Image
-    from placementclient.nova.server_parts import RequestedPort
+    from placementclient.model.services import Port
     from placementclient.nova.server_request import Scheduling
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
@@ -130,7 +130,7 @@ def _image(command: base.PlacementCommand, given: str | None) -> Image | None:
 
 def _ports(
     command: base.PlacementCommand, source: str | None, server: str | None
-) -> tuple[RequestedPort, ...]:
+) -> tuple[Port, ...]:
     """Return the ports of a server; without its UUID all of a file."""
     from placementclient.nova import host_records, service
 

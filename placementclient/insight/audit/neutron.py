@@ -156,7 +156,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     """Return the resources that all ports ask for, and the server's share, if that is less."""
-    requested = together(group for port in ports for group in port.groups.values())
+    requested = together(group.resources for port in ports for group in port.groups)
     allocated = together(consumer.allocations.values())
     short = sorted(name for name, amount in requested.items() if allocated[name] < amount)
     if not short:
@@ -171,9 +171,9 @@ def _missing_at_provider(ports: list[Port], consumer: Consumer) -> dict[str, obj
     """The providers that Neutron has noted, where the server holds too little."""
     requested: dict[str, Counter[str]] = {}
     for port in ports:
-        for group, resources in port.groups.items():
-            if group in port.providers:
-                requested.setdefault(port.providers[group], Counter()).update(resources)
+        for group in port.groups:
+            if provider := port.providers.get(group.id):
+                requested.setdefault(provider, Counter()).update(group.resources)
     wrong = {
         provider: dict(resources)
         for provider, resources in requested.items()

@@ -11,7 +11,7 @@ from placementclient.insight.healing import Heal, HealState, disowned, missing, 
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import ServerDetail
-from placementclient.model.services import Port
+from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -158,7 +158,7 @@ WIRED = wired(consumer('s', host1=PLAIN))
 
 def port(noted: str | None = None, *traits: str, amount: int = 1000) -> Port:
     providers = {'g': noted} if noted else {}
-    return Port('port', 's', 'host1', {'g': {BANDWIDTH: amount}}, providers, {'g': traits})
+    return Port('port', 's', (PortGroup('g', {BANDWIDTH: amount}, traits),), providers)
 
 
 @pytest.mark.parametrize(

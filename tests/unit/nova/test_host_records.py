@@ -13,6 +13,7 @@ from placementclient.model.services import (
     Hypervisor,
     NetworkAgent,
     Port,
+    PortGroup,
 )
 from placementclient.nova import host_records
 
@@ -181,8 +182,8 @@ PORT = {
 
 def test_a_port_with_groups() -> None:
     found = host_records.ports({'ports': [PORT]}, 'x.json')
-    required = {'g': ('CUSTOM_PHYSNET_1',)}
-    assert found == [Port('p', 's', 'host1', {'g': BANDWIDTH}, {'g': 'rp'}, required)]
+    group = PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',))
+    assert found == [Port('p', 's', (group,), {'g': 'rp'}, ('g',), 'direct')]
 
 
 def test_a_port_of_an_older_release() -> None:
@@ -191,7 +192,7 @@ def test_a_port_of_an_older_release() -> None:
         'binding:profile': {'allocation': 'RP'},
     }
     found = host_records.ports([PORT | old], 'x.json')
-    assert found == [Port('p', 's', 'host1', {'': BANDWIDTH}, {'': 'rp'})]
+    assert found == [Port('p', 's', (PortGroup('p', BANDWIDTH),), {'p': 'rp'}, (), 'direct')]
 
 
 @pytest.mark.parametrize(

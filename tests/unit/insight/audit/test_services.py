@@ -16,7 +16,13 @@ from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import HealServer
 from placementclient.model.servers import Server, ServerMigration
-from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.model.services import (
+    BaremetalNode,
+    ComputeService,
+    Hypervisor,
+    Port,
+    PortGroup,
+)
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova.server_parts import Sources
 from placementclient.nova.server_request import Scheduling
@@ -456,7 +462,7 @@ EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
 
 def port(uuid: str = 'p', amount: int = 1000, provider: str | None = 'bridge') -> Port:
     noted = {'g': provider} if provider else {}
-    return Port(uuid, 's', 'host', {'g': {EGRESS: amount}}, noted)
+    return Port(uuid, 's', (PortGroup('g', {EGRESS: amount}),), noted)
 
 
 NETWORK = [
