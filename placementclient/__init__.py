@@ -4,7 +4,7 @@ DISTRIBUTION = 'python-placementclient'
 
 
 def program() -> str:
-    """Return the name and version of this program, as it writes them to files."""
+    """Return the name and version of this program, for the files that it writes."""
     # Loaded only here: it costs more than all that completion may take.
     from importlib import metadata
 

@@ -51,7 +51,7 @@ _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the options that all commands of the plugin share, as OpenStackClient asks for it.
+    """Add the options that all commands of the plugin share; OpenStackClient calls it.
 
     :raises SystemExit: if osc-placement is installed too
     """
@@ -97,7 +97,7 @@ def _without_secrets(record: logging.LogRecord) -> bool:
 
 
 def check_direct(argv: Sequence[str]) -> None:
-    """Look for a cloud beside the embedded service: it would not be asked.
+    """Warn if there is a cloud beside the embedded service, which will not be used.
 
     What the command line says wins over the environment.
 
@@ -150,21 +150,21 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
 
 
 def retries(text: str) -> int:
-    """Return how often something is repeated, as the type of an option."""
+    """Parse a number of retries; the type of an option."""
     if not re.fullmatch('[0-9]{1,3}', text):
         raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number up to 999')
     return int(text)
 
 
 def mebibytes(text: str) -> int:
-    """Return a number of MiB, as the type of an option."""
+    """Parse a number of MiB; the type of an option."""
     if not re.fullmatch('[1-9][0-9]{0,6}', text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a number of MiB')
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Return how long something is waited for, as the type of an option."""
+    """Parse a time in seconds; the type of an option."""
     try:
         number = float(text)
     except ValueError:
@@ -175,7 +175,7 @@ def seconds(text: str) -> float:
 
 
 def make_client(instance: Any) -> Client:
-    """The client of a session.
+    """Return the client of a session.
 
     :param instance: OpenStackClient's ClientManager, or
         :class:`placementclient.cli.connection.Connection`

@@ -1,4 +1,4 @@
-"""The public Python API: one function for each endpoint, JSON on one side, the model on the other.
+"""The public Python API: one function for each endpoint, between JSON and the model.
 
 Every function takes a :class:`placementclient.client.http.Client` first and providers by UUID;
 :func:`placementclient.api.resource_provider.find` turns a name into one. Their exceptions are

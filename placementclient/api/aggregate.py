@@ -24,7 +24,7 @@ class _Aggregates(msgspec.Struct):
 
 
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
-    """The UUIDs of the aggregates that a provider is in; with its generation from 1.19."""
+    """Return the UUIDs of the aggregates of a provider, and from 1.19 its generation."""
     parts = {'provider': provider_uuid}
     return _read(client, client.send(endpoints.LIST_AGGREGATES, parts, answer=_Aggregates))
 

@@ -55,7 +55,7 @@ class _ConsumerAnswer(msgspec.Struct):
 
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
-    """Return the allocations of a provider; the consumers' generations from 1.28."""
+    """Return the allocations of a provider; from 1.28 with the generations of the consumers."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, parts, answer=_ProviderAllocations)
     holdings = [
@@ -68,7 +68,7 @@ def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[H
 def show(
     client: Client, consumer_uuid: str, *, version: Microversion | None = None
 ) -> Read[Consumer]:
-    """All that a consumer holds; nothing, if it does not exist.
+    """Return all allocations of a consumer; a consumer that does not exist has none.
 
     :param version: the microversion to ask at, where it must not be the one in use
     """
@@ -111,7 +111,7 @@ def set(
 
 
 def delete(client: Client, consumer_uuid: str) -> None:
-    """Free all that a consumer holds.
+    """Delete all allocations of a consumer.
 
     :raises errors.NotFound: if it holds nothing
     """
@@ -119,7 +119,7 @@ def delete(client: Client, consumer_uuid: str) -> None:
 
 
 def replace(client: Client, body: Any, *, version: Microversion | None = None) -> None:
-    """Replace what several consumers hold, in one transaction; from 1.13.
+    """Replace the allocations of several consumers, in one transaction; from 1.13.
 
     :param body: as the API takes it at the version: ``{consumer UUID: {…}}``
     :param version: the microversion to send it at, where it must not be the one in use
@@ -128,14 +128,14 @@ def replace(client: Client, body: Any, *, version: Microversion | None = None) -
 
 
 def version_for(client: Client, consumer: Consumer) -> Microversion:
-    """The microversion at which a consumer can be written without giving it a type."""
+    """Return the microversion to write a consumer without a type."""
     if consumer.type is None:
         return min(client.microversion, KEEPS_CONSUMER_TYPE)
     return client.microversion
 
 
 def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
-    """Return the record of a consumer in the body of a request at a microversion."""
+    """Return a consumer as a microversion has it in the body of a request."""
     body: dict[str, Any] = {'allocations': _allocations(consumer.allocations, version)}
     if version >= _OWNED:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}

@@ -55,7 +55,7 @@ class _CandidateList(msgspec.Struct):
 def list(
     client: Client, request: CandidateRequest
 ) -> tuple[builtins.list[Candidate], dict[str, ProviderSummary]]:
-    """The ways to satisfy a request, and the providers concerned by UUID.
+    """Return the candidates of a request, and their providers by UUID.
 
     :param request: what its parts need is said at :class:`CandidateRequest`
     """

@@ -1,4 +1,4 @@
-"""Values of answers, with what guards them."""
+"""Values of answers, with the generations that guard them."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ T = TypeVar('T')
 
 
 def guarded(answer: Answer, value: T) -> Read[T]:
-    """Return a value from an answer about a provider, with the generation that the answer says."""
+    """Return a value of a provider, with the generation in the same answer."""
     return Read(value, answer.body.resource_provider_generation, answer.last_modified)

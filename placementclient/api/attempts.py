@@ -1,4 +1,4 @@
-"""Attempts to write: read, decide, write, and again after a conflict or a lost answer."""
+"""Attempts to write: read, decide, write, and repeat after a conflict or a lost answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_PAUSE = 2.0
 
 
 class Stale(errors.PlacementError):
-    """The generation that a change was decided on is not the one that there is.
+    """The generation has changed since the change was decided.
 
     :param given: the generation that was given
     :param current: the one that was read
@@ -44,7 +44,7 @@ def retried(
     *,
     conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
-    """Call ``attempt``, which reads and writes, until a write is answered without a conflict.
+    """Repeat ``attempt``, which reads and writes, until a write succeeds without a conflict.
 
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
@@ -83,7 +83,7 @@ def retried(
 def confirmed(
     client: Client, write: Callable[[], T], is_done: Callable[[], bool], given: object = None
 ) -> T | None:
-    """Write what cannot be written twice; where no answer came, look before it is sent again.
+    """Send a write that must not be sent twice; if its answer is lost, read before a retry.
 
     :param is_done: reads whether the write was carried out
     :param given: as :func:`retried` has it
@@ -105,7 +105,7 @@ def confirmed(
 
 
 def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
-    """Replace something that a generation guards.
+    """Replace an object that a generation guards.
 
     :param write: sends the replacement with a generation
     :param given: the operator's, with which a conflict is the answer
@@ -115,7 +115,7 @@ def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Call
 
 
 def is_gone(read: Callable[[], object]) -> bool:
-    """Return whether the service says that what is read does not exist."""
+    """Return whether the service says that the object does not exist."""
     try:
         read()
     except errors.NotFound:
@@ -130,7 +130,7 @@ def edited(
     write: Callable[[T, int], Read[T]],
     given: int | None = None,
 ) -> Read[T]:
-    """Read an object with a generation, edit it, and write it if the edit changed anything.
+    """Read an object with a generation, edit it, and write it if it has changed.
 
     :param read: reads what is there, with the generation
     :param change: the wanted value

@@ -28,7 +28,7 @@ class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
 
 
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
-    """All inventories of a provider, by resource class."""
+    """Return all inventories of a provider, by resource class."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.LIST_INVENTORIES, parts, answer=_Inventories)
     return guarded(answer, answer.body.inventories)
@@ -84,7 +84,7 @@ def delete_all(client: Client, provider_uuid: str) -> None:
 
 
 def show(client: Client, provider_uuid: str, resource_class: str) -> Read[Inventory]:
-    """The inventory of one class.
+    """Return the inventory of one class.
 
     :raises errors.NotFound: if the provider has none of it
     """

@@ -1,4 +1,4 @@
-"""Several requests at a time."""
+"""Concurrent requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ U = TypeVar('U')
 
 
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
-    """Return the results of a function, in order; after a failure no further call begins."""
+    """Call a function for each item in threads; return the results in order, or the first error."""
     pool = ThreadPoolExecutor(max(1, workers))
     try:
         yield from pool.map(function, items)

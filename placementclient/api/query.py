@@ -1,4 +1,4 @@
-"""The query parameters by which providers and candidates are filtered."""
+"""Filters of providers and candidates as query parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
-    """The parameters of one group.
+    """Return the query parameters of one group.
 
     :param suffix: what distinguishes the group; from 1.33 also with letters
     """
@@ -27,7 +27,7 @@ def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | No
 
 
 def of_candidates(request: CandidateRequest) -> dict[str, str | int | list[str] | None]:
-    """The parameters of ``GET /allocation_candidates``."""
+    """Return the query parameters of ``GET /allocation_candidates``."""
     query: dict[str, str | int | list[str] | None] = {**of_filter(request.common)}
     for suffix, group in request.groups.items():
         query |= of_filter(group, suffix)
@@ -40,7 +40,7 @@ def of_candidates(request: CandidateRequest) -> dict[str, str | int | list[str] 
 
 
 def of_scheduler(request: CandidateRequest) -> str:
-    """The path and query with which Nova's scheduler (34.0) sends a request."""
+    """Return the path and query of the request that Nova's scheduler (34.0) sends."""
     pairs: list[tuple[str, str | int]] = []
     if request.limit is not None:
         pairs.append(('limit', request.limit))

@@ -30,7 +30,7 @@ def submit(client: Client, body: Any, *, version: Microversion | None = None) ->
 
 
 def allowed(client: Client) -> bool:
-    """Return whether the policy lets this user reshape; changes nothing.
+    """Return whether the policy lets this user reshape; nothing is changed.
 
     The service looks at the policy before it looks at the body, so that an empty one is answered
     with 403 or with 400.
@@ -45,7 +45,7 @@ def allowed(client: Client) -> bool:
 
 
 def check_allowed(client: Client) -> None:
-    """See whether the service has the reshaper, and the policy lets this user reshape.
+    """Raise an error if the service has no reshaper or the policy denies it to this user.
 
     :raises errors.UnsupportedVersion: if the service is older
     :raises errors.Forbidden: if the policy does not allow it

@@ -20,7 +20,7 @@ class _ClassList(msgspec.Struct):
 
 
 def list(client: Client) -> builtins.list[str]:
-    """The names of all classes, standard and custom."""
+    """Return the names of all classes, standard and custom."""
     body: _ClassList = client.send(endpoints.LIST_CLASSES, answer=_ClassList).body
     return [record.name for record in body.resource_classes]
 
@@ -34,7 +34,7 @@ def create(client: Client, name: str) -> None:
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """A class, if it exists.
+    """Return a class, if it exists.
 
     :raises errors.NotFound: if it does not
     """
@@ -48,7 +48,7 @@ def ensure(client: Client, name: str) -> None:
 
 
 def rename(client: Client, name: str, new_name: str) -> None:
-    """Give a custom class another name; 1.2 to 1.6, later versions cannot."""
+    """Rename a custom class; only from 1.2 to 1.6."""
     body = {'name': new_name}
     client.send(endpoints.SET_CLASS, {'resource_class': name}, answer=_Class, body=body)
 

@@ -42,7 +42,7 @@ def list(
     uuid: str | None = None,
     matching: Filter = Filter(),  # noqa: B008 (frozen)
 ) -> builtins.list[Provider]:
-    """The providers that satisfy all conditions given.
+    """Return the providers that meet all conditions.
 
     :param name: an exact name
     :param matching: ``resources`` from 1.4, ``member_of`` from 1.3, ``in_tree`` from 1.14,
@@ -54,7 +54,7 @@ def list(
 
 
 def with_name(client: Client, name: str) -> Provider | None:
-    """The provider that has a name, if there is one."""
+    """Return the provider of this name, or ``None``."""
     # The service takes an empty name for none, and lists all providers.
     for provider in list(client, name=name):
         if provider.name == name:
@@ -64,7 +64,7 @@ def with_name(client: Client, name: str) -> Provider | None:
 
 
 def named(client: Client, name: str) -> Provider:
-    """The provider that has a name.
+    """Return the provider of this name.
 
     :raises errors.NoSuchProvider: if none has it
     """
@@ -74,7 +74,7 @@ def named(client: Client, name: str) -> Provider:
 
 
 def find(client: Client, name_or_uuid: str) -> str:
-    """The UUID of a provider. A UUID is taken as it is, without a request.
+    """Return the UUID of a provider. A UUID is returned as it is, without a request.
 
     :raises errors.NoSuchProvider: if no provider has the name
     """
@@ -84,7 +84,7 @@ def find(client: Client, name_or_uuid: str) -> str:
 
 
 def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
-    """Return some providers by UUID, without those that do not exist any more.
+    """Return providers by UUID; those that do not exist are missing.
 
     A few providers take one request each; more of them take the list of all providers.
     """
@@ -99,7 +99,7 @@ def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
 
 
 def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
-    """The names of some providers, by UUID, as :func:`some` finds them."""
+    """Return the names of providers by UUID, as :func:`some` finds them."""
     return {uuid: provider.name for uuid, provider in some(client, provider_uuids).items()}
 
 
@@ -121,7 +121,7 @@ def create(
 
 
 def show(client: Client, provider_uuid: str) -> Read[Provider]:
-    """One provider.
+    """Return one provider.
 
     :raises errors.NotFound: if there is none with this UUID
     """
@@ -133,7 +133,7 @@ def show(client: Client, provider_uuid: str) -> Read[Provider]:
 
 
 def generation(client: Client, provider_uuid: str) -> int:
-    """The generation that a provider has now."""
+    """Return the current generation of a provider."""
     return show(client, provider_uuid).value.generation
 
 
@@ -160,7 +160,7 @@ def set(
 
 
 def delete(client: Client, provider_uuid: str) -> None:
-    """Delete a provider, its inventory included.
+    """Delete a provider with its inventory.
 
     :raises errors.ProviderInUse: if it has allocations
     :raises errors.CannotDeleteParent: if it has children

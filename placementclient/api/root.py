@@ -7,5 +7,5 @@ from placementclient.client.microversion import Microversion
 
 
 def show(client: Client) -> tuple[Microversion, Microversion]:
-    """The lowest and the highest microversion that the service knows."""
+    """Return the lowest and the highest microversion of the service."""
     return client.supported()

@@ -1,4 +1,4 @@
-"""Traits, and those of a provider: ``/traits``, ``/resource_providers/{uuid}/traits``; from 1.6."""
+"""Traits, and those of providers: ``/traits``, ``/resource_providers/{uuid}/traits``; from 1.6."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _ProviderTraits(_Traits):
 def list(
     client: Client, *, name: str | None = None, associated: bool | None = None
 ) -> builtins.list[str]:
-    """The names of the traits that exist.
+    """Return the names of all traits.
 
     :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``
     :param associated: only those that some provider has, or only those that none has
@@ -37,7 +37,7 @@ def list(
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """A trait, if it exists.
+    """Return a trait, if it exists.
 
     :raises errors.NotFound: if it does not
     """
@@ -59,7 +59,7 @@ def delete(client: Client, name: str) -> None:
 
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
-    """The traits of a provider."""
+    """Return the traits of a provider."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.LIST_PROVIDER_TRAITS, parts, answer=_ProviderTraits)
     return guarded(answer, answer.body.traits)
@@ -80,5 +80,5 @@ def set_on_provider(
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:
-    """Take all traits off a provider, whoever else changes it at the moment."""
+    """Remove all traits of a provider, whatever its generation."""
     client.send(endpoints.DELETE_PROVIDER_TRAITS, {'provider': provider_uuid})

@@ -29,7 +29,7 @@ class _Usages(msgspec.Struct):
 
 
 def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
-    """Return the usage of a provider, for each class that it has."""
+    """Return the usage of a provider by class."""
     parts = {'provider': provider_uuid}
     answer = client.send(endpoints.SHOW_PROVIDER_USAGES, parts, answer=_ProviderUsages)
     return guarded(answer, answer.body.usages)
@@ -43,7 +43,7 @@ def of_project(
     consumer_type: str | None = None,
     version: Microversion | None = None,
 ) -> Read[list[Usage]]:
-    """Return the usage of a project, all consumers together; from 1.9.
+    """Return the usage of a project, summed over all consumers; from 1.9.
 
     :param user_id: only those of this user
     :param consumer_type: only those of this type; ``all`` adds up, ``unknown`` are those without a

@@ -1,1 +1,1 @@
-"""The core of everything that writes: operations, and the code that carries them out."""
+"""The core of everything that writes: operations, and the code that applies them."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Applier:
-    """Carries out operations: intent, request, outcome.
+    """Applies operations: intent, request, outcome.
 
     An operation is sent only if the state that it begins with was compared: by a generation, which
     goes from the read that the operations were decided on to the write, or by a read directly
@@ -76,7 +76,7 @@ class Applier:
         self._moved: set[str] = set()
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Carry out operations, one after the other.
+        """Apply operations in order.
 
         :raises errors.ConcurrentUpdate: if another client has changed something since it was read
         :raises errors.HTTPError: if Placement refuses
@@ -90,7 +90,7 @@ class Applier:
 
     @contextlib.contextmanager
     def joint(self) -> Iterator[None]:
-        """Make one transaction of all operations until the end, where the service can do that.
+        """Put all operations of the block into one transaction, if the service can.
 
         Then one sync of the journal is enough for them: nothing is done before it.
 
@@ -301,7 +301,7 @@ def _existing(uuid: str) -> Iterator[None]:
 
 
 def check_allowed(client: Client, operations: Iterable[Operation]) -> None:
-    """See whether the service lets this user reshape, where one of the operations needs that.
+    """Raise an error if an operation needs a reshape that the service denies to this user.
 
     :raises errors.UnsupportedVersion: if the service is older
     :raises errors.Forbidden: if the policy does not allow it

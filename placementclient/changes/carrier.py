@@ -1,4 +1,4 @@
-"""The carrier of a plan: brings each tree to one of its sides, whatever others do meanwhile."""
+"""The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
 
 class PlannedAgain(LeftAlone):
-    """The tree had changed, and has another plan now."""
+    """The tree had changed, and has a new plan now."""
 
 
 class VerificationFailed(errors.Differs):
-    """The service does not have what it granted."""
+    """The state of the service is not the one that it has just accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A tree that was compared with its plan before anything is written.
+    """The comparison of a tree with its plan, before anything is written.
 
     :param is_there: whether the service has the tree; ``None``: the plan does not know
     :param difference: what is not as the plan says; empty where nothing is known to be so
@@ -68,7 +68,7 @@ class Look:
 
 
 class Carrier:
-    """Carries out a plan, tree by tree: each way is what :func:`rebase_change` leaves.
+    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`.
 
     :param identity: of the plan, where its journal has a file
     :ivar journal: of the plan; in memory, unless it has a file
@@ -99,7 +99,7 @@ class Carrier:
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
     def check(self, trees: Sequence[TreeChange]) -> None:
-        """Refuse what can be refused before the journal is opened."""
+        """Raise the errors that can be found before the journal is opened."""
         check_allowed(self.client, chain.from_iterable(map(operations_of, trees)))
 
     def opened(self, path: str) -> AbstractContextManager[Journal]:
@@ -115,7 +115,7 @@ class Carrier:
         return self._is_there(tree, self.read(tree))
 
     def stands(self, tree: TreeChange, *, backward: bool) -> bool:
-        """Return whether a tree is still on the side where the journal says that it ended.
+        """Return whether a tree is still as the journal says that the last run left it.
 
         :raises errors.Differs: if it is on neither side, and stays so
         """
@@ -125,7 +125,7 @@ class Carrier:
     def looking(
         self, trees: Sequence[TreeChange], *, backward: bool
     ) -> Callable[[TreeChange], Look]:
-        """Return what compares one of some trees with the plan; reads at once what it can."""
+        """Return a function that compares a tree with the plan; it may read trees together."""
 
         def look(tree: TreeChange) -> Look:
             live, rebased = self.rebased(tree, backward=backward)
@@ -140,7 +140,7 @@ class Carrier:
         return look
 
     def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
-        """Return a function for the state of a tree; it reads at once what it can."""
+        """Return a function for the status of a tree; it reads the trees together if it can."""
 
         def status(tree: TreeChange) -> TreeStatus:
             found, reason = self._compared(tree).status()
@@ -149,11 +149,11 @@ class Carrier:
         return status
 
     def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
-        """Return a function for the deviations of a tree from its plan; likewise."""
+        """Return a function for the deviations of a tree; it reads the trees together if it can."""
         return lambda tree: list(self._compared(tree).deviations(bool(self.records)))
 
     def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
-        """Bring a tree to its end; say so where others have taken back what the run has done.
+        """Apply or roll back a tree; report changes of others that undo it.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
         again, which shows what is done.
@@ -164,18 +164,18 @@ class Carrier:
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def outcome(self, outcome: Outcome) -> Outcome:
-        """Return the end of the run, and whether it has changed a tree that is not done."""
+        """Return the result of the run, and whether it has changed an unfinished tree."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
         changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
         is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
         return replace(outcome, is_partial=is_partial)
 
     def done(self, tree: TreeChange) -> list[Operation]:
-        """Return the operations that the run has carried out for a tree, to be added to."""
+        """Return the list of the operations that the run has applied to a tree."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
     def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
-        """Take note of an operation that was carried out.
+        """Record an operation that was applied.
 
         :param is_known: whether that is known
         """
@@ -185,7 +185,7 @@ class Carrier:
     def leave_alone(
         self, tree: TreeChange, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
-        """End the work on a tree, and leave the tree as it is."""
+        """Stop work on a tree, and leave the tree as it is."""
         message = '; '.join(filter(None, [str(reason), self.withdrawn(tree)]))
         self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
         return replace(result_of(tree, state, reason), reason=message)
@@ -193,11 +193,11 @@ class Carrier:
     # What a recipe decides, in one of its subclasses.
 
     def withdrawn(self, tree: TreeChange) -> str:
-        """Take back what was prepared for a tree that is left alone; say what is in the way."""
+        """Remove prepared objects of a tree that is left alone; return the obstacles in words."""
         return ''
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
-        """Read a tree, and return what is left to do of its change.
+        """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
         """
@@ -207,13 +207,13 @@ class Carrier:
         return live, rebased.operations
 
     def verify(self, tree: TreeChange) -> None:
-        """See that what the service granted is there.
+        """Check that the service has the state that it accepted.
 
         :raises VerificationFailed: if it is not
         """
 
     def take_back(self, tree: TreeChange) -> bool:
-        """Take back what the plan has made of a tree; return whether there was anything.
+        """Roll back a tree; return whether there was anything to roll back.
 
         :raises LeftAlone: if a part of it cannot be
         """
@@ -232,7 +232,7 @@ class Carrier:
         return self.journal.of(tree.root_provider_uuid).begun
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
-        """Read a tree; return what is there, and what is left to do of one way."""
+        """Read a tree; return its state, and the remaining operations of one direction."""
         live = self.read(tree)
         own = sent(self.journal.of(tree.root_provider_uuid))
         return live, rebase_change(tree, live, own, backward=backward)
@@ -245,7 +245,7 @@ class Carrier:
             return attempts.retried(self.client, attempt)
 
     def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
-        """Carry out operations, in one transaction where the service has them."""
+        """Apply operations, in one transaction if the service has transactions."""
         applier = Applier(
             self.client,
             generations_of(live),
@@ -340,7 +340,7 @@ class Carrier:
             raise LeftAlone('its journal does not say that this plan was applied')
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
-        """Refuse, if a provider that is to be made exists in another tree."""
+        """Raise an error if a provider to create exists in another tree."""
         roots = {state.provider.root_uuid for state in live.providers.values()}
         for operation in operations:
             if isinstance(operation, CreateProvider):

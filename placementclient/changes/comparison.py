@@ -1,4 +1,4 @@
-"""A plan of changes against what is there: where each tree is, and what deviates."""
+"""A plan of changes compared with the service: the status of each tree, and its deviations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from placementclient.model.snapshots import Snapshot
 
 
 class LeftAlone(errors.Differs):
-    """A tree is not as it was planned for, and the plan does not fit what it is."""
+    """The tree has changed since the plan, and the plan no longer fits."""
 
 
 class Obstructed(LeftAlone):
-    """Another client has changed a part of a change since it was reviewed.
+    """Another client has changed a part of the change since the review.
 
     :param obstacles: the parts
     """
@@ -37,7 +37,7 @@ class Obstructed(LeftAlone):
 
 
 def sent(record: Record | None) -> Sequence[Operation]:
-    """Return the operations that a journal says were sent for a tree.
+    """Return the operations of a tree that were sent, according to the journal.
 
     :raises errors.PlacementError: if the journal was edited
     """
@@ -66,7 +66,7 @@ def compared(client: Client, tree: TreeChange, record: Record | None) -> TreeCom
 
 @dataclass(frozen=True, slots=True)
 class TreeComparison:
-    """A tree that was read, against its plan.
+    """A tree as it was read, compared with its plan.
 
     :param forward: the change that is left to make
     :param back: the change that takes back what is made
@@ -80,7 +80,7 @@ class TreeComparison:
     record: Record | None
 
     def status(self) -> tuple[Status, str]:
-        """Return the status of a tree, and the reason where it is on neither side."""
+        """Return the status of a tree, and the reason if it is neither as before nor as planned."""
         record = self.record
         if not self.forward.operations and not self.forward.obstacles:
             return Status.APPLIED, ''
@@ -92,7 +92,7 @@ class TreeComparison:
         return Status.DIFFERS, 'it is made in part: apply completes it, rollback takes it back'
 
     def deviations(self, has_journal: bool) -> Iterator[Deviation]:
-        """All that is not as the plan makes it.
+        """Return all deviations from the plan.
 
         :param has_journal: whether a journal of the plan knows any tree
         """

@@ -54,7 +54,7 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
 
 
 def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[Operation, ...]:
-    """Return the operations that make a change.
+    """Return the operations of a change, or of its rollback.
 
     :param backward: those that take it back
     """

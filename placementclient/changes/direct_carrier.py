@@ -1,4 +1,4 @@
-"""A plan of changes carried out at once by the command that made it, without files."""
+"""A plan of changes that the command applies at once, without files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Check = Callable[[TreeChange], TreeChange | None]
 
 
 class NotShown(LeftAlone):
-    """Others have changed a tree meanwhile: there is more to do than what was shown.
+    """The tree has changed: the operator would have to confirm more than the plan showed.
 
     :param rows: the parts of the change that were not shown
     """
@@ -42,7 +42,7 @@ class NotShown(LeftAlone):
 
 
 class DirectCarrier(Carrier):
-    """Carries a plan out, tree by tree; one that fails does not stop the others.
+    """Applies a plan tree by tree; the failure of one tree does not stop the others.
 
     After a conflict it is decided again what is left to do. That is done only as far as it is a
     part of the plan; beside it, a consumer may keep all that it has in another place.
@@ -72,7 +72,7 @@ class DirectCarrier(Carrier):
         return list(self._results.values())
 
     def run(self, progress: Callable[[str, State], None] | None = None) -> None:
-        """Carry out all trees, or as many as it may be.
+        """Apply all trees until the run must stop.
 
         :param progress: called with the name of the root of each tree that has ended, and its state
         :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
@@ -100,7 +100,7 @@ class DirectCarrier(Carrier):
 
     @property
     def exit_status(self) -> ExitStatus:
-        """0: all is made; 6: some of it; 130: interrupted; otherwise the status of the error."""
+        """Return 0 if all trees are done, 6 if some are, 130 after Ctrl-C, else the error's."""
         if isinstance(self.stopped, errors.Interrupted):
             return self.stopped.exit_status
         failed = [result for result in self.results if result.error is not None]
@@ -113,7 +113,7 @@ class DirectCarrier(Carrier):
         return statuses.pop() if is_one else ExitStatus.ERROR
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
-        """Return what is left to do: first the change as it was decided, then of it.
+        """Return the remaining operations: of the original change, then of the replanned one.
 
         That may be several: what joined its trees may be done.
 
@@ -150,7 +150,7 @@ class DirectCarrier(Carrier):
             self._results[tree.root_provider_uuid].lost = [operation]
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
-        """Leave it to the answer of the service, which names the provider."""
+        """Check nothing: the error of the service names the provider."""
 
     def _decided_again(self, result: ChangeResult) -> Sequence[TreeChange]:
         tree = result.tree

@@ -41,7 +41,7 @@ class JournalFailed(errors.BadFile):
 
 @dataclass(slots=True)
 class Record:
-    """The facts that a journal has about a tree.
+    """The entries of a journal about a tree.
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
     :param reason: why it was left alone
@@ -60,7 +60,7 @@ class Record:
 
 
 class Journal:
-    """An open journal. Its methods may be called by several threads.
+    """An open journal. Threads may share it.
 
     :param lines: where it is written; ``None``: it is kept in memory
     :param records: what it knew when it was opened, and has learned since, by the tree's root
@@ -76,7 +76,7 @@ class Journal:
         return self.records.setdefault(root_provider_uuid, Record())
 
     def begin(self) -> None:
-        """Write the first line, unless it is there. Until then a new journal leaves no file.
+        """Write the first line, unless it exists. A new journal has no file before that.
 
         :raises JournalFailed: if that is impossible
         """
@@ -88,7 +88,7 @@ class Journal:
     def intend(
         self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
     ) -> None:
-        """Note a request that is to be sent; when this returns, it is on the disk.
+        """Write the intent to send a request; on return it is on the disk.
 
         :param intent: the record of its operation
         :param synced: not so for a request that has no effect before :meth:`sync` was called
@@ -97,7 +97,7 @@ class Journal:
         self._write(JournalEntry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
 
     def sync(self) -> None:
-        """See to it that all that was noted is on the disk.
+        """Flush all entries to the disk.
 
         :raises JournalFailed: if that is impossible
         """
@@ -105,7 +105,7 @@ class Journal:
             self.lines.append(b'', synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
-        """Note what became of the intent before, and the IDs under which the logs have it.
+        """Write the outcome of the last intent, with the request IDs.
 
         :param client: the one that sent the request, in this thread
         :raises JournalFailed: if that is impossible
@@ -121,7 +121,7 @@ class Journal:
         )
 
     def revise(self, change: TreeChange) -> None:
-        """Note another plan of a tree; when this returns, it is on the disk.
+        """Write a new plan of a tree; on return it is on the disk.
 
         :raises JournalFailed: if that is impossible
         """
@@ -131,7 +131,7 @@ class Journal:
         )
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
-        """Note that a tree has ended.
+        """Write the result of a tree.
 
         :raises JournalFailed: if that is impossible
         """
@@ -147,7 +147,7 @@ class Journal:
 
 
 class JournalFile:
-    """The file of a journal, which this process keeps others from; threads may share it.
+    """The file of a journal, locked by this process; threads may share it.
 
     :param descriptor: of the file, locked
     """
@@ -163,7 +163,7 @@ class JournalFile:
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
-        """Write whole lines.
+        """Append complete lines.
 
         :param synced: whether all that was written is on the disk when this returns
         :raises JournalFailed: if that is impossible, and ever after
@@ -231,7 +231,7 @@ Check = Callable[[Mapping[str, Record]], None]
 
 @contextlib.contextmanager
 def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Journal]:
-    """Open the journal of a plan, or begin it, and keep others out meanwhile.
+    """Open or create the journal of a plan, and lock it.
 
     :param path: of the journal
     :param identity: of the plan
@@ -262,7 +262,7 @@ def _has_locked(descriptor: int, path: str) -> bool:
 
 
 def read(path: str, identity: str, check: Check | None = None) -> dict[str, Record]:
-    """Return the records of the trees in the journal of a plan; nothing, if there is none.
+    """Return the records of the trees in the journal of a plan; none without a journal.
 
     :param path: of the journal
     :param identity: of the plan

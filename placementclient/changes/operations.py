@@ -1,4 +1,4 @@
-"""The operations that change a Placement. ``diff`` gives those that take them back.
+"""The operations that change a Placement. ``diff`` returns those of a rollback.
 
 Pure: :mod:`placementclient.changes.applier` sends the requests.
 """
@@ -16,21 +16,21 @@ from placementclient.model.plans import ConsumerChange
 
 @dataclass(frozen=True, slots=True)
 class EnsureClass:
-    """Make a custom resource class, unless it exists."""
+    """Create a custom resource class, unless it exists."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EnsureTrait:
-    """Make a custom trait, unless it exists."""
+    """Create a custom trait, unless it exists."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class CreateProvider:
-    """Make an empty provider."""
+    """Create an empty provider."""
 
     uuid: str
     name: str
@@ -80,7 +80,7 @@ class _SetNames:
 
 
 def onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
-    """Return ``there`` with a change made; names that others added or removed stay so."""
+    """Apply the change of a set of names to ``there``; keep the changes of others."""
     return (there - (before - after)) | (after - before)
 
 
@@ -103,7 +103,7 @@ class SetInventories:
 
 @dataclass(frozen=True, slots=True)
 class SetAllocations:
-    """Replace all that some consumers hold, and their owners, in one transaction.
+    """Replace all allocations of some consumers, and their owners, in one transaction.
 
     :param before: the consumers; one that does not exist yet has no allocations and no generation
     :param after: the same consumers in the same order

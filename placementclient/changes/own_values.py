@@ -1,4 +1,4 @@
-"""The values that the operations of a change have written before. Pure."""
+"""The values that the operations of a change have written so far. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from placementclient.model.inventories import Inventory
 
 
 class OwnValues:
-    """The values that operations have written on the way, of each provider and consumer."""
+    """The values that operations have written so far, by provider and consumer."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         #: By provider and class: before and after each write that changed the inventory.
@@ -67,7 +67,7 @@ class OwnValues:
 
 
 def repeated(operations: Iterable[Operation]) -> Iterator[str]:
-    """Return the writes that were made again after another client had taken them back.
+    """Return the writes that were sent again because another client had undone them.
 
     :param operations: those of one run, in one direction, in the order in which they were made
     """
@@ -99,7 +99,7 @@ def _writes(operation: Operation) -> Iterator[tuple[str, object]]:
 
 
 def held_by(consumer: Consumer | None) -> tuple[Allocations, object]:
-    """All that counts of a consumer; nothing of one that holds nothing."""
+    """Return the comparable values of a consumer; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return {}, None
     return consumer.allocations, (consumer.project_id, consumer.user_id, consumer.type)

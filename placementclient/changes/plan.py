@@ -1,4 +1,4 @@
-"""A plan of changes: written by one command, reviewed, and carried out by another. Pure."""
+"""A plan of changes: one command writes it, another applies it after a review. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
-    """Make a plan that turns one snapshot into the other.
+    """Return a plan with the changes from one snapshot to another.
 
     :param command: the command that it is made by, without the program
     :param before: what was read

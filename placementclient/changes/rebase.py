@@ -1,4 +1,4 @@
-"""A change that was decided on one state, carried over to the state of today. Pure.
+"""A change that was decided on an earlier state, merged with the present one. Pure.
 
 Applying a plan, completing one that was cut off, taking it back and verifying it are the same
 question: which parts of the change are still to be made, which are made, and which parts has
@@ -26,7 +26,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A part of a change that another client has changed since it was decided on.
+    """A part of a change that another client has changed since the decision.
 
     :param kind: ``'provider'`` or ``'consumer'``
     :param name: of the provider; the UUID of the consumer
@@ -47,7 +47,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """A change carried over to another state.
+    """A change, merged with another state.
 
     :param operations: those that are still to be made, as far as nothing is in the way
     :param obstacles: the parts that another client has changed, which stay as they are
@@ -65,7 +65,7 @@ def rebase(
     *,
     is_atomic: bool = False,
 ) -> Rebased:
-    """Carry the change from one snapshot to another over to a third.
+    """Merge the change from one snapshot to another with a third one.
 
     Traits and aggregates that others have added or removed stay so. An inventory is compared field
     by field, as others write other fields of it; of a consumer all allocations count, and the owner
@@ -100,7 +100,7 @@ def rebase_change(
 def additions(
     planned: ProviderState, there: ProviderState, *, is_own_position: bool = False
 ) -> Iterator[Obstacle]:
-    """Return all that others have made of a provider that is to be deleted.
+    """Return everything that others have added to a provider that the change deletes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 

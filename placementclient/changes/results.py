@@ -1,4 +1,4 @@
-"""Results of changes that were carried out, and notes on things that are left as they are. Pure."""
+"""Results of applied changes, and notes on objects that a command does not change. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNDONE = frozenset({'not known', 'failed'})
 
 
 class Note(NamedTuple):
-    """A thing that a command was asked about, and that it does not change.
+    """An object that the command was given and does not change.
 
     :param object: the name of a provider or host; ``consumer UUID``
     :param state: ``not known``, ``failed``, ``left alone``, …
@@ -29,13 +29,13 @@ class Note(NamedTuple):
 
     @property
     def is_undone(self) -> bool:
-        """Return True if something is left to do: the command has not succeeded."""
+        """Return True if something is left to do, so that the command has not succeeded."""
         return self.state in UNDONE
 
 
 @dataclass(slots=True)
 class ChangeResult:
-    """The end of the changes of one tree.
+    """The result of the changes of one tree.
 
     :param rows: the parts of the change that are made
     :param unknown: the parts of which it is not known, as no answer came

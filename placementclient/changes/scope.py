@@ -1,4 +1,4 @@
-"""The part of the cloud that a change is about, as it is now."""
+"""The part of the cloud that a change concerns, as it is now."""
 
 from __future__ import annotations
 

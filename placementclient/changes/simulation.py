@@ -1,4 +1,4 @@
-"""A snapshot as it is after operations. Pure."""
+"""A snapshot after some operations. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMES = {SetTraits: 'traits', SetAggregates: 'aggregates'}
 
 
 def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
-    """Return a snapshot as it is after operations; generations stay as they were read.
+    """Return a snapshot after some operations; generations stay as they were read.
 
     The operations are not judged: Placement does that.
 
@@ -42,7 +42,7 @@ def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
 
 
 class Simulation:
-    """A Placement that carries out every operation.
+    """A Placement in memory that applies every operation.
 
     :ivar states: the providers, by UUID
     :ivar consumers: by UUID; some may hold nothing
@@ -60,7 +60,7 @@ class Simulation:
             self.perform(operation)
 
     def snapshot(self, origin: Origin | None = None) -> Snapshot:
-        """Return what is there, with the roots and usages that follow."""
+        """Return the present state, with roots and usages."""
         gains = self._gained()
         states = (self._finished(state, gains[state.uuid]) for state in self.states.values())
         consumers = (consumer for consumer in self.consumers.values() if consumer.allocations)

@@ -1,4 +1,4 @@
-"""The extent of a change, counted; and the change itself, a row for each part of it. Pure."""
+"""The size of a change in numbers, and a row for each part of it. Pure."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _EMPTY = ProviderState(Provider('', '', 0))
 
 
 class ChangeRow(NamedTuple):
-    """One part of a change, with nothing that stays as it is.
+    """One part of a change, without the values that stay.
 
     :param object: the name of a provider; ``consumer UUID``
     :param change: ``create``, ``delete``, ``name``, ``parent``, ``traits``, ``aggregates``,
@@ -82,7 +82,7 @@ class ChangeRow(NamedTuple):
     after: Any
 
     def is_part_of(self, other: ChangeRow) -> bool:
-        """Return True if another row says all that this one says."""
+        """Return True if another row contains all of this one."""
         if self.change in ('traits', 'aggregates') and self[:2] == other[:2]:
             sides = zip(self[2:], other[2:], strict=True)
             return all(set(part or ()) <= set(whole or ()) for part, whole in sides)
@@ -90,7 +90,7 @@ class ChangeRow(NamedTuple):
 
     @property
     def is_move(self) -> bool:
-        """Return True if a consumer has as much of each class afterwards as before."""
+        """Return True if a consumer has the same amount of each class before and after."""
         if self.change != 'allocations':
             return False
         before, after = (together((side or {}).values()) for side in self[2:])
@@ -98,7 +98,7 @@ class ChangeRow(NamedTuple):
 
 
 def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
-    """Return a row for each part of a change: providers as trees are walked, then consumers."""
+    """Return a row for each part of a change: providers in tree order, then consumers."""
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
     }
@@ -203,7 +203,7 @@ def _owner(consumer: Consumer) -> dict[str, str | None]:
 
 
 def obstacle_sentence(obstacle: Obstacle) -> str:
-    """Say in a sentence, without its full stop, what another client has changed."""
+    """Return a clause about the change of another client."""
     thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
     if not obstacle.field:
         return f'{thing}: {obstacle.found}'
@@ -216,12 +216,12 @@ def obstacle_sentence(obstacle: Obstacle) -> str:
 
 
 def row_sentence(row: ChangeRow) -> str:
-    """Say in a sentence, without its full stop, what is still to be changed."""
+    """Return a clause about a remaining part of a change."""
     return f'{row.object}: {row.change} is {shown(row.before)}, not {shown(row.after)}'
 
 
 def shown(value: object) -> str:
-    """Return a value as a sentence has it."""
+    """Return a value as text for a sentence."""
     if isinstance(value, Inventory):
         return ', '.join(f'{name} {each}' for name, each in chosen_fields(value).items())
     return 'nothing' if value in (None, {}) else str(value)

@@ -1,4 +1,4 @@
-"""Inventories and allocations that change: in which requests, so that each of them is legal.
+"""The requests that change inventories and allocations, each valid for Placement.
 
 Placement checks an allocation against the inventory of its moment. So inventory that grows is
 written before the allocations, inventory that shrinks after them. Where consumers leave inventory
@@ -51,7 +51,7 @@ class _ProviderGroup(NamedTuple):
 def operations(
     before: Snapshot, after: Snapshot, *, is_atomic: bool = False
 ) -> Iterator[Operation]:
-    """Lead from the inventories and allocations of one snapshot to those of another.
+    """Return the operations between the inventories and allocations of two snapshots.
 
     :param is_atomic: whether all of them change in one request
     """
@@ -168,7 +168,7 @@ def _exactly(amount: int) -> Inventory:
 
 
 def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
-    """Return each provider that goes, and the one that then has the name that it had."""
+    """Return each deleted provider, with the one that then gets its name."""
     for uuid, state in before.providers.items():
         heir = after.named(original(state.name, uuid))
         if uuid not in after.providers and heir is not None:

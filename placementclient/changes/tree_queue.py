@@ -1,4 +1,4 @@
-"""The trees of a run: which may begin, how many at a time, and how each one ended."""
+"""The trees of a run: those that may start, how many at a time, and the result of each."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LOG = logging.getLogger(__name__)
 
 
 class OtherService(errors.PlacementError):
-    """The plan was made for another service than the one that is connected to."""
+    """The plan was made for another service."""
 
 
 class OutcomeUnknown(errors.PlacementError):
-    """The service does not answer: it is not known whether the last request was granted.
+    """The service does not answer: it is unknown whether it carried out the last request.
 
     :param answer: what came instead
     """
@@ -42,7 +42,7 @@ _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
 class TreeQueue:
-    """The trees of a run: one may begin while others are under way.
+    """The trees of a run; several can run at the same time.
 
     Whatever ends the run, :meth:`outcome` has every tree.
 
@@ -74,12 +74,12 @@ class TreeQueue:
         self._stopped: errors.PlacementError | None = None
 
     def startable(self) -> list[TreeChange]:
-        """Return the trees that have not ended and may be begun."""
+        """Return the trees without a result that may start."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
 
     def end(self, result: TreeResult) -> None:
-        """Take note of how a tree ended."""
+        """Record the result of a tree."""
         self._results[result.root_provider_uuid] = result
         if result.state in (State.FAILED, State.LEFT_ALONE):
             self._failures_left -= 1
@@ -87,7 +87,7 @@ class TreeQueue:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """Whatever is raised here ends the run, and is noted in its outcome.
+        """Let an exception in this block end the run, and record it in the outcome.
 
         :raises OtherService: with no result of the missing trees
         """
@@ -101,7 +101,7 @@ class TreeQueue:
             self._stopped = _as_ours(reason)
 
     def run(self, run_tree: Callable[[TreeChange], TreeResult], workers: int) -> None:
-        """Bring all trees to their end, or as many as it may be.
+        """Run all trees until the run must stop.
 
         :param run_tree: does it for one tree
         :param workers: how many trees at a time
@@ -130,7 +130,7 @@ class TreeQueue:
                 raise
 
     def outcome(self) -> Outcome:
-        """Return the ends of all trees, in the order of the plan."""
+        """Return the results of all trees, in the order of the plan."""
         return Outcome(
             [self._results.get(uuid) or self._unended(tree) for uuid, tree in self.trees.items()],
             self._stopped,
@@ -165,7 +165,7 @@ class TreeQueue:
 
 @contextlib.contextmanager
 def unknown_outcomes() -> Iterator[None]:
-    """Make one kind of error of all answers that say nothing about what was done.
+    """Raise one kind of error for all answers that leave the outcome of a request unknown.
 
     :raises OutcomeUnknown: for them
     """
@@ -178,7 +178,7 @@ def unknown_outcomes() -> Iterator[None]:
 def result_of(
     tree: TreeChange, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
-    """Return the end of a tree.
+    """Return the result of a tree.
 
     :param error: what was raised, where something was
     """

@@ -35,7 +35,7 @@ HINT = (
 
 
 class TypedOptions:
-    """The session that the options of keystoneauth and the variables that they stand for describe.
+    """The session of keystoneauth's options and environment variables.
 
     :ivar selection: what selects the service, where that is not what the command line says
     :raises errors.UsageError: if there is no such way to authenticate
@@ -53,7 +53,7 @@ class TypedOptions:
             raise _unknown_type(unknown.name) from None
 
     def connect(self) -> Any:
-        """The session.
+        """Return the session.
 
         :raises errors.PlacementError: if something is missing
         """
@@ -69,7 +69,7 @@ class TypedOptions:
 
 
 class NamedCloud:
-    """The session that a cloud of ``clouds.yaml`` describes.
+    """The session of a cloud of ``clouds.yaml``.
 
     Options and ``OS_*`` variables win over the cloud's settings, as OpenStackClient's code that is
     called here has it.
@@ -103,7 +103,7 @@ class NamedCloud:
             raise errors.PlacementError(str(unusable)) from None
 
     def connect(self) -> Any:
-        """The session.
+        """Return the session.
 
         :raises errors.PlacementError: if there is no such cloud, or not enough said of it
         """
@@ -168,7 +168,7 @@ def _missing(names: Iterable[str]) -> errors.PlacementError:
 
 
 def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether a cloud of ``clouds.yaml`` is used: the one that is named.
+    """Return whether the user selects a cloud of ``clouds.yaml``.
 
     Where nothing at all is said it is the only one there is, as OpenStackClient has it.
     """

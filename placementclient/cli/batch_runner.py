@@ -28,7 +28,7 @@ class CommandOutput(NamedTuple):
 
 
 class BatchRunner:
-    """Runs commands on the connection of a program, and goes on after their errors.
+    """Runs commands on one connection, and continues after errors.
 
     Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
 
@@ -64,7 +64,7 @@ class BatchRunner:
             self._as_the_program()
 
     def only_reads(self, words: Sequence[str]) -> bool:
-        """Return True for a command that changes nothing: several such commands can run at once.
+        """Return True if a command is read-only, so that it can run beside others.
 
         It is False for options of the program, and before a first command has found the version.
         """
@@ -84,7 +84,7 @@ class BatchRunner:
         )
 
     def read(self, words: Sequence[str]) -> CommandOutput:
-        """Run a command that only reads, in any thread."""
+        """Run a read-only command, in any thread."""
         shell = copy.copy(self._shell)
         shell.client_manager = self._program.client_manager.beside(
             shell.options.os_placement_api_version

@@ -28,7 +28,7 @@ TIMEOUT = 60.0
 
 
 class Connection:
-    """The ClientManager that a plugin expects: a session, and the selection of the service.
+    """The ClientManager that a plugin expects: a session, and the options of the service.
 
     It authenticates only when a command asks for it.
 
@@ -70,13 +70,13 @@ class Connection:
         return self._session
 
     def close(self) -> None:
-        """Close an embedded Placement that was started: a process has one at a time."""
+        """Close the embedded Placement, if it was started: a process can have only one."""
         close = getattr(self._session and self._session.auth, 'close', None)
         if close:
             close()
 
     def get_configuration(self) -> dict[str, Any]:
-        """The settings that the client of the service is made of, by OpenStackClient's names."""
+        """Return the settings of the client, under the names of OpenStackClient."""
         return {
             **self.settings,
             'placement_api_version': self._version,
@@ -87,13 +87,13 @@ class Connection:
 
     @property
     def placement(self) -> http.Client:
-        """The client of the Placement service, for the microversion in use."""
+        """The client of the Placement service at the selected microversion."""
         if self._version not in self._clients:
             self._clients[self._version] = plugin.make_client(self)
         return self._clients[self._version]
 
     def use(self, version: str, *, timed: bool = False) -> None:
-        """Begin another command at a microversion, knowing what is known of the service.
+        """Prepare for the next command, at a microversion; keep the facts about the service.
 
         :param timed: whether :meth:`timings` is going to be asked
         """
@@ -105,18 +105,18 @@ class Connection:
             self._clients[version] = self._clients[version].renewed()
 
     def is_settled(self, version: str) -> bool:
-        """Return whether a command at a microversion finds out nothing that others need too."""
+        """Return whether a command at a microversion needs no facts that others need too."""
         return version in self._clients and self._clients[version].is_settled
 
     def beside(self, version: str) -> Connection:
-        """The same connection for a command that runs beside others, at a microversion."""
+        """Return this connection for a command that runs beside others, at a microversion."""
         other = copy.copy(self)
         other._clients = self._clients.copy()
         other.use(version)
         return other
 
     def timings(self) -> list[tuple[str, str, float]]:
-        """Return the requests since this was called: method, URL, seconds until the answer."""
+        """Return the requests since the last call: method, URL, duration in seconds."""
         timings, self._timings = self._timings, []
         return timings
 
@@ -134,11 +134,11 @@ class Connection:
         self._timings.append(timing)
 
     def help(self) -> str:
-        """The options of the way to authenticate that the command line names."""
+        """Return the help on the options of the selected authentication."""
         return self._way.parser.format_help()
 
     def without_authentication(self, words: Sequence[str]) -> list[str]:
-        """A command line without the options that say how to authenticate."""
+        """Return a command line without the options for authentication."""
         if self._session is None and any(word.startswith(FOREIGN) for word in words):
             return self._way.parser.parse_known_args(list(words))[1]
         return list(words)
@@ -177,7 +177,7 @@ def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every auth type; :class:`Connection` uses those of the chosen one."""
+    """Add the options of every auth type; :class:`Connection` uses those of the selected one."""
     group = parser.add_argument_group(
         'connection options',
         'Each way to authenticate has options of its own, and variables that stand for them, such '

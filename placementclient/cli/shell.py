@@ -48,7 +48,7 @@ class _LogFile(logging.FileHandler):
 
 
 class CommandManager(commandmanager.CommandManager):
-    """Knows the commands of this distribution alone, without looking through all that is installed.
+    """Finds the commands of this distribution without a search through all installed packages.
 
     The names are the entry points that OpenStackClient finds too.
     """
@@ -59,7 +59,7 @@ class CommandManager(commandmanager.CommandManager):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> Any:
-        """Find it once, whoever asks; abbreviations are compared with all that there are."""
+        """Return a command; resolve each name and abbreviation only once."""
         command, name, arguments = self._found(tuple(argv))
         return command, name, list(arguments)
 
@@ -69,7 +69,7 @@ class CommandManager(commandmanager.CommandManager):
 
 
 class Shell(app.App):
-    """The application, for cliff.
+    """The application of cliff.
 
     :param argv: the arguments: they say how to authenticate
     :param session: a session to use instead of one that the arguments describe
@@ -114,7 +114,7 @@ class Shell(app.App):
         return parser
 
     def configure_logging(self) -> None:
-        """Send to stderr what is asked for, as OpenStackClient does."""
+        """Log to stderr at the selected level, as OpenStackClient does."""
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
@@ -215,12 +215,12 @@ class Shell(app.App):
 
     @property
     def is_typed(self) -> bool:
-        """Return True if its commands are lines of a batch; see :attr:`batch_runner`."""
+        """Return True if the commands are lines of a batch; see :attr:`batch_runner`."""
         return self._existing is not None
 
     @functools.cached_property
     def batch_runner(self) -> BatchRunner:
-        """Return the object that types commands for a command."""
+        """Return the runner of the commands of a batch."""
         from placementclient.cli.batch_runner import BatchRunner
 
         return BatchRunner(self, Shell(existing=self.client_manager))

@@ -1,1 +1,1 @@
-"""The wire: the session, the routes with their microversions, the answers, and every exception."""
+"""HTTP: the session, the routes with their microversions, the answers, and every exception."""

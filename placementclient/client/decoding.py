@@ -13,7 +13,7 @@ SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
 class Answer(NamedTuple):
-    """The answer of the service to a request that it granted.
+    """A successful answer of the service.
 
     :param body: a value of the type that was asked for
     """
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
     @property
     def last_modified(self) -> str | None:
-        """The Last-Modified header, an HTTP date; sent from microversion 1.15 on."""
+        """The Last-Modified header, an HTTP date; present from microversion 1.15 on."""
         return self.headers.get('last-modified')
 
 

@@ -19,7 +19,7 @@ ANSWER_LIMIT = 1 << 30
 
 
 class Endpoint(NamedTuple):
-    """A method and a path, and the microversion from which the service has them."""
+    """A method and a path, and the first microversion that has them."""
 
     name: str
     method: str
@@ -34,14 +34,14 @@ class Endpoint(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Return whether it changes nothing, so that it can be repeated."""
+        """Return whether the request is read-only, so that it can be repeated."""
         return self.method == 'GET'
 
     def __str__(self) -> str:
         return f'{self.method} {self.template}'
 
     def path(self, **parts: str) -> str:
-        """The path with its parts filled in.
+        """Return the path with its parts filled in.
 
         :param parts: one for each field of the template, unquoted
         :raises errors.UnsafePath: for a part with which another URL would be reached

@@ -18,7 +18,7 @@ UNDEFINED_CODE = 'placement.undefined_code'
 
 
 class ExitStatus(enum.IntEnum):
-    """The exit statuses of a command: a contract with the scripts that call it."""
+    """The exit statuses of a command, on which scripts rely."""
 
     DONE = 0
     ERROR = 1
@@ -31,7 +31,7 @@ class ExitStatus(enum.IntEnum):
 
 
 class PlacementError(Exception):
-    """The root of everything that this package raises on purpose."""
+    """The base of all exceptions of this package."""
 
     exit_status = ExitStatus.ERROR
 
@@ -42,25 +42,25 @@ class PlacementError(Exception):
 
 
 class BadArgument(PlacementError):
-    """The value of an argument is not of the form that it should have."""
+    """An argument has the wrong form."""
 
 
 class UsageError(PlacementError):
-    """Arguments that contradict each other or cannot mean anything."""
+    """Arguments contradict each other or make no sense."""
 
     exit_status = ExitStatus.USAGE
 
 
 class UnsafePath(PlacementError):
-    """A part of a URL's path that could lead to another URL."""
+    """A part of a path could change the rest of the URL."""
 
 
 class UnsupportedVersion(PlacementError):
-    """The microversion in use lacks what was asked for, or client and service share none."""
+    """The microversion lacks a feature, or client and service share no microversion."""
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider has the name that was given.
+    """No resource provider has this name.
 
     :param name: the name, where the service was asked for it; it may be close to another one
     """
@@ -71,7 +71,7 @@ class NoSuchProvider(PlacementError):
 
 
 class BadFile(PlacementError):
-    """A file that cannot be read as what it should be.
+    """A file is unreadable or has the wrong content.
 
     :param path: the file
     :param reason: what is wrong, a sentence without its full stop
@@ -90,12 +90,12 @@ class BadFile(PlacementError):
 
     @property
     def faults(self) -> tuple[BadFile, ...]:
-        """Every fault that was found: this one, or those that it consists of."""
+        """Return every fault: this one, or the faults that it consists of."""
         return (self,)
 
 
 class BadFiles(BadFile):
-    """Several faults, so that a person fixes them all at once.
+    """Several faults, to be fixed together.
 
     :param faults: in the order of the file
     """
@@ -115,11 +115,11 @@ class DirectError(PlacementError):
 
 
 class Warned(PlacementError):
-    """There are warnings, and the operator gave --fail-on-warnings."""
+    """There are warnings, and the operator gave ``--fail-on-warnings``."""
 
 
 class Unconfirmed(PlacementError):
-    """The operator did not agree to something that destroys or moves."""
+    """The operator did not confirm a change that deletes or moves something."""
 
 
 class Differs(PlacementError):
@@ -129,13 +129,13 @@ class Differs(PlacementError):
 
 
 class Interrupted(PlacementError):
-    """The operator has ended it before its time."""
+    """The operator has stopped the command."""
 
     exit_status = ExitStatus.INTERRUPTED
 
 
 class Unexpected(PlacementError):
-    """Something that should never be raised has ended work that is worth a report all the same."""
+    """A bug has stopped work, and the command still prints the results so far."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
@@ -159,7 +159,7 @@ class Infeasible(PlacementError):
 
 
 class Undecided(PlacementError):
-    """Rows have several places to go to, and only the operator knows the true one.
+    """Rows have several possible places, and only the operator knows the right one.
 
     :param rows: each with its choices
     :param warnings: of the trees that were planned, sentences
@@ -173,7 +173,7 @@ class Undecided(PlacementError):
 
 
 class Undetermined(PlacementError):
-    """It is not known whether there are assignments, or others. It may be that there is one.
+    """The search was too short: it is unknown whether there are assignments, or others.
 
     :param causes: one for each tree; each can say itself
     """
@@ -193,7 +193,7 @@ class Undetermined(PlacementError):
 
 
 class AuthenticationFailed(PlacementError):
-    """No token was had, or no endpoint found: the service was asked nothing.
+    """There is no token or no endpoint, so no request was sent to the service.
 
     :ivar url: the URL of Keystone, where it gives no answer
     """
@@ -202,11 +202,11 @@ class AuthenticationFailed(PlacementError):
 
 
 class NoEndpoint(AuthenticationFailed):
-    """The service catalog has no such service, or that does not answer."""
+    """The service catalog lacks the service, or Keystone does not answer."""
 
 
 class NoAnswer(PlacementError):
-    """The service has not said what became of a request.
+    """It is unknown whether the service carried out the request.
 
     :ivar may_be_done: whether it would have changed something, so that it may have
     :ivar url: the URL of the request, where no connection was made
@@ -221,7 +221,7 @@ class NoAnswer(PlacementError):
 
 
 class Transient(NoAnswer):
-    """The next time there may be an answer.
+    """A retry may succeed.
 
     :ivar retry_after: how long to wait until then, as the Retry-After header has it
     """
@@ -246,11 +246,11 @@ class UnusableURL(NotSent):
 
 
 class InvalidAnswer(NoAnswer):
-    """A success by its status, but not an answer of the Placement service."""
+    """The status is a success, but the answer is not from a Placement service."""
 
 
 class HTTPError(PlacementError):
-    """The service, or something in front of it, refused.
+    """The service, or a proxy before it, refused the request.
 
     :param status: the HTTP status
     :param sentence: what it said, or what can be said if it was nothing readable
@@ -269,7 +269,7 @@ class HTTPError(PlacementError):
         super().__init__(' '.join(text.split()))
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """The same, with the names of providers beside their UUIDs, unless they are there.
+        """Return this error with the names of providers beside their UUIDs.
 
         :param names: by UUID
         """
@@ -302,7 +302,7 @@ class NotAcceptable(HTTPError):
 
 
 class Conflict(HTTPError):
-    """409: the state of the service does not admit the change."""
+    """409: the state of the service does not allow the change."""
 
 
 class ServerError(HTTPError, Transient):
@@ -310,27 +310,27 @@ class ServerError(HTTPError, Transient):
 
 
 class Busy(HTTPError, Transient):
-    """408 and 429: the request took too long to arrive, or there are too many."""
+    """408 and 429: the request took too long to arrive, or there are too many requests."""
 
 
 class ForeignAnswer(HTTPError, NoAnswer):
-    """4xx, but not in the words of the service: something in front of it, or in its place."""
+    """4xx, not from Placement: a proxy or another service answered."""
 
 
 class ConcurrentUpdate(Conflict):
-    """Another client changed the provider or the consumer: nothing was done, read it again."""
+    """Another client has changed the provider or the consumer; nothing was written."""
 
 
 class InventoryInUse(Conflict):
-    """Allocations exist against the inventory."""
+    """The inventory has allocations."""
 
 
 class DuplicateName(Conflict):
-    """A provider of that name or UUID exists."""
+    """A provider of this name or UUID exists."""
 
 
 class ProviderInUse(Conflict):
-    """Allocations exist against the provider."""
+    """The provider has allocations."""
 
 
 class CannotDeleteParent(Conflict):
@@ -338,7 +338,7 @@ class CannotDeleteParent(Conflict):
 
 
 class ProviderNotFound(BadRequest):
-    """The reshaper was given inventories of a provider that does not exist."""
+    """A provider in the request to the reshaper does not exist."""
 
 
 #: After these, the next request fails too: the credentials are refused.

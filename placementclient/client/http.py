@@ -1,4 +1,4 @@
-"""The client: sends a request to an endpoint of the service and reads what comes back."""
+"""The client: sends a request to an endpoint of the service and reads the answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Version = Annotated[str, msgspec.Meta(pattern=r'^\d{1,4}\.\d{1,4}\Z')]
 
 
 class VersionRange(msgspec.Struct):
-    """The microversions of a version of the API."""
+    """The microversions of an API version."""
 
     min_version: _Version
     max_version: _Version
@@ -46,7 +46,7 @@ class VersionDocument(msgspec.Struct):
 
 
 class Change(NamedTuple):
-    """A request that changes something.
+    """A write request.
 
     :param is_done: whether the service has said that it is done
     """
@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
 
 class Client:
-    """One Placement service, reached through a keystoneauth session.
+    """A Placement service, reached through a keystoneauth session.
 
     :param session: a ``keystoneauth1.session.Session``; ``None`` where nothing is sent
     :param version: the microversion to use; ``None`` uses the highest that both sides know
@@ -112,14 +112,14 @@ class Client:
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
 
     def renewed(self) -> Client:
-        """A client for another command: knows what this one does, but nothing is required yet."""
+        """Return a client for the next command, with the same facts about the service."""
         client = copy.copy(self)
         client._requirements, client._changes, client.names = [], {}, {}
         return client
 
     @property
     def microversion(self) -> Microversion:
-        """The microversion in use; costs a request where it is still open.
+        """The microversion in use; may send a request to negotiate it.
 
         It is open only until the first answer: a request that was granted at the highest version
         settles it.
@@ -136,11 +136,11 @@ class Client:
 
     @property
     def assumed_microversion(self) -> Microversion:
-        """The microversion in use, or the highest while it is still open; costs no request."""
+        """The microversion in use, or the highest one before negotiation; sends no request."""
         return self._settled or microversion.HIGHEST
 
     def supported(self) -> tuple[Microversion, Microversion]:
-        """The lowest and the highest microversion that the service knows.
+        """The lowest and the highest microversion of the service.
 
         The version document is asked for without a version: every release answers that.
         """
@@ -172,7 +172,7 @@ class Client:
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
-        """The function that joins a thread's requests in one transaction, or ``None``.
+        """The function that puts a thread's requests into one transaction, or ``None``.
 
         Nothing is done then if one is refused.
         """
@@ -181,7 +181,7 @@ class Client:
 
     @property
     def service(self) -> str:
-        """The name of the service for people: a URL, or the database of the embedded one."""
+        """The service in words: a URL, or the database of the embedded service."""
         database: str | None = self._offered('database')
         if database is not None:
             return database
@@ -193,7 +193,7 @@ class Client:
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
-        """Refuse what the microversion in use lacks, before anything is sent.
+        """Raise an error if the microversion in use lacks a feature, before any request.
 
         Where the version is still open the highest is assumed, and the requirement is checked
         again when it is settled.
@@ -217,7 +217,7 @@ class Client:
         body: Any = None,
         version: Microversion | None = None,
     ) -> Answer:
-        """Send one request; it is repeated where no answer comes to a read, or nothing was sent.
+        """Send a request; repeat it if it is a read without an answer, or was never sent.
 
         :param endpoint: a row of :mod:`placementclient.client.endpoints`
         :param parts: the parts of its path
@@ -310,13 +310,13 @@ class Client:
 
     @property
     def request_id(self) -> str:
-        """The service's ID of the last request of this thread; empty if no answer came."""
+        """The service's ID of this thread's last request; empty without an answer."""
         identity: str = getattr(self._thread, 'request_id', '')
         return identity
 
     @property
     def last_change(self) -> Change | None:
-        """The last change that was sent and not refused; one that is not done, if there is one."""
+        """The last write that was not refused, if possible one with an unknown outcome."""
         changes = list(self._changes.values())
         latest = changes[-1] if changes else None
         return next((change for change in changes if not change.is_done), latest)

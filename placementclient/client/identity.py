@@ -6,7 +6,7 @@ from typing import Any
 
 
 def caller(session: Any) -> str:
-    """Return user, roles and scope of the token of a session; empty where no token says them."""
+    """Return user, roles and scope of a session's token; empty if the token has none."""
     get_access = getattr(session.auth, 'get_access', None)
     access = get_access(session) if get_access else None
     if access is None:
@@ -16,7 +16,7 @@ def caller(session: Any) -> str:
 
 
 def credentials(auth: Any) -> tuple[str, str]:
-    """Return ``Keystone at URL`` and `` user NAME of project NAME`` of a way to authenticate.
+    """Return ``Keystone at URL`` and `` user NAME of project NAME`` of an auth plugin.
 
     :param auth: a plugin of keystoneauth; parts that it does not have are left out
     """

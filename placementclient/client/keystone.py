@@ -11,7 +11,7 @@ from placementclient.client import errors
 
 @contextmanager
 def translated(session: Any = None) -> Iterator[None]:
-    """Turn the exceptions of keystoneauth over a request into errors of this package.
+    """Turn keystoneauth's exceptions in this block into errors of this package.
 
     The request must not raise for what the service itself answers (``raise_exc=False``).
 

@@ -1,4 +1,4 @@
-"""Sending again where no answer came, after a pause."""
+"""Retries after lost answers, with pauses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def repeated(
     warn: Callable[[str], None],
     after: type[errors.Transient] = errors.Transient,
 ) -> T:
-    """Send a request, and again after a pause that grows, where there may be an answer then.
+    """Send a request; retry after growing pauses if a retry may succeed.
 
     :param warn: is called with a sentence before each pause; there is none before the first retry
     :param after: the failures after which the request may be sent again
@@ -52,7 +52,7 @@ def repeated(
 
 
 def asked_pause(lost: errors.Transient) -> float:
-    """Return how long the answer asks to wait until the next attempt, up to a limit; in seconds."""
+    """Return the pause that the answer asks for, in seconds, up to a limit."""
     from urllib3 import exceptions
     from urllib3.util import Retry
 

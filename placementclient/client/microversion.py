@@ -9,7 +9,7 @@ from placementclient.client import errors
 
 
 class Microversion(NamedTuple):
-    """A version of the Placement API such as 1.14; they order as one expects."""
+    """A version of the Placement API, such as 1.14; microversions can be compared."""
 
     major: int
     minor: int
@@ -48,7 +48,7 @@ CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
 
 def requested(text: str) -> Microversion | None:
-    """The version that an operator asked for; ``None`` where it is to be negotiated.
+    """Return the version that the operator gave, or ``None`` to negotiate it.
 
     :param text: ``'1'`` or ``'1.0'`` to ``'1.39'``
     :raises errors.UnsupportedVersion: for anything else
@@ -64,7 +64,7 @@ def requested(text: str) -> Microversion | None:
 
 
 def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
-    """The highest version that this client and a service both know.
+    """Return the highest version that the client and a service both support.
 
     :param lowest: the lowest version of the service
     :param highest: its highest

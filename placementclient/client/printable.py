@@ -1,4 +1,4 @@
-"""Text of others, made safe for a terminal or a log: it steers nothing.
+"""Text from outside, made harmless for a terminal or a log.
 
 A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
 Whatever prints text for people passes it through here: tables, documents, progress, questions,
@@ -23,7 +23,7 @@ FORMULA = r'^(?![+-]?[\d.]*$)[=+\-@\t\r\n]'
 
 
 def printable(text: str) -> str:
-    r"""A text with ``\x1b`` and the like as they are written here."""
+    r"""Return a text with its control characters escaped, such as ``\x1b``."""
     # Nearly all is; nothing has to be looked for then.
     if text.isprintable():
         return text
@@ -31,12 +31,12 @@ def printable(text: str) -> str:
 
 
 def unbroken(line: str) -> str:
-    r"""A line that stays one, whatever names are in it: with ``\n`` as it is written here."""
+    r"""Return a text as one line, with line breaks as ``\n``."""
     return line.replace('\n', r'\n')
 
 
 class PrintableFormatter:
-    """A formatter of cliff whose output is made fit for its reader.
+    """A formatter of cliff that escapes control characters and adapts cells to the format.
 
     :param formatter: what draws the table, or makes a text of data
     :param cell: what becomes of a cell: :func:`shown`, :func:`flat` or :func:`spreadsheet_cell`
@@ -70,7 +70,7 @@ class PrintableFormatter:
 
 
 def shown(value: Any) -> Any:
-    """A cell for people: printable, and on one line."""
+    """Return a cell for people: printable, on one line."""
     if isinstance(value, str):
         # One that is right-aligned stays so.
         return value if value.isprintable() else unbroken(printable(value))
@@ -79,17 +79,17 @@ def shown(value: Any) -> Any:
 
 
 class RightAligned(str):
-    """An amount as text that a table aligns to the right, as it does numbers."""
+    """A number as text, aligned to the right in a table."""
 
 
 def number(value: Any) -> Any:
-    """A cell of which an amount with its unit is a plain number."""
+    """Return the plain number of a cell that has an amount with a unit."""
     data = value.machine_readable() if hasattr(value, 'machine_readable') else None
     return data if isinstance(data, int | float) else value
 
 
 def flat(value: Any) -> Any:
-    """A cell for programs that read lines: what has a structure is JSON."""
+    """Return a cell for programs that read lines: lists and mappings are JSON."""
     if not hasattr(value, 'machine_readable'):
         return value
     data = value.machine_readable()
@@ -97,6 +97,6 @@ def flat(value: Any) -> Any:
 
 
 def spreadsheet_cell(value: Any) -> Any:
-    """A cell of CSV, :func:`flat`; a spreadsheet shows a formula in it as text."""
+    """Return a cell of CSV: as :func:`flat`, with formulas escaped."""
     cell = flat(value)
     return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell

@@ -48,7 +48,7 @@ _LONGEST = 4000
 def from_answer(
     status: int, reason: str | None, body: Any, headers: Mapping[str, str]
 ) -> errors.HTTPError:
-    """The exception for an answer with a status of 400 or more.
+    """Return the exception for an answer with a status of 400 or more.
 
     :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
     """

@@ -1,4 +1,4 @@
-"""JSON as values of a type; a key that an object has twice is a fault."""
+"""JSON decoded to typed values; duplicate keys are faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re
 
 
 class InvalidJSON(ValueError):
-    """A text that is no JSON, or not of the type that it should be."""
+    """A text is not JSON, or has the wrong type."""
 
 
 def decoded(content: bytes, kind: Any = Any) -> Any:
@@ -36,7 +36,7 @@ def decoded(content: bytes, kind: Any = Any) -> Any:
 
 
 def check_keys(content: bytes) -> None:
-    """Look for keys that an object has twice: msgspec takes the last one.
+    """Raise an error for duplicate keys, because msgspec takes the last one.
 
     :param content: JSON
     :raises InvalidJSON: with the first such key
@@ -53,7 +53,7 @@ def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
 
 
 def located(reason: str, name: str = '') -> str:
-    """Return msgspec's sentence, the place first: ``trees[3].amount: expected int, got str``.
+    """Return msgspec's message after the position: ``trees[3].amount: expected int, got str``.
 
     :param name: the place of the value in its document
     """

@@ -1,4 +1,4 @@
-"""The rules for every request of the client, to Keystone and all other services alike.
+"""The limits on every request of the client, to Keystone and all other services.
 
 A request stays at its origin, and its answer has a size and an end.
 """
@@ -36,7 +36,7 @@ CONNECTIONS = 1000
 
 
 def bounded(session: Any, answer_limit: int) -> Any:
-    """Return a keystoneauth session like another one whose requests keep the rules.
+    """Return a copy of a keystoneauth session whose requests have the limits.
 
     Both use the same connections and the same token. One that keeps them is returned as it is.
 
@@ -55,7 +55,7 @@ def bounded(session: Any, answer_limit: int) -> Any:
 
 
 class BoundedTransport(adapters.BaseAdapter):
-    """An adapter of requests that keeps the rules.
+    """An adapter of requests with the limits.
 
     :param adapter: the adapter that sends the requests
     :param answer_limit: the most bytes of an answer
@@ -75,7 +75,7 @@ class BoundedTransport(adapters.BaseAdapter):
         *args: Any,
         **settings: Any,
     ) -> requests.Response:
-        """Send a request, and read its answer; follow redirects of reads within the origin.
+        """Send a request and read the answer; follow redirects of reads to the same origin.
 
         :raises errors.InvalidAnswer: if the answer is too large or too slow, or redirects elsewhere
         """

@@ -1,4 +1,4 @@
-"""The reason for a missing connection, in a sentence for operators."""
+"""The reason for a failed connection, in words for operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 200
 
 
 def sentence(failure: Exception) -> str:
-    """Return the sentence for a connection that failed.
+    """Return the sentence about a failed connection.
 
     :param failure: what keystoneauth has raised over it; if there was none, it says itself
     """
@@ -47,13 +47,13 @@ def sentence(failure: Exception) -> str:
 
 
 def url(failure: Exception) -> str | None:
-    """Return the URL of the request for which a connection failed."""
+    """Return the URL of the request that failed to connect."""
     cause = _cause(failure)
     return str(cause.request.url) if cause and cause.request else None
 
 
 def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
-    """Return the option, the variable or the file that has the URL of a service.
+    """Return the option, the variable or the file with the URL of a service.
 
     :param argv: the command line
     """
@@ -82,7 +82,7 @@ def _fault_of_answer(cause: exceptions.RequestException) -> str:
 
 
 def kind(failure: Exception) -> type[errors.NoAnswer]:
-    """Return the kind of error for a connection that failed.
+    """Return the kind of error of a failed connection.
 
     :param failure: what keystoneauth has raised over it
     """

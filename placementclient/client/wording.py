@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
-    """Return a question for the words that were probably meant, or nothing; it ends a sentence.
+    """Return ``. Did you mean …?`` for mistyped words, or nothing.
 
     :param unknown: a word, or several
     """
@@ -16,7 +16,7 @@ def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
 
 
 def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
-    """Return the word that was probably meant by each unknown one, where there is such a word."""
+    """Return the probably intended word for each unknown one, where there is one."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
     known, near = list(words), dict[str, None]()
@@ -28,25 +28,25 @@ def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(words: Iterable[str]) -> str:
-    """``Did you mean "a" or "b"?``, or nothing if there are no words."""
+    """Return ``Did you mean "a" or "b"?``, or nothing without words."""
     quoted = ' or '.join(f'"{word}"' for word in words)
     return quoted and f'Did you mean {quoted}?'
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra; it follows a colon."""
+    """Return the command that installs an extra, to follow a colon."""
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
     )
 
 
 def without_credentials(text: str) -> str:
-    """A text with ``***`` in place of user and password in its URLs."""
+    """Return a text with ``***`` instead of user and password in its URLs."""
     return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with names beside UUIDs, unless they are there.
+    """Return a text with names beside UUIDs that have none yet.
 
     :param names: by UUID
     """
@@ -57,7 +57,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text that a program has written: each ends with a line feed alone.
+    """Return the lines of a program's output; only a line feed ends a line.
 
     One carriage return before it belongs to the end. A name may have any other character that
     :meth:`str.splitlines` ends a line at.

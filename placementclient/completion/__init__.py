@@ -1,1 +1,1 @@
-"""Completion in bash, zsh and fish: a script for each, and the values that it asks for."""
+"""Completion in bash, zsh and fish: scripts, and the values that they ask for."""

@@ -1,4 +1,4 @@
-"""The script for a shell: what can be typed after what, as tables, and what looks it up."""
+"""The completion script of a shell: tables of words, and code that looks them up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rows = Iterable[tuple[Sequence[str], str]]
 
 
 def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
-    """The script.
+    """Return the script.
 
     :param shell: one of :data:`SHELLS`
     :param commands: the syntax of all commands by their names; of the program itself by ``''``

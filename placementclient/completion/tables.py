@@ -1,4 +1,4 @@
-"""Tables of completion, read off the parsers of all commands."""
+"""Tables for completion, from the parsers of all commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ANYTHING = 'anything'
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """A command, or the program itself.
+    """The syntax of a command, or of the program.
 
     :param options: what follows each option: nothing (``''``), or a kind of value
     :param arguments: the kinds of the arguments
@@ -71,7 +71,7 @@ def _kind(action: argparse.Action, command: str) -> str:
 
 
 def following(commands: Iterable[str]) -> dict[str, list[str]]:
-    """The words that may follow each beginning of a command."""
+    """Return the words that may follow each beginning of a command."""
     words: dict[str, set[str]] = {}
     for command in commands:
         parts = command.split()
@@ -81,7 +81,7 @@ def following(commands: Iterable[str]) -> dict[str, list[str]]:
 
 
 def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
-    """Return the options that take a value, as ``'command --option'``, by the kind of value."""
+    """Return the kind of value of each option, by ``'command --option'``."""
     kinds: dict[str, list[str]] = {}
     for command, its in commands.items():
         for option, kind in its.options.items():
@@ -91,7 +91,7 @@ def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
 
 
 def argument_kinds(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, list[str], bool]]:
-    """The commands that take arguments, the kinds of these, whether the last may be repeated."""
+    """Return the kinds of the arguments of each command, and whether the last may be repeated."""
     for command, its in commands.items():
         if its.arguments:
             yield command, list(its.arguments), its.endless

@@ -1,4 +1,4 @@
-"""Names of providers, resource classes and traits for a key press, cached for a minute.
+"""Names of providers, resource classes and traits for completion, cached for a minute.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
 far, a word a line, comes on stdin, where no list of processes shows a password.
@@ -73,7 +73,7 @@ def _folder(environment: Mapping[str, str]) -> str:
 
 
 class ValueCache:
-    """The values of a kind for one cloud and one user of it, in a file.
+    """The values of one kind for one cloud and user, in a file.
 
     :param kind: one of :data:`COMMANDS`
     :param environment: what leads to the cloud
@@ -92,7 +92,7 @@ class ValueCache:
         self._path = os.path.join(self._folder, f'{key.hexdigest()[:32]}.{kind}')
 
     def values(self) -> list[str]:
-        """Return the values; ask the service if they are old.
+        """Return the values; ask the service if they are too old.
 
         If it does not answer, the old ones are good for as long again.
         """

@@ -1,4 +1,4 @@
-"""The URL of a database as it may be printed, and why a database cannot be used.
+"""The URL of a database in printable form, and the reason why a database is unusable.
 
 A URL has a password in many places: beside the user, among the parameters, anywhere at all where it
 is mistyped. So it is printed from its parts, or not at all; and what a library says of it is
@@ -36,7 +36,7 @@ def shown(url: str | URL) -> str:
 
 
 def reason(failure: Exception, url: str | URL | None) -> str:
-    """Return the reason, a phrase, for a database that cannot be used.
+    """Return the reason why a database is unusable, as a phrase.
 
     :param failure: what a library has raised
     :param url: what it was given, if anything was

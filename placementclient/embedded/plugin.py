@@ -77,7 +77,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
 
 
 class Direct(plugin.FixedEndpointPlugin):
-    """Placement in this process, on one database.
+    """Placement in this process, with one database.
 
     The service starts with the first request. Without arguments it works on a SQLite file in the
     user's data directory, which it creates and migrates; a database that is named is never
@@ -110,7 +110,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @classmethod
     def scratch(cls, folder: Path | None = None) -> Direct:
-        """Placement on an empty database of its own, which is removed with the instance.
+        """Return Placement with an empty database, which is deleted with the instance.
 
         :param folder: where the database is made, and stays
         """
@@ -124,12 +124,12 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @property
     def snapshot_reader(self) -> SnapshotReader:
-        """The reader of the tables, which stands for the endpoints."""
+        """The reader of the tables, which replaces requests."""
         return self._transport
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make one transaction of all requests of this thread until the end.
+        """Put all requests of this thread in the block into one transaction.
 
         Nothing is done if one is refused, or something is raised.
 
@@ -140,11 +140,11 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @property
     def database(self) -> str:
-        """The URL of the database, without a password."""
+        """The URL of the database, without the password."""
         return self._transport.database
 
     def close(self) -> None:
-        """Let go of the database, and remove a scratch one; requests are refused from now on."""
+        """Close the database, and delete a scratch one; further requests are refused."""
         self._transport.stop()
 
     def __enter__(self) -> Direct:
@@ -154,21 +154,21 @@ class Direct(plugin.FixedEndpointPlugin):
         self.close()
 
     def get_headers(self, session: Any) -> dict[str, str]:
-        """Return the headers for which the service trusts the caller."""
+        """Return the headers that make the service trust the caller."""
         return dict(self._headers)
 
     def get_endpoint(self, session: Any, *args: Any, **kwargs: Any) -> Any:
-        """The service's URL, whatever is asked for."""
+        """Return the service's URL for any arguments."""
         self._mount(session)
         return super().get_endpoint(session, *args, **kwargs)
 
     def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
-        """Return the result of discovery at the service's URL."""
+        """Return the discovery data of the service's URL."""
         self._mount(session)
         return super().get_endpoint_data(session, **kwargs)
 
     def get_connection_params(self, session: Any) -> Any:
-        """None; but a session asks before each request, even if it knows the URL already."""
+        """Return no parameters; a session calls this before each request."""
         self._mount(session)
         return super().get_connection_params(session)
 

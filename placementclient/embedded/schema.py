@@ -1,4 +1,4 @@
-"""The revision of a database's schema, and the revisions that the installed server knows.
+"""The schema revision of a database, and the revisions that the installed server supports.
 
 Alembic loads slowly, and only a migration needs it: these read what Alembic would.
 """
@@ -16,7 +16,7 @@ _REVISION = re.compile(r'^(down_)?revision = [\'"](\w+)[\'"]', re.MULTILINE)
 
 
 def revision(engine: Engine) -> str | None:
-    """Return the revision of a database; ``None``: it has no schema of Placement."""
+    """Return the schema revision of a database, or ``None`` without a schema of Placement."""
     with engine.connect() as connection:
         if not inspect(connection).has_table('alembic_version'):
             return None
@@ -25,12 +25,12 @@ def revision(engine: Engine) -> str | None:
 
 
 def revisions() -> frozenset[str]:
-    """Return all revisions that the installed server knows."""
+    """Return all revisions of the installed server."""
     return frozenset(name for down, name in _named() if not down)
 
 
 def head() -> str:
-    """Return the newest of them, which no other one follows."""
+    """Return the newest revision of the installed server."""
     [newest] = revisions() - {name for down, name in _named() if down}
     return newest
 

@@ -1,4 +1,4 @@
-"""The server on one database: how it starts there, and how it answers."""
+"""The server with one database: how it starts and answers."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class ServiceAnswer(NamedTuple):
 
 
 def is_taken() -> bool:
-    """Return whether a server uses the state of its modules, of which a process has one."""
+    """Return whether this process has a running server; it can have only one."""
     is_started: bool = db_api.placement_context_manager.is_started
     return is_started
 
 
 def start(database: str | None, conf_file: str | None) -> Service:
-    """The service on the operator's database, or on the user's own if none is named.
+    """Return the service on the operator's database, or by default on the user's own.
 
     :raises placementclient.client.errors.DirectError: the database is not there, or not as
         the server needs it
@@ -71,7 +71,7 @@ def start(database: str | None, conf_file: str | None) -> Service:
 
 
 def start_scratch(folder: Path) -> Service:
-    """The service on an empty database in a folder."""
+    """Return the service on an empty database in a folder."""
     with _explained(str(folder)):
         path = folder / 'placement.sqlite'
         if not path.exists():
@@ -106,7 +106,7 @@ def _start_migrated(path: Path, durable: bool = True) -> Service:
 
 @functools.cache
 def template() -> bytes:
-    """A current SQLite database without providers, made once for each process."""
+    """Return a current SQLite database without providers, made once in each process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
         _start_migrated(path, durable=False).close()
@@ -174,7 +174,7 @@ def _keep_quiet(log: logging.Logger) -> None:
 
 
 class Service:
-    """The server on one database, in this process, until it is closed.
+    """The server with one database in this process, until it is closed.
 
     :param database: wins over the connection in the file
     :param conf_file: a ``placement.conf``
@@ -209,7 +209,7 @@ class Service:
         return str(self._engine.url.set(query={}).render_as_string())
 
     def check(self) -> None:
-        """Refuse a database that does not have the schema of the installed server."""
+        """Raise an error if the schema of the database is not that of the installed server."""
         url, sync = self._engine.url, 'run `placement-manage db sync`'
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
             path = Path(url.database.removeprefix('file:'))
@@ -227,7 +227,7 @@ class Service:
         raise errors.DirectError(f'The database {database_url.shown(url)} {fault}')
 
     def migrate(self) -> None:
-        """Create the schema, or bring it up to date."""
+        """Create the schema, or upgrade it."""
         if schema.revision(self._engine) != schema.head():
             from placement.db.sqlalchemy import migration
 
@@ -235,7 +235,7 @@ class Service:
             migration.upgrade('head')
 
     def load(self) -> None:
-        """Start the server, which adds the standard traits and classes that are missing."""
+        """Start the server, which adds missing standard traits and classes."""
         self._turn.writes = True
         policy.init(self._conf)
         database_context = db_api.DbContext()
@@ -268,7 +268,7 @@ class Service:
 
     @contextlib.contextmanager
     def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
-        """Make one transaction of all requests of this thread until the end.
+        """Put all requests of this thread in the block into one transaction.
 
         :param headers: the identity of the caller
         """
@@ -286,14 +286,14 @@ class Service:
             return tables.snapshot(self._engine, models, roots, types=types)
 
     def close(self) -> None:
-        """Let go of the database and of the server's modules."""
+        """Close the database and reset the server's modules."""
         self._engine.dispose()
         self._conf.reset()
         self._release()
 
     @contextlib.contextmanager
     def closed_on_failure(self) -> Iterator[None]:
-        """Close the service if it cannot be made ready."""
+        """Close the service if the block fails."""
         try:
             yield
         except BaseException:

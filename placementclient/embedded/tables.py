@@ -1,4 +1,4 @@
-"""All of a Placement, or some trees of it, read from the server's tables in one transaction.
+"""A Placement, or some of its trees, read from the server's tables in one transaction.
 
 What the server joins in its own queries the database joins here too, as it alone knows which UUIDs
 are the same: MariaDB takes capitals and small letters for one, SQLite and PostgreSQL do not.

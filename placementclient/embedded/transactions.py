@@ -1,4 +1,4 @@
-"""Requests to the server's own handlers, and many of them as one transaction of the database.
+"""Requests to the server's own handlers, many of them in one transaction of the database.
 
 A function of the server that writes begins a transaction, or takes part in the one that its request
 context has begun. So requests that share a context are one transaction. The handlers are behind the
@@ -44,7 +44,7 @@ class Transactions:
 
     @contextlib.contextmanager
     def begin(self, headers: Mapping[str, str]) -> Iterator[None]:
-        """All requests of this thread until the end; nothing is done if one is refused.
+        """Put all requests of this thread into one transaction; a refusal rolls it back.
 
         :param headers: the identity of the caller
         :raises errors.ServerError: if the database refuses; nothing is done then
@@ -62,7 +62,7 @@ class Transactions:
                 raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
 
     def answer(self, request: webob.Request) -> webob.Response:
-        """Return the server's answer to a request, which is part of the thread's transaction."""
+        """Return the server's answer to a request within the thread's transaction."""
         request_context = self._open.context
         request.environ['placement.context'] = request_context or (
             context.RequestContext.from_environ(request.environ)
@@ -81,7 +81,7 @@ class Transactions:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise the errors of a database as the service does.
+    """Turn errors of the database in this block into errors of this package.
 
     :raises errors.ServerError: if the database refuses
     """

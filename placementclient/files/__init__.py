@@ -1,1 +1,1 @@
-"""The content of files, as bytes and back: typed, and every fault with its place. No I/O."""
+"""Files of several kinds: values to bytes and back, and each fault with its position."""

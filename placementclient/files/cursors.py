@@ -1,4 +1,4 @@
-"""Documents that people write, YAML or JSON, and where in them each value stands."""
+"""YAML and JSON documents that people write, with the position of each value."""
 
 from __future__ import annotations
 
@@ -118,21 +118,21 @@ _Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
 
 
 class Faults:
-    """Collects what is wrong, so that all of it is said at once."""
+    """Collects faults, to report all of them together."""
 
     def __init__(self) -> None:
         self.found: list[errors.BadFile] = []
 
     @contextlib.contextmanager
     def collected(self) -> Iterator[None]:
-        """Go on after a fault in here."""
+        """Collect a fault in this block and continue."""
         try:
             yield
         except errors.BadFile as fault:
             self.found += fault.faults
 
     def raise_any(self) -> None:
-        """End here, if there was a fault.
+        """Raise the collected faults, if there are any.
 
         :raises errors.BadFile: with all of them
         """
@@ -143,7 +143,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A value of a document and where it stands; its methods say what it has to be.
+    """A value of a document with its position; its methods check its type.
 
     Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
 
@@ -159,12 +159,12 @@ class Cursor:
     column: int | None = None
 
     def error(self, reason: str) -> errors.BadFile:
-        """The exception that says what is wrong here."""
+        """Return the exception for a fault at this position."""
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
 
     def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
-        """The values of a mapping with fixed keys."""
+        """Return the values of a mapping with fixed keys."""
         faults = Faults()
         inside = self._known(known, needed, faults)
         faults.raise_any()
@@ -173,7 +173,7 @@ class Cursor:
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Return the values that the readers of its fixed keys make of those that are there."""
+        """Return the values of a mapping with fixed keys, each parsed by the reader of its key."""
         faults, result = Faults(), {}
         for key, cursor in self._known(readers, needed, faults).items():
             with faults.collected():
@@ -197,7 +197,7 @@ class Cursor:
         return inside
 
     def mapping(self) -> dict[str, Cursor]:
-        """The values of a mapping with free keys, which are texts."""
+        """Return the values of a mapping whose keys are any strings."""
         if not isinstance(self.value, Mapping):
             raise self.error('has to be a mapping')
         prefix = f'{self.name}.' if self.name else ''
@@ -210,7 +210,7 @@ class Cursor:
         return inside
 
     def mappings(self) -> dict[str, Cursor]:
-        """The values of a mapping with free keys, or of a list of such mappings; null has none."""
+        """Return the values of such a mapping, or of a list of them; null has none."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
@@ -230,7 +230,7 @@ class Cursor:
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._place_of(index))
 
     def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-        """Return the values that a reader makes of the items of a sequence."""
+        """Return the items of a sequence, parsed by a reader."""
         faults, result = Faults(), []
         for item in self.items():
             with faults.collected():
@@ -241,7 +241,7 @@ class Cursor:
     def entries(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
-        """Return what a reader makes of the values of a mapping whose keys are resource classes.
+        """Return the values of a mapping with resource classes as keys, parsed by a reader.
 
         :param inside: the values, if this is no mapping itself
         """
@@ -253,7 +253,7 @@ class Cursor:
         return result
 
     def inside(self, *keys: str | int) -> Cursor:
-        """The value that some keys lead to, or what is nearest to it."""
+        """Return the value at some nested keys, or the nearest existing one."""
         if not keys:
             return self
         if isinstance(self.value, list) and isinstance(keys[0], str):
@@ -269,7 +269,7 @@ class Cursor:
         return Cursor(value, self.path, name, *self._place_of(keys[0])).inside(*keys[1:])
 
     def text(self) -> str:
-        """A text that is not empty."""
+        """Return a string that is not empty."""
         if not isinstance(self.value, str):
             raise self.error(f'{self.value!r} has to be a text: quote it')
         if not self.value:
@@ -280,19 +280,19 @@ class Cursor:
         return self.each(Cursor.text)
 
     def symbol(self) -> str:
-        """The name of a resource class or of a trait."""
+        """Return the name of a resource class or of a trait."""
         self.at_most(LONGEST_SYMBOL)
         return self._matching(SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
 
     def at_most(self, most: int) -> str:
-        """A text of not more characters."""
+        """Return a string of limited length."""
         text = self.text()
         if len(text) > most:
             raise self.error(f'{text[:20]}… has {len(text)} characters, at most {most} are allowed')
         return text
 
     def symbols(self) -> tuple[str, ...]:
-        """Return a list of resource classes or traits, each a valid name."""
+        """Return a list of valid names of resource classes or traits."""
         return self.each(Cursor.symbol)
 
     def uuid(self) -> str:
@@ -304,13 +304,13 @@ class Cursor:
         return self.value
 
     def integer(self, least: int, most: int) -> int:
-        """An integer between two others."""
+        """Return an integer between two others."""
         if type(self.value) is not int:
             raise self.error('has to be an integer')
         return self._between(self.value, least, most)
 
     def number(self, least: float, most: float) -> float:
-        """A number between two others."""
+        """Return a number between two others."""
         if type(self.value) not in (int, float):
             raise self.error('has to be a number')
         return float(self._between(self.value, least, most))

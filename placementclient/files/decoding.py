@@ -1,4 +1,4 @@
-"""From bytes to values; every fault is an :class:`errors.BadFile` that says where it stands."""
+"""Bytes to values; every fault is an :class:`errors.BadFile` with its position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTE = re.compile(r'\(byte (\d+)\)')
 
 
 class Envelope(msgspec.Struct):
-    """The members that say the kind of a file."""
+    """The fields that identify the kind of a file."""
 
     format: Any = None
     version: Any = None
@@ -33,14 +33,14 @@ _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 
 def kind_of(content: bytes) -> str | None:
-    """Of which kind a file is that begins as this package writes it; ``None`` for any other."""
+    """Return the kind of a file of this package by its beginning; ``None`` for any other."""
     found = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
     return next(found, None)
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """The content of a file, and the words for faults in it.
+    """The content of a file, and the errors about it.
 
     :param path: of the file
     :param content: all of it
@@ -52,7 +52,7 @@ class FileSource:
     kind: str
 
     def check_kind(self, version: int) -> None:
-        """See whether the file is what it should be, in the version that is known.
+        """Raise an error if the file has the wrong kind or version.
 
         :raises errors.BadFile: if it is not
         """
@@ -82,7 +82,7 @@ class FileSource:
     def decoded(
         self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''
     ) -> T:
-        """The file, or one item of it, as a value of a type.
+        """Return the file, or one item of it, as a typed value.
 
         :param item: a part of the content; without it, all of it
         :param name: where it stands, for a fault: ``trees[3]``
@@ -100,7 +100,7 @@ class FileSource:
             raise self._malformed(str(reason), item) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
-        """The exception that says what is wrong with the file, or with one item of it."""
+        """Return the exception for a fault of the file, or of one item of it."""
         # Only now the item is looked for; an equal one before it would have been refused before.
         begin = 0 if item is None else self.content.find(bytes(item))
         return errors.BadFile(self.path, reason, None if item is None else self._line(begin))

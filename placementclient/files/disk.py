@@ -1,4 +1,4 @@
-"""Texts, documents and snapshots in files that appear whole or not at all."""
+"""Texts, documents and snapshots in files that are written atomically."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 
 
 def read_text(path: str, most: int = TYPED) -> str:
-    """The text of a file, which is UTF-8 and may be compressed with gzip.
+    """Return the text of a UTF-8 file, which may be compressed with gzip.
 
     :param path: ``-`` is standard input
     :param most: how many bytes it may have
@@ -62,7 +62,7 @@ def as_text(content: bytes, path: str) -> str:
 
 
 def write_text(path: str, text: str, mode: int = _OWN) -> None:
-    """Write a text, as :func:`write_snapshot` does; a terminal gets it printable.
+    """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters.
 
     :param mode: who may read a file that is new
     """
@@ -73,7 +73,7 @@ def write_text(path: str, text: str, mode: int = _OWN) -> None:
 
 
 def write_document(path: str, document: Any) -> None:
-    """Write a document that people may edit: as JSON if the name ends with ``.json``, else YAML.
+    """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML.
 
     :param document: of mappings, lists, texts and numbers
     :raises errors.BadFile: if it is nested too deeply to be read again, or cannot be written
@@ -84,7 +84,7 @@ def write_document(path: str, document: Any) -> None:
 
 
 def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
-    """Write a text, as :func:`write_text` does, if reading it gives the expected value.
+    """Write a text, as :func:`write_text` does, if reading it back gives the expected value.
 
     :param meant: the expected value
     :param read: reads the text; its second argument is the path
@@ -106,7 +106,7 @@ def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], 
 
 
 def read_document(path: str) -> Any:
-    """Read a JSON or YAML file.
+    """Return the content of a JSON or YAML file.
 
     :raises errors.BadFile: if it cannot be read as that
     """
@@ -128,7 +128,7 @@ def read_document(path: str) -> Any:
 
 
 def read_snapshot(path: str) -> Snapshot:
-    """A snapshot; logs a warning if its usages are missing.
+    """Return a snapshot; warn if its usages are missing.
 
     :raises errors.BadFile: if it is none
     """
@@ -142,7 +142,7 @@ def read_snapshot(path: str) -> Snapshot:
 
 
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
-    """Write a snapshot; compressed, if the name ends with ``.gz``.
+    """Write a snapshot; compress it if the name ends with ``.gz``.
 
     The file appears at once and whole, or not at all.
 
@@ -190,7 +190,7 @@ class _Counted:
 
 
 def read_bytes(path: str, most: int) -> bytes:
-    """The content of a file, decompressed.
+    """Return the content of a file, decompressed.
 
     :param most: how many bytes it may have
     """

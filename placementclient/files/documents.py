@@ -20,7 +20,7 @@ _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
 
 class DocumentText(ABC):
-    """The text of a document of mappings, lists, texts and numbers.
+    """Writes mappings, lists, strings and numbers as text.
 
     :param document: its mappings are not changed meanwhile
     """
@@ -61,7 +61,7 @@ class DocumentText(ABC):
 
 
 class Json(DocumentText):
-    """The text as JSON: a pair of escapes would be one character for JSON only."""
+    """Writes JSON."""
 
     def _document(self, value: Any) -> str:
         return self._value(value, '\n')
@@ -84,7 +84,7 @@ class Json(DocumentText):
 
 
 class Yaml(DocumentText):
-    """The text as YAML."""
+    """Writes YAML."""
 
     def _document(self, value: Any) -> str:
         return self._value(value, '\n', '\n')[1:]

@@ -1,4 +1,4 @@
-"""From values to bytes, one item to a line, so that ``grep`` finds a tree in a file."""
+"""Values to bytes, one item on each line, so that ``grep`` finds a tree in a file."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _ORDERED = msgspec.json.Encoder(order='deterministic')
 
 
 def encoded(value: Any) -> bytes:
-    """A value on one line."""
+    """Return a value as one line."""
     return _ORDERED.encode(value)
 
 
 def member(key: str, value: Any) -> bytes:
-    """A member of an object, on one line."""
+    """Return a member of an object as one line."""
     return b'%b:%b' % (_ORDERED.encode(key), _ORDERED.encode(value))
 
 
 def builtins(record: msgspec.Struct) -> dict[str, Any]:
-    """A record as JSON has it: objects, lists, texts and numbers."""
+    """Return a record as JSON values: objects, lists, strings and numbers."""
     # Not to_builtins(), which leaves tuples: YAML has no word for them.
     values: dict[str, Any] = msgspec.json.decode(encoded(record))
     return values
 
 
 def opened(header: bytes, name: str, bracket: bytes) -> bytes:
-    """The first line of a file: an object to which a long member is added.
+    """Return the first line of a file: an object whose last member follows.
 
     :param header: an object on one line
     """
@@ -37,7 +37,7 @@ def opened(header: bytes, name: str, bracket: bytes) -> bytes:
 
 
 def separated(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Each item on its line; all but the last with a comma."""
+    """Return each item as a line; all but the last end with a comma."""
     before = None
     for line in lines:
         if before is not None:

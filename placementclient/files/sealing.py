@@ -1,4 +1,4 @@
-"""Files that end with the digest of all that precedes it."""
+"""Files that end with a digest of their content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 def sealed(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the lines of an object whose last member is open, closed with their digest."""
+    """Return the lines of an open object, closed with a digest of them."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
@@ -16,7 +16,7 @@ def sealed(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def digest(lines: Iterable[bytes | memoryview]) -> str:
-    """Return the digest of lines as a file has it."""
+    """Return the digest of lines, as in a file."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
@@ -24,7 +24,7 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
 
 
 def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
-    """Return True for the digest of a file, or of its values if its JSON was laid out again.
+    """Return True if a digest matches a file, or its values if the JSON has another layout.
 
     :param content: of the file
     :param given: the digest that the file has

@@ -1,4 +1,4 @@
-"""Snapshots: one provider to a line, then one consumer to a line."""
+"""Snapshots: one provider on each line, then one consumer on each line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AllocationsRecord = Mapping[str, Mapping[str, Amount]]
 
 
 class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
-    """A provider as the file has it."""
+    """A provider in the file."""
 
     uuid: str
     name: str
@@ -44,7 +44,7 @@ class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
-    """A consumer as the file has it, under its UUID."""
+    """A consumer in the file, under its UUID."""
 
     allocations: AllocationsRecord
     project_id: str | None
@@ -54,7 +54,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The members before the providers."""
+    """The fields before the providers."""
 
     format: Literal['placementclient/snapshot']
     version: Literal[1]
@@ -78,7 +78,7 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
-    """The content of a file, in a fixed order."""
+    """Return the content of a file, in a fixed order."""
     yield opened(encoded(SnapshotHeader(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
     yield from separated(
         encoded(provider_record(state))
@@ -135,7 +135,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
 
 
 def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
-    """Return a provider with the inventories, traits and aggregates of the ones like it.
+    """Return a provider that shares equal inventories, traits and aggregates with others.
 
     Thousands of hosts are alike. Objects that they share are kept once, and looked at once by the
     garbage collector.

@@ -1,4 +1,4 @@
-"""Files of the operating system: whose they are, and how one appears at once and whole."""
+"""Files of the operating system: their owners, locks, and atomic writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = 1 << 30
 
 @contextlib.contextmanager
 def explained(path: str) -> Iterator[None]:
-    """Say which file it was, and make one kind of error of all that files can do.
+    """Add the name of the file to errors of this block, and make them one kind of error.
 
     :raises errors.BadFile: instead of what the system raises
     """
@@ -38,7 +38,7 @@ def explained(path: str) -> Iterator[None]:
 
 
 def open_named(path: str, flags: int) -> int:
-    """Open a file that the user has named; a new one is readable by its owner alone.
+    """Open a file that the user has named; a new file is readable only by its owner.
 
     :param flags: of :func:`os.open`
     :return: its descriptor
@@ -49,7 +49,7 @@ def open_named(path: str, flags: int) -> int:
 
 
 def open_own(path: str, flags: int) -> int:
-    """Open a file of this program that the user has not named, such as a journal.
+    """Open a file that the user has not named, such as a journal.
 
     A FIFO or a device does not block it.
 
@@ -76,7 +76,7 @@ def open_own(path: str, flags: int) -> int:
 
 
 def read_own(path: str) -> bytes:
-    """Return the content of a file, opened by :func:`open_own`.
+    """Return the content of a file, opened with :func:`open_own`.
 
     :raises errors.BadFile: if it cannot be read
     """
@@ -89,7 +89,7 @@ def too_large(path: str, most: int) -> errors.BadFile:
 
 
 def lock_holder(descriptor: int) -> str:
-    """Return the process that has locked a file, as far as this machine knows it."""
+    """Return the process that has locked a file, if this machine knows it."""
     status = os.fstat(descriptor)
     device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
     with contextlib.suppress(OSError), open('/proc/locks', encoding='ascii') as locks:
@@ -106,7 +106,7 @@ def others_may_write(folder: str) -> bool:
 
 @contextlib.contextmanager
 def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of another when it is complete and on the disk.
+    """Open a new file that replaces another one when it is complete and on the disk.
 
     :param mode: who may read it; no one who could not read the file before
     """
@@ -130,7 +130,7 @@ def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: str) -> None:
-    """Bring the names in a folder onto the disk."""
+    """Flush the names in a folder to the disk."""
     descriptor = os.open(folder or '.', os.O_RDONLY)
     try:
         os.fsync(descriptor)

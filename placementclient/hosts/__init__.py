@@ -1,1 +1,1 @@
-"""Facts of hosts and of Nova's database, turned into assignments and additions."""
+"""Assignments and additions from facts of hosts and of Nova's database."""

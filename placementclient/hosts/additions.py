@@ -1,4 +1,4 @@
-"""From PCI devices to the inventory and allocations that Placement never had of them.
+"""Inventory and allocations of PCI devices that are new to Placement.
 
 The rules are Nova's ``[pci] report_in_placement``: at its start nova-compute removes every provider
 of that kind which its own view does not have, so that names and figures have to be exact.
@@ -52,7 +52,7 @@ def of_devices(
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
 ) -> Additions:
-    """The additions that bring devices into Placement.
+    """Return the additions that bring devices into Placement.
 
     :param devices: the rows of all hosts
     :param specs: the entries of each host; those of ``''`` are of all others

@@ -1,4 +1,4 @@
-"""The archives and folders that the collector writes, read without trust in what is in them."""
+"""The archives and folders of the collector, which are not trusted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Member(NamedTuple):
 
 
 def read_all(paths: Iterable[str]) -> list[HostFacts]:
-    """The facts of several hosts.
+    """Return the facts of several hosts.
 
     :param paths: of archives or folders; a folder may have those of many hosts
     :raises errors.BadFile: as :func:`read` does, and for a host that is given twice
@@ -74,7 +74,7 @@ def _of_hosts(path: str) -> list[str]:
 
 
 def read(path: str) -> HostFacts:
-    """The facts of one host.
+    """Return the facts of one host.
 
     :param path: of a tar archive, compressed or not, or of a folder
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,

@@ -1,4 +1,4 @@
-"""From the facts of hosts to assignment rows, and to what does not fit."""
+"""Assignment rows from the facts of hosts, and the contradictions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Something that does not fit, for which there is no row.
+    """A contradiction between facts and allocations; there is no row for it.
 
     :param subject: the UUID of a server or of a mediated device; the name of a host
     :param reason: one sentence without its full stop
@@ -103,7 +103,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
 
 
 def written(rows: Iterable[AssignmentRow]) -> str:
-    """Rows as the text of an assignments file, CSV."""
+    """Return rows as the text of an assignments file in CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
     columns = (*COLUMNS, TO_CLASS)

@@ -1,4 +1,4 @@
-"""The PCI devices that Nova manages: ``[pci] device_spec``, matched as Nova does it."""
+"""The PCI devices that Nova manages: ``[pci] device_spec``, with Nova's rules of matching."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ENTRY = msgspec.json.Decoder(_Record | list[_Record])
 
 
 class Address(NamedTuple):
-    """``0000:81:00.0``, or a pattern of it."""
+    """An address such as ``0000:81:00.0``, or a pattern for addresses."""
 
     domain: str
     bus: str
@@ -41,7 +41,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """One entry.
+    """One entry of ``device_spec``.
 
     :param vendor_id: or ``*``
     :param address: a value or ``*`` for each part; regular expressions, where ``is_pattern``
@@ -59,7 +59,7 @@ class DeviceSpec:
         return not self.is_pattern and ANY not in self.address
 
     def matches(self, device: Device, physical: frozenset[str]) -> bool:
-        """Return whether it is about a device.
+        """Return whether the entry matches a device.
 
         :param physical: the addresses of the physical functions of the host; an entry that names
             one is about its virtual functions too
@@ -90,14 +90,14 @@ def _begins(part: str, pattern: str) -> bool:
 
 
 def split(address: str) -> Address:
-    """The parts of an address, in small letters and of full width."""
+    """Return the parts of an address, in small letters and with leading zeros."""
     domain, bus, rest = address.lower().split(':')
     slot, _, function = rest.partition('.')
     return Address(domain[-4:].rjust(4, '0'), bus, slot, function)
 
 
 def physical_functions(devices: Sequence[Device]) -> frozenset[str]:
-    """The addresses that are of physical functions: listed as such, or some device's parent."""
+    """Return the addresses of physical functions: listed as such, or the parent of a device."""
     listed = {_text(split(device.address)) for device in devices if device.type == PF}
     return frozenset(listed.union(_text(split(d.parent)) for d in devices if d.parent))
 
@@ -105,7 +105,7 @@ def physical_functions(devices: Sequence[Device]) -> frozenset[str]:
 def first(
     specs: Sequence[DeviceSpec], device: Device, physical: frozenset[str]
 ) -> DeviceSpec | None:
-    """The entry that is about a device: of several the first."""
+    """Return the first entry that matches a device."""
     return next((spec for spec in specs if spec.matches(device, physical)), None)
 
 

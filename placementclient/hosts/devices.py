@@ -1,4 +1,4 @@
-"""Rows of Nova's table of PCI devices, in each form that they are exported in."""
+"""Rows of Nova's table of PCI devices, in every export format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A row.
+    """A row of the table.
 
     :param parent: the address of the physical function, of a virtual one; may be empty
     :param instance_uuid: the server that has it; empty: none
@@ -63,7 +63,7 @@ class Device:
 
 
 def parse(text: str, path: str) -> list[Device]:
-    """Read rows: CSV, JSON, or what ``mysql --batch`` and ``mysql --xml`` print.
+    """Parse rows: CSV, JSON, or the output of ``mysql --batch`` and ``mysql --xml``.
 
     :raises errors.BadFile: if it is none of them, or a row cannot be; with its line
     """

@@ -1,4 +1,4 @@
-"""The facts of one host, as values."""
+"""The facts of one host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class MediatedDevice:
-    """A mediated device, and where it is.
+    """A mediated device and its parent.
 
     :param parent: the name of the node device that it is made on: ``pci_0000_84_00_0``
     :param type: such as ``nvidia-699``; empty where nothing says it
@@ -41,7 +41,7 @@ class MediatedDevice:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """One host.
+    """The facts of one host.
 
     :param hostname: the hypervisor's, which Nova names the host's resource provider after
     :param path: the archive or folder

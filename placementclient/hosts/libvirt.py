@@ -1,4 +1,4 @@
-"""The output of virsh and mdevctl, read: domains, devices, capabilities, mdevs."""
+"""Parsers of the output of virsh and mdevctl: domains, devices, capabilities, mdevs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MDEVCTL = msgspec.json.Decoder(list[dict[str, list[dict[str, _MdevRecord]]]])
 
 
 def hostname(content: bytes, path: str) -> str:
-    """Read the output of ``virsh hostname``.
+    """Parse the output of ``virsh hostname``.
 
     :raises errors.BadFile: if it is no name
     """
@@ -40,7 +40,7 @@ def hostname(content: bytes, path: str) -> str:
 
 
 def domain(content: bytes, path: str) -> Domain:
-    """Read the output of ``virsh dumpxml``.
+    """Parse the output of ``virsh dumpxml``.
 
     :raises errors.BadFile: if it is no domain
     """
@@ -60,7 +60,7 @@ def domain(content: bytes, path: str) -> Domain:
 
 
 def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
-    """Read the output of ``virsh nodedev-dumpxml``; ``None`` for another kind of device.
+    """Parse the output of ``virsh nodedev-dumpxml``; ``None`` for other devices.
 
     :raises errors.BadFile: if it is no node device
     """
@@ -82,7 +82,7 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 
 
 def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
-    """Read the output of ``mdevctl list --dumpjson``: devices by the address of the parent.
+    """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent.
 
     :raises errors.BadFile: if it is something else
     """
@@ -100,7 +100,7 @@ def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
 
 
 def cells(content: bytes, path: str) -> dict[int, int]:
-    """The NUMA cell of each CPU, of what ``virsh capabilities`` printed.
+    """Return the NUMA cell of each CPU from the output of ``virsh capabilities``.
 
     :raises errors.BadFile: if it is something else
     """
@@ -116,7 +116,7 @@ def cells(content: bytes, path: str) -> dict[int, int]:
 
 
 def numbers(texts: Iterable[str], path: str) -> frozenset[int]:
-    """All numbers of some sets, each as libvirt writes it: ``0-3,8,^2``.
+    """Return all numbers of some sets in libvirt's syntax: ``0-3,8,^2``.
 
     :raises errors.BadFile: if one is something else
     """

@@ -1,4 +1,4 @@
-"""XML of hosts and databases, read without trust in it: bounded in depth and count."""
+"""XML from hosts and databases, which is not trusted: depth and count have limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _BoundedTreeBuilder(TreeBuilder):
 
 
 def parsed(content: bytes | str, path: str) -> Element:
-    """The root of a document.
+    """Return the root of a document.
 
     :param path: the file that it came from, for the error
     :raises errors.BadFile: if it is no XML, too large or too deep, or declares a document type

@@ -1,4 +1,4 @@
-"""Servers with CPUs of their own, by their flavors and images in the compute API."""
+"""Servers with dedicated CPUs, by their flavors and images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
 def of_servers(
     document: Any, path: str, snapshot: Snapshot, migrations: Sequence[ServerMigration] = ()
 ) -> Assignments:
-    """The rows of pinned servers, and of the migrations that stand for such servers.
+    """Return the rows of servers with dedicated CPUs, and of their migrations.
 
     :param document: what ``GET /servers/detail`` answers, from compute API 2.47 on
     :param path: where it came from

@@ -1,1 +1,1 @@
-"""Answers from a snapshot: room, faults, differences. Nothing here does I/O."""
+"""Answers from a snapshot: capacity, faults, differences. Pure: no I/O."""

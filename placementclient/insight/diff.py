@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not the same.
+    """A difference between two snapshots.
 
     Generations are of no account: they move without anything being different, and begin again after
     a restore.
@@ -45,7 +45,7 @@ class Difference:
 
 
 def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
-    """Return the steps from one snapshot to the other: providers, then consumers."""
+    """Return the differences of two snapshots: providers, then consumers."""
     names = _names(before, after)
     consumers = _changed(before.consumers, after.consumers, _held)
     providers = _changed(before.providers, after.providers, _had)

@@ -1,4 +1,4 @@
-"""The allocations that servers without any should hold, and their owners."""
+"""The allocations that servers lack, and their owners."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HealState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heal:
-    """A server without allocations, or with those of another owner.
+    """A server without allocations, or with another owner in Placement.
 
     :param reason: why it is left alone, or not known; of what is to be healed, what
         is wrong, if not that it holds nothing
@@ -52,7 +52,7 @@ def missing(
     migrating: Collection[str],
     ports: Ports = MappingProxyType({}),
 ) -> Iterator[Heal]:
-    """The servers that hold nothing though they are on a host, and what each should hold.
+    """Return the servers on a host without allocations, and the allocations that each should have.
 
     As ``nova-manage placement heal_allocations`` (34.0), but that nothing is put on a host of which
     it cannot be known that it is there.
@@ -76,7 +76,7 @@ def short_of_ports(
     migrating: Collection[str],
     ports: Ports,
 ) -> Iterator[Heal]:
-    """The servers that hold something on their host, but not all that their ports ask for.
+    """Return the servers that lack resources which their ports require.
 
     Arguments as of :func:`missing`. The owner is the server's.
     """
@@ -133,7 +133,7 @@ def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[P
 def disowned(
     snapshot: Snapshot, servers: Iterable[ServerDetail], migrating: Collection[str]
 ) -> Iterator[Heal]:
-    """The servers whose allocations belong to another project or user, as Placement has it.
+    """Return the servers whose allocations belong to another project or user.
 
     So do older allocations without owner: the service gave them an owner that does not exist.
     As ``nova-manage placement heal_allocations`` (34.0); arguments as of :func:`missing`.
@@ -163,7 +163,7 @@ def _left_alone(server: ServerDetail, migrating: Collection[str]) -> Heal | None
 
 
 def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
-    """Return the reason to leave a server alone; empty if nothing is done with it.
+    """Return the reason to leave a server alone, or an empty string.
 
     :param migrating: as of :func:`missing`
     """

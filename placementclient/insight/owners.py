@@ -1,4 +1,4 @@
-"""The services that providers belong to, and the mark that Nova has for its own."""
+"""The services that own providers, and the trait that marks Nova's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Owner(NamedTuple):
-    """A service that puts providers below the hosts of Nova.
+    """A service that creates providers below the hosts of Nova.
 
     :param name: a pattern of the names of its providers
     :param classes: the beginnings of the resource classes that only this service reports
@@ -34,7 +34,7 @@ OTHERS = (
 
 
 def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
-    """Return True if a child in a tree of Nova is of another service, or below such a provider.
+    """Return True if a child in a tree of Nova belongs to another service.
 
     A provider whose children all are of another service is of that one too.
     """
@@ -63,7 +63,7 @@ def is_owner_required(snapshot: Snapshot) -> bool:
 
 
 def unowned(snapshot: Snapshot) -> list[ProviderState]:
-    """The roots of hosts without OWNER_NOVA, by name; none where no host has it."""
+    """Return the roots of hosts without OWNER_NOVA, by name; none if no host has it."""
     if not is_owner_required(snapshot):
         return []
     return [

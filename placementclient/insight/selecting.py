@@ -1,4 +1,4 @@
-"""Providers that a file or the options of a command select."""
+"""Selectors of providers, in a file or in options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of'
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelector:
-    """Selects providers; all conditions that are given have to hold.
+    """Selects providers that meet all conditions.
 
     :param match: a shell pattern that their names match
     :param with_trait: a trait that they have
@@ -117,7 +117,7 @@ READERS: Mapping[str, Callable[[Cursor], Any]] = {
 
 
 def taken(at: Cursor, fields: dict[str, Any]) -> ProviderSelector:
-    """Take the fields of a selector out of those of an entry.
+    """Remove the fields of a selector from an entry, and return the selector.
 
     :param at: the entry
     :param fields: what :data:`READERS` have read, among others

@@ -1,4 +1,4 @@
-"""Servers as a file asks for them: of a flavor, or of resources and traits."""
+"""Servers in a file: of a flavor, or of resources and traits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ READERS: Mapping[str, Callable[[Cursor], Any]] = {
 def taken(
     at: Cursor, fields: dict[str, Any], list_flavors: Flavors, scheduling: Scheduling
 ) -> ServerShape:
-    """Take the fields of a shape out of those of an entry.
+    """Remove the fields of a shape from an entry, and return the shape.
 
     :param at: the entry
     :param fields: what :data:`READERS` have read, among others

@@ -1,4 +1,4 @@
-"""The content of a snapshot, in numbers. Pure."""
+"""The size of a snapshot in numbers. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placementclient.placing.providers import is_sharing
 
 
 def of(snapshot: Snapshot) -> dict[str, Any]:
-    """The numbers by what they count; capacity and use by class."""
+    """Return the numbers by kind; capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())
     return {
@@ -32,7 +32,7 @@ def of(snapshot: Snapshot) -> dict[str, Any]:
 
 
 class Presence(NamedTuple):
-    """The providers that have a trait, or inventory of a class.
+    """The providers with a trait, or with inventory of a class.
 
     :param hosts: the number of the trees that they are in
     :param only_on: the name of the tree, where it is the only one; empty otherwise
@@ -44,7 +44,7 @@ class Presence(NamedTuple):
 
 
 def burned(snapshot: Snapshot) -> Counter[str]:
-    """Count the devices for one-time use that were used and wait to be cleaned, by class."""
+    """Count the one-time-use devices that wait to be cleaned, by class."""
     return Counter(
         name
         for state in snapshot.providers.values()

@@ -1,4 +1,4 @@
-"""Names in a request that no provider has: they may have been mistyped."""
+"""Names in a request that no provider has: perhaps mistyped."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Names(NamedTuple):
 
 
 def absent(reported: Names, request: CandidateRequest) -> Iterator[Absent]:
-    """Each class, trait and aggregate that is asked for and that no provider has."""
+    """Return each requested class, trait and aggregate that no provider has."""
     filters = (request.common, *request.groups.values())
     for name in sorted({name for group in filters for name in group.resources} - reported.classes):
         hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})

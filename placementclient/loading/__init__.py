@@ -1,1 +1,1 @@
-"""Discovery of the commands by the program ``placement``, which loads only the one that runs."""
+"""The list of commands for the program ``placement``, which loads only the one that runs."""

@@ -1,4 +1,4 @@
-"""The commands by subject, their arguments, and those that an unknown one may have meant."""
+"""The commands by subject, their arguments, and suggestions for unknown ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUGGESTIONS, ALIKE = 3, 0.75
 
 
 def subject(command: str) -> str:
-    """``'resource provider'`` of ``'resource provider list'``."""
+    """Return ``'resource provider'`` of ``'resource provider list'``."""
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
 
@@ -64,7 +64,7 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 
 def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
-    """Return the options, or the choice, that were probably meant; it follows an error of argparse.
+    """Return suggestions for a mistyped option or choice, to follow an error of argparse.
 
     :param parsers: the parsers whose options could have been typed
     """
@@ -81,7 +81,7 @@ def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return the commands, or the group of commands, that may have been meant.
+    """Return the commands, or the group of commands, that an unknown one may mean.
 
     :param words: what was typed, up to the first option; arguments may follow the command
     """

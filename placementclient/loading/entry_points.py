@@ -18,5 +18,5 @@ PROGRAM = 'placementclient.program'
 
 @functools.cache
 def of(group: str) -> tuple[metadata.EntryPoint, ...]:
-    """Return the entry points of a group that this distribution has."""
+    """Return the entry points of this distribution in a group."""
     return tuple(metadata.distribution(DISTRIBUTION).entry_points.select(group=group))

@@ -1,1 +1,1 @@
-"""The objects of Placement, as values. Nothing here does I/O."""
+"""The objects of Placement, as values. Pure: no I/O."""

@@ -1,4 +1,4 @@
-"""Names of providers that make way for another one of the same name. Pure."""
+"""Temporary names of providers whose name another provider takes. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ LONGEST_NAME = 200
 
 
 def aside(name: str, uuid: str) -> str:
-    """Return a name that no provider has, and that shows the old name."""
+    """Return a free name that shows the old name."""
     suffix = _suffix(uuid)
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
 def original(name: str, uuid: str) -> str:
-    """Return the name that a provider had before it made way; its name, if it did not.
+    """Return the name before :func:`aside`, or the name itself.
 
     Of a name that was too long to be kept whole, the end is missing.
     """

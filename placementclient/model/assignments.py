@@ -1,4 +1,4 @@
-"""Assignments: what is known of who holds what, as rows of a file."""
+"""Assignments: the known providers of consumers, as rows of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TO_CLASS = 'to_resource_class'
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRow:
-    """One assignment: an amount of a class of a consumer belongs to a provider.
+    """One assignment: an amount of a consumer, and its provider.
 
     :param resource_class: its name on the source
     :param amount: ``None``: all of it

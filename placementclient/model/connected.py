@@ -1,4 +1,4 @@
-"""Things that belong together, as they have something in common."""
+"""Groups of things that have something in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ K = TypeVar('K')
 
 
 def connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
-    """The keys that have something in common, directly or by others, in their order.
+    """Group keys that have something in common, directly or through others; keep their order.
 
     :param touched: what each of them has
     """

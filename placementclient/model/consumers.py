@@ -1,4 +1,4 @@
-"""Consumers and what is allocated to them."""
+"""Consumers and their allocations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN_TYPE = 'unknown'
 
 
 def together(parts: Iterable[Resources]) -> Counter[str]:
-    """Return the amounts of some parts together, by class."""
+    """Return the sum of some amounts, by class."""
     sums = Counter[str]()
     for part in parts:
         sums.update(part)
@@ -28,7 +28,7 @@ def together(parts: Iterable[Resources]) -> Counter[str]:
 
 
 def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
-    """Return how much more is held of each provider and class after some changes than before.
+    """Return how much some changes add to each provider and class.
 
     :param changes: allocations before and after
     """
@@ -42,7 +42,7 @@ def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Coun
 
 
 class Consumer(msgspec.Struct, frozen=True, gc=False):
-    """A consumer with all that it holds, everywhere.
+    """A consumer with all its allocations.
 
     :param allocations: ``{provider UUID: {resource class: amount}}``
     :param project_id: from microversion 1.12
@@ -59,7 +59,7 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
     type: str | None = None
 
     def amount(self, provider_uuid: str, resource_class: str) -> int:
-        """Return how much of a class it holds on a provider; 0 where it holds nothing."""
+        """Return the amount of a class that it holds on a provider, or 0."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
 
 
@@ -82,7 +82,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     mappings: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
 
     def roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
-        """The roots of its providers, without those that only share what they have."""
+        """The roots of its providers, without those that only share inventory."""
         used = {uuid: summaries[uuid] for uuid in self.allocations}
         own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
         return {summaries[uuid].root_provider_uuid for uuid in own or used}
@@ -103,7 +103,7 @@ class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
     root_provider_uuid: str | None = None
 
     def with_used(self, resources: Resources) -> ProviderSummary:
-        """The same, where so much more is used."""
+        """Return the summary with a higher usage."""
         return replace(
             self,
             resources={

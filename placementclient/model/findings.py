@@ -1,4 +1,4 @@
-"""Findings as facts; :mod:`placementclient.render` writes their texts."""
+"""Findings as facts; :mod:`placementclient.render` turns them into text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be.
+    """A fault that the audit found.
 
     :param subject: the name of a provider, or the UUID of a consumer or of an aggregate
     :param roots: the UUIDs of the roots of the trees that it concerns
@@ -46,10 +46,10 @@ class Finding:
 
     @property
     def repair(self) -> Repair | None:
-        """The remedy, where ``--fix`` carries it out."""
+        """The change that ``--fix`` makes, if there is one."""
         return self.remedy if isinstance(self.remedy, Repair) and not self.reason else None
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether it is more than an information."""
+        """Return whether it is more than information."""
         return self.severity is not Severity.INFO

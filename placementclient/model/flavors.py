@@ -1,4 +1,4 @@
-"""Flavors: what the compute service calls the shape of a server."""
+"""Flavors of the compute service."""
 
 from __future__ import annotations
 

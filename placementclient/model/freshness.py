@@ -1,4 +1,4 @@
-"""A value, and the facts by which a later write sees that it is still so."""
+"""A value, and the facts that tell a later write whether it still holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images, as Nova's scheduler sees them."""
+"""Images, as Nova's scheduler uses them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image, or what a volume has of the image that it was made of.
+    """An image, or the image properties of a volume.
 
     :param properties: such as ``hw_disk_bus`` and ``trait:HW_CPU_X86_AVX``, under any of the names
         that Nova knows them by

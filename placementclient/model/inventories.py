@@ -1,4 +1,4 @@
-"""Inventories: how much of a resource class a provider has."""
+"""Inventories: the amount of a resource class that a provider has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Units(NamedTuple):
 
 
 class Inventory(msgspec.Struct, frozen=True, gc=False):
-    """The inventory of one resource class on one provider; the defaults are the service's own.
+    """The inventory of one resource class on one provider; the defaults are the service's.
 
     :param total: what the provider has, in units of the class
     :param reserved: what it keeps for itself
@@ -53,7 +53,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def capacity(self) -> int:
-        """The amount that can be allocated in all, floored as the service does it."""
+        """The total amount that can be allocated, rounded down as the service does."""
         return int((self.total - self.reserved) * self.allocation_ratio)
 
     @property
@@ -61,11 +61,11 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return Units(self.min_unit, self.max_unit, self.step_size)
 
     def admits(self, amount: int) -> bool:
-        """Return whether one allocation may have this amount, as far as the units go."""
+        """Return whether the units allow this amount in one allocation."""
         return self.units.admit(amount)
 
     def covers(self, other: Inventory) -> bool:
-        """Return whether Placement grants on it all that it grants on another."""
+        """Return whether it allows every allocation that another inventory allows."""
         return (
             self.capacity >= other.capacity
             and self.max_unit >= other.max_unit
@@ -74,7 +74,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         )
 
     def as_fields(self) -> dict[str, int | float]:
-        """All fields by name, as the API has them."""
+        """Return all fields by name, as in the API."""
         # Not asdict(), which takes ten times as long: a plan of a cloud has hundreds of thousands.
         return {
             'total': self.total,

@@ -34,12 +34,12 @@ CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
 
 
 def is_burned(state: ProviderState, resource_class: str) -> bool:
-    """Return whether a device for one-time use was used, and has to be cleaned."""
+    """Return whether a one-time-use device was used and must be cleaned."""
     inventory = state.inventories[resource_class]
     is_free = not state.usages.get(resource_class)
     return ONE_TIME_USE in state.traits and inventory.reserved >= inventory.total and is_free
 
 
 def is_child_name(name: str, root: str) -> bool:
-    """Return whether Nova's libvirt driver would give this name to a provider below a root."""
+    """Return whether Nova's libvirt driver uses such a name for a provider below a root."""
     return name.startswith(root) and _CHILD.fullmatch(name, len(root)) is not None

@@ -1,4 +1,4 @@
-"""The origin of the content of a file."""
+"""The source of the content of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The time, the service and the program of a reading.
+    """The time, the service and the program that read the data.
 
     :param captured_at: the time when reading began, UTC, as ISO 8601
     :param service: the URL of the service; of the embedded one the database, without a password
@@ -20,7 +20,7 @@ class Origin:
 
 
 def is_elsewhere(origin: Origin | None, service: str) -> bool:
-    """Return True for a reading of another service; False if that is not known.
+    """Return True if the data are from another service; False if that is unknown.
 
     :param service: the service that is connected to
     """

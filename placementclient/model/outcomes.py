@@ -1,4 +1,4 @@
-"""The results of the runs of a plan: ends and states of trees, deviations."""
+"""The results of running a plan: results and states of trees, deviations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNDONE = frozenset({State.LEFT_ALONE, State.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class TreeResult:
-    """The end of one tree, with its reason.
+    """The result of one tree, with its reason.
 
     :param reason: why it is not done, or what else there is to know; without its full stop
     :param error: what was raised, where something was
@@ -41,18 +41,17 @@ class TreeResult:
 
     @property
     def is_done(self) -> bool:
-        """Return whether the tree is where the run was to bring it."""
+        """Return whether the run reached its goal for the tree."""
         return self.state is not State.NOT_STARTED and not self.is_undone
 
     @property
     def is_undone(self) -> bool:
-        """Return whether the tree was tried, and is not where the run was to bring it."""
+        """Return whether the run tried the tree and did not reach its goal."""
         return self.state in _UNDONE
 
     @property
     def differs(self) -> bool:
-        """Return whether what is there is not what was expected, rather than that something
-        failed."""
+        """Return whether the tree had an unexpected state, rather than an error."""
         return self.state is State.LEFT_ALONE or isinstance(self.error, errors.Differs)
 
 
@@ -72,7 +71,7 @@ class Outcome:
 
     @property
     def exit_status(self) -> ExitStatus:
-        """0: all that was asked for; 6: some of it; 3: trees were left alone; 1: errors.
+        """Return 0 if all is done, 6 for a part, 3 if trees were left alone, 1 after errors.
 
         Errors that came after a part of a tree was changed are 6 too. It is 130, whatever
         is done, where the operator has ended it. Trees that were not started because no more were
@@ -96,7 +95,7 @@ class Outcome:
 
 
 class Verdict(enum.StrEnum):
-    """The severity of a difference from a plan."""
+    """The severity of a deviation from a plan."""
 
     #: The plan is still to be applied.
     PENDING = 'pending'
@@ -108,7 +107,7 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Something that is not as a plan made it.
+    """A difference between the service and a plan.
 
     :param tree: the name of the tree's root
     :param kind: stable, for programs: ``inventory``, ``misplaced``, …
@@ -126,7 +125,7 @@ class Deviation:
 
     @property
     def is_damage(self) -> bool:
-        """Return whether the reshape is not complete or not right."""
+        """Return whether the reshape is incomplete or wrong."""
         return self.verdict is Verdict.DAMAGED
 
 
@@ -154,7 +153,7 @@ class TreeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The answer of the real service to a plan.
+    """The results of a rehearsal in the real service.
 
     :param applied: how the trees ended
     :param differences: between the plan and what became of it
@@ -169,7 +168,7 @@ class Rehearsal:
 
     @property
     def exit_status(self) -> ExitStatus:
-        """0 if all went well, there and back."""
+        """Return 0 if both apply and rollback succeeded."""
         for outcome in (self.applied, self.rolled_back):
             if outcome.exit_status is not ExitStatus.DONE:
                 return outcome.exit_status

@@ -1,4 +1,4 @@
-"""Names of providers, and shell patterns of names, as options take them."""
+"""Names of providers and shell patterns for names, as in options."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from placementclient.client.wording import suggestion
 
 
 def is_pattern(name: str) -> bool:
-    """Return whether a name stands for every provider whose name matches it."""
+    """Return whether a name is a shell pattern."""
     return any(character in name for character in '*?[')
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a shell pattern matches. Case matters."""
+    """Return the names that match a shell pattern, case-sensitively."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
 def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
-    """Return the sentence for a pattern that matches nothing, without its full stop.
+    """Return the message that a pattern matches nothing, without its full stop.
 
     :param names: the names that there are, for the question which one was meant
     :param kind: the noun for what has these names
@@ -31,7 +31,7 @@ def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str
 def expanded(
     names: Iterable[str], known: Callable[[], Mapping[str, str]], kind: str = 'provider'
 ) -> list[str]:
-    """Return names and UUIDs with the UUIDs of the trees in place of each pattern.
+    """Return names and UUIDs; replace each pattern by the UUIDs of the trees that match it.
 
     A provider whose name looks like a pattern is found by its name.
 
@@ -55,7 +55,7 @@ def expanded(
 
 
 def similar(name: str, names: set[str]) -> set[str]:
-    """Return names, or patterns that match one, to which a name or a pattern may be close."""
+    """Return names, or patterns for them, that are similar to a name or a pattern."""
     if not is_pattern(name):
         return names
     first = next(index for index, character in enumerate(name) if character in '*?[')

@@ -1,4 +1,4 @@
-"""Plans: the changes of trees, before and after, and what they were decided by. Pure."""
+"""Plans: the changes of trees, before and after, and the input of the decision. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from placementclient.model.specifications import Spec
 
 
 class Label(enum.StrEnum):
-    """The reason why a row goes to its place."""
+    """The certainty of a row."""
 
     MAPPED = 'mapped'
     FORCED = 'forced'
@@ -31,7 +31,7 @@ class Label(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
-    """An amount of one class of one consumer, and the place that it gets.
+    """An amount of one class of one consumer, and its new place.
 
     :param resource_class: its name on the source
     :param amount: in units of the class
@@ -79,7 +79,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A tree that is not in the plan, with the reasons."""
+    """A tree without a plan, with the reasons."""
 
     root_provider_uuid: str
     root_provider_name: str
@@ -98,7 +98,7 @@ class ProviderChange(NamedTuple):
 
     @property
     def state(self) -> ProviderState:
-        """The provider after the change; before it, if it is to be deleted."""
+        """The provider after the change; before it, if the change deletes it."""
         state = self.after or self.before
         assert state is not None
         return state
@@ -125,12 +125,12 @@ class ProviderChange(NamedTuple):
 
     @property
     def content_before(self) -> ProviderState:
-        """The content before: nothing, if the provider is to be created."""
+        """The content before the change; empty for a new provider."""
         return self.before or ProviderState(self.state.provider)
 
     @property
     def content_after(self) -> ProviderState:
-        """The content after: nothing, if the provider is to be deleted."""
+        """The content after the change; empty for a deleted provider."""
         return self.after or ProviderState(self.state.provider)
 
     @property
@@ -141,7 +141,7 @@ class ProviderChange(NamedTuple):
 
     @property
     def is_moved(self) -> bool:
-        """Return whether a provider that stays gets another name, parent or root."""
+        """Return whether a remaining provider gets another name, parent or root."""
         before, after = (
             (state.name, state.provider.parent_provider_uuid, state.provider.root_uuid)
             for state in (self.content_before, self.content_after)
@@ -155,7 +155,7 @@ class ProviderChange(NamedTuple):
 
 
 class ConsumerChange(NamedTuple):
-    """A consumer before and after; where it does not exist, it holds nothing."""
+    """A consumer before and after; if it does not exist, it has no allocations."""
 
     before: Consumer
     after: Consumer
@@ -166,7 +166,7 @@ class ConsumerChange(NamedTuple):
 
     @property
     def provider_uuids(self) -> set[str]:
-        """The providers that it holds something on, before or after."""
+        """The providers with allocations of the consumer, before or after."""
         return {*self.before.allocations, *self.after.allocations}
 
     @property
@@ -186,11 +186,11 @@ class ConsumerChange(NamedTuple):
 
     @property
     def is_release(self) -> bool:
-        """Return whether it gives something back and gets nothing new."""
+        """Return whether the consumer only gives allocations back."""
         return self.moves and all(gain <= 0 for _, _, gain in self.gains())
 
     def gains(self) -> Iterator[tuple[str, str, int]]:
-        """Return how much more it holds afterwards of each class of each provider."""
+        """Return how much more it has afterwards of each class of each provider."""
         for uuid in self.provider_uuids:
             before = self.before.allocations.get(uuid, {})
             after = self.after.allocations.get(uuid, {})
@@ -246,18 +246,18 @@ class TreeChange:
 
     @property
     def roots(self) -> dict[str, str]:
-        """The names of the roots of all its trees, by UUID; the first one names the change."""
+        """The names of the roots of its trees, by UUID; the first one names the change."""
         return {self.root_provider_uuid: self.root_provider_name, **self.joined}
 
     @property
     def concerned_roots(self) -> list[str]:
-        """The UUIDs of the roots of its trees, then of those that share providers with them."""
+        """The UUIDs of the roots of its trees, then of those that share with them."""
         others = {change.root_provider_uuid for change in self.providers}
         return [*self.roots, *sorted(others - self.roots.keys())]
 
     @functools.cached_property
     def providers(self) -> tuple[ProviderChange, ...]:
-        """All its providers: as they are ordered afterwards, then those that are deleted."""
+        """All its providers: in the order of the trees afterwards, then the deleted ones."""
         before, after = self.before.providers, self.after.providers
         return tuple(
             ProviderChange(before.get(uuid), after.get(uuid)) for uuid in {**after, **before}
@@ -269,7 +269,7 @@ class TreeChange:
         return tuple(changed_consumers(self.before, self.after))
 
     def own_providers(self) -> Iterator[ProviderChange]:
-        """The providers without those of other trees, which share with them."""
+        """The providers without the sharing ones of other trees."""
         roots = self.roots
         return (change for change in self.providers if change.root_provider_uuid in roots)
 
@@ -278,18 +278,18 @@ class TreeChange:
         return any(change.changed_classes for change in self.providers)
 
     def created(self) -> Iterator[ProviderChange]:
-        """The providers that are made, parents before their children."""
+        """The new providers, parents before their children."""
         return (change for change in self.providers if change.is_created)
 
     @property
     def is_empty(self) -> bool:
-        """Return True if nothing would be sent."""
+        """Return True if the change needs no request."""
         return not self.consumers and not any(change.is_changed for change in self.providers)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that changes were decided by, so that a tree that has changed since is decided again.
+    """The input of the changes, from which a changed tree is planned again.
 
     :param assignments: the rows that were given, as they were given
     :param allow_inferred: whether rows that had a choice were given a place
@@ -304,7 +304,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan for one tree or for thousands.
+    """The changes of one tree or of thousands.
 
     :param trees: their changes
     :param command: the command that made it, without the program

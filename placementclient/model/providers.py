@@ -18,12 +18,12 @@ _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text is a UUID as Placement writes them, with its hyphens."""
+    """Return whether a text is a UUID in Placement's form, with hyphens."""
     return _UUID.fullmatch(text) is not None
 
 
 def normalized(text: str) -> str:
-    """A UUID in small letters, as the service writes them; any other text as it is.
+    """Return a UUID in small letters, as the service writes it; any other text unchanged.
 
     PostgreSQL and SQLite distinguish capitals from small letters: ``…AF`` would be another one.
     """
@@ -31,7 +31,7 @@ def normalized(text: str) -> str:
 
 
 def normalized_body(document: Any) -> Any:
-    """A body of a request whose UUIDs are in small letters, be they keys or values.
+    """Return the body of a request with its UUIDs in small letters, in keys and values.
 
     :raises errors.BadArgument: if two keys are the same then
     """
@@ -66,5 +66,5 @@ class Provider(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def root_uuid(self) -> str:
-        """The root of its tree; below microversion 1.14 each is a tree of its own."""
+        """The root of its tree; below microversion 1.14 each provider is a root."""
         return self.root_provider_uuid or self.uuid

@@ -1,4 +1,4 @@
-"""Repairs as facts; :mod:`placementclient.render.repairs` writes the commands."""
+"""Repairs as facts; :mod:`placementclient.render.repairs` turns them into commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AddTrait:
 
 @dataclass(frozen=True, slots=True)
 class LowerReserved:
-    """Reserve all that a provider has of a class, where more than that is reserved."""
+    """Lower the reserved amount of a class to the total."""
 
     provider_uuid: str
     provider_name: str
@@ -29,7 +29,7 @@ class LowerReserved:
 
 @dataclass(frozen=True, slots=True)
 class FreeAllocations:
-    """Take from a consumer what it has on some providers.
+    """Delete the allocations of a consumer on some providers.
 
     :param consumer: as it was when this was decided
     :param provider_uuids: some of those that it holds something on, or all
@@ -52,7 +52,7 @@ class Advice:
 
 
 def advice(*words: str) -> Advice:
-    """Return a command of this program, without the first words of all its commands."""
+    """Return a command of this program, without the prefix that all its commands share."""
     return Advice(('resource', 'provider', *words))
 
 
@@ -65,7 +65,7 @@ def amending(provider: str, resource_class: str, fields: Mapping[str, int | floa
 
 @dataclass(frozen=True, slots=True)
 class HealServer:
-    """Give a server what it should hold, as its own."""
+    """Give a server the allocations that it should have, with its own owner."""
 
     server_uuid: str
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Filter(NamedTuple):
-    """The conditions on providers; one group of a request, or a filter on a list.
+    """Conditions on providers: one group of a request, or a filter of a list.
 
     :param resources: amounts by resource class
     :param required: each element is a trait, or traits joined by commas of which one is enough
@@ -48,7 +48,7 @@ class CandidateRequest(NamedTuple):
     limit: int | None = None
 
     def restricted(self, other: CandidateRequest) -> CandidateRequest:
-        """Return the request with the filters of another one, too, and its limit."""
+        """Return the request with the filters and the limit of another one added."""
         own, more = self.common, other.common
         return self._replace(
             common=Filter(

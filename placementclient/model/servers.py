@@ -1,4 +1,4 @@
-"""Servers, and migrations of servers, as the compute service has them."""
+"""Servers and migrations of the compute service."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Server(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_offloaded(self) -> bool:
-        """True for a server that is shelved and on no host: it should hold nothing."""
+        """True for a shelved server without a host, which should have no allocations."""
         return self.status == _OFFLOADED and not self.hosts
 
     @property
     def is_resized(self) -> bool:
-        """True for a server of which a resize or migration waits to be confirmed or reverted."""
+        """True for a server whose resize or migration waits for confirm or revert."""
         return self.status in _RESIZED
 
 
@@ -104,17 +104,17 @@ class ServerMigration(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing more will happen."""
+        """Return whether the migration has ended."""
         return self.status in _SUCCESS | _FAILURE
 
     @property
     def has_failed(self) -> bool:
-        """Return whether it ended in a way that leaves open where the server is."""
+        """Return whether it ended with an unknown host of the server."""
         return self.status in _FAILURE
 
 
 def same_host(name: str, other: str) -> bool:
-    """Return whether two names are of one host; one of them may be the short one."""
+    """Return whether two names, of which one may be short, mean the same host."""
     if name == other:
         return True
     shorter, longer = sorted((name, other), key=len)

@@ -1,4 +1,4 @@
-"""Hosts, bare metal nodes and ports, as the other services know them."""
+"""Hosts, bare metal nodes and ports of other services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPUTE_SERVICE = 'the compute service'
 
 @dataclass(frozen=True, slots=True)
 class ComputeService:
-    """A nova-compute.
+    """A nova-compute service.
 
     :param host: the name of its host, short or with its domain
     :param is_enabled: ``None`` where its cell does not answer
@@ -28,7 +28,7 @@ class ComputeService:
 
 @dataclass(frozen=True, slots=True)
 class Hypervisor:
-    """A compute node, as nova-compute has reported it; ``None`` where the list does not say it.
+    """A compute node, as nova-compute reported it; ``None`` for missing values.
 
     :param node: the name of the node, which its provider has too
     :param uuid: of the node and of its provider; ``None`` before compute API 2.53
@@ -97,7 +97,7 @@ class PortGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port of Neutron.
+    """A port of Neutron that requires resources in Placement.
 
     :param server_uuid: the server that it belongs to; empty: none
     :param providers: the UUID of the provider that serves each group, by the group's ID

@@ -1,4 +1,4 @@
-"""Resources in use that stand against a change. Pure."""
+"""Usage that prevents a change. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Shortfall(NamedTuple):
-    """An inventory that would go, or shrink below its use.
+    """An inventory that a change would remove, or shrink below its usage.
 
     :param used: how much of the class is in use
     :param room: the capacity that there would be
@@ -25,7 +25,7 @@ class Shortfall(NamedTuple):
 
     @property
     def message(self) -> str:
-        """A sentence without its full stop."""
+        """Return the message, without its full stop."""
         return (
             f'{self.used} {self.resource_class} of {self.provider} is in use, and there would be '
             f'{self.room}'
@@ -35,7 +35,7 @@ class Shortfall(NamedTuple):
 def shortfalls(
     before: Mapping[str, ProviderState], after: Mapping[str, ProviderState]
 ) -> Iterator[Shortfall]:
-    """Return the inventories that a change leaves with less than what is in use.
+    """Return the inventories that a change would make smaller than their usage.
 
     A class that is over-committed may stay so, but not get less.
 
@@ -53,7 +53,7 @@ def shortfalls(
 
 
 class Unaccounted(errors.PlacementError):
-    """Something is used that no consumer answers for, so that it cannot be freed.
+    """Some usage belongs to no known consumer, so it cannot be freed.
 
     :param provider: whose it is
     :param resources: how much of each class
@@ -69,7 +69,7 @@ class Unaccounted(errors.PlacementError):
 
 
 def check_accounted(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
-    """Refuse providers of which something is used that no consumer of the snapshot holds.
+    """Raise an error if a provider has usage that belongs to no consumer of the snapshot.
 
     :raises Unaccounted: for the first of them
     """

@@ -1,4 +1,4 @@
-"""A Placement at one moment, or some trees of it."""
+"""The state of a Placement, or of some of its trees, at one moment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placementclient.model.providers import Provider, is_uuid, normalized
 
 
 class ProviderState(msgspec.Struct, frozen=True, gc=False):
-    """A provider and all that it has, but for who uses it.
+    """A provider with all its content, but without its consumers.
 
     :param usages: used of each class, as the service sums it up: more than its consumers hold
         together where an allocation's consumer has no record of its own
@@ -41,13 +41,13 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """All that a change can be about."""
+        """All values that a change can set."""
         position = self.name, self.provider.parent_provider_uuid
         return position, self.inventories, self.traits, self.aggregates
 
     @property
     def reference(self) -> str:
-        """The name as a command takes it; the UUID where the name would be taken for another thing.
+        """The name for a command line; the UUID if the name would be ambiguous.
 
         So do an option, the UUID of another provider, and what does not stay on its line.
         """
@@ -58,12 +58,12 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
         return self.usages.get(resource_class, 0)
 
     def capacity(self, resource_class: str) -> int:
-        """Return how much of a class can be allocated in all; 0 where there is no inventory."""
+        """Return how much of a class can be allocated in total; 0 without inventory."""
         inventory = self.inventories.get(resource_class)
         return inventory.capacity if inventory else 0
 
     def free(self, resource_class: str) -> int:
-        """Return the amount of a class that can still be allocated; below 0 if over capacity.
+        """Return the free amount of a class; negative if the provider is over capacity.
 
         :param resource_class: one that the provider has inventory of
         """
@@ -71,7 +71,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
 
 class Snapshot:
-    """Providers with all that they have, and every consumer that holds something on them.
+    """Providers with all their content, and all consumers with allocations on them.
 
     :param providers: in any order; a provider's parent is among them
     :param consumers: each with all that it holds, also on providers that are not in the snapshot
@@ -113,7 +113,7 @@ class Snapshot:
         return consumers
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
-        """The provider that has this UUID or this name."""
+        """Return the provider of this UUID or name, or ``None``."""
         return (
             self.providers.get(name_or_uuid)
             or self.named(name_or_uuid)
@@ -121,7 +121,7 @@ class Snapshot:
         )
 
     def existing(self, name_or_uuid: str) -> ProviderState:
-        """Return the provider that has this UUID or this name.
+        """Return the provider of this UUID or name.
 
         :raises errors.NoSuchProvider: if there is none
         """
@@ -133,7 +133,7 @@ class Snapshot:
         return state
 
     def named(self, name: str) -> ProviderState | None:
-        """The provider that has this name, whatever it looks like."""
+        """Return the provider of this name, even if the name looks like a UUID."""
         return self._by_name.get(name)
 
     def root_uuids(self, names: Iterable[str]) -> list[str]:
@@ -148,7 +148,7 @@ class Snapshot:
         return list(found)
 
     def expanded(self, names: Iterable[str]) -> list[str]:
-        """Return names and UUIDs with the UUIDs of the roots in place of patterns of names.
+        """Return names and UUIDs; replace each pattern by the UUIDs of matching roots.
 
         :raises errors.NoSuchProvider: if a pattern matches no provider
         """
@@ -165,7 +165,7 @@ class Snapshot:
         return self._children.get(provider_uuid, [])
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:
-        """A provider and all below it, parents before their children."""
+        """Return a provider and all below it, parents before their children."""
         pending = [self.providers[root_uuid]]
         while pending:
             state = pending.pop()
@@ -179,7 +179,7 @@ class Snapshot:
                 yield from self.tree(state.uuid)
 
     def only(self, names: Collection[str]) -> Snapshot:
-        """The whole trees of some providers, and their consumers.
+        """Return the whole trees of some providers, with their consumers.
 
         :param names: names, UUIDs, or patterns of names; none: everything
         :raises errors.NoSuchProvider: if one is not in the snapshot
@@ -193,22 +193,22 @@ class Snapshot:
         return Snapshot(states.values(), consumers.values())
 
     def consumers_on(self, provider_uuid: str) -> list[Consumer]:
-        """The consumers that hold something on a provider, by UUID."""
+        """The consumers with allocations on each provider, by UUID."""
         return self._consumers_on.get(provider_uuid, [])
 
     def consumers_in(self, root_uuid: str) -> list[Consumer]:
-        """Return the consumers that hold something in a tree, each once."""
+        """Return the consumers with allocations in a tree, each once."""
         states = self.tree(root_uuid)
         members = {each.uuid: each for state in states for each in self.consumers_on(state.uuid)}
         return list(members.values())
 
     def without_usages(self) -> list[ProviderState]:
-        """The providers that have no usages, although consumers hold something on them."""
+        """The providers without usages that have allocations."""
         held = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         return [each for each in self.providers.values() if each.uuid in held and not each.usages]
 
     def unlisted(self, provider_uuid: str) -> Resources:
-        """Return the usage of a provider beyond the holdings of its consumers."""
+        """Return the usage of a provider that no consumer accounts for."""
         left = dict(self.providers[provider_uuid].usages)
         for consumer in self.consumers_on(provider_uuid):
             for name, amount in consumer.allocations[provider_uuid].items():
@@ -217,10 +217,10 @@ class Snapshot:
 
 
 class SnapshotReader(Protocol):
-    """A reader of many trees at once, as they were at one moment."""
+    """Reads many trees at once, all at one moment."""
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
-        """Some trees, or everything.
+        """Return some trees, or everything.
 
         :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
             ``None``: everything

@@ -1,4 +1,4 @@
-"""The values of a specification: moves, providers, additions, selection of trees."""
+"""The values of a specification: moves, providers, additions, and the selected trees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACEHOLDER = re.compile(r'\{(\w*)\}')
 
 
 class SpecDocument(Protocol):
-    """The document that a specification was read from, or a part of it: says where a fault is."""
+    """The document of a specification, or a part of it; knows the position of each fault."""
 
     @property
     def value(self) -> Any: ...
@@ -32,7 +32,7 @@ class SpecDocument(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TreeSelection:
-    """The trees to work on: those that meet every condition that is given.
+    """The selected trees: those that meet every condition.
 
     :param names: patterns; the root's name matches one of them
     :param uuids: the root has one of them
@@ -48,7 +48,7 @@ class TreeSelection:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSpec:
-    """A provider to make, or what to change on one that is there.
+    """A provider to create, or changes to an existing one.
 
     :param name: may have ``{root}`` and ``{source}`` in it
     :param parent: the same; ``None`` where the file does not say
@@ -94,7 +94,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Addition(ProviderSpec):
-    """Inventory and allocations that Placement never had.
+    """Inventory and allocations that are new to Placement.
 
     :param name: the provider; made below ``parent`` if it does not exist
     :param consumers: what they get: ``{consumer: {class: amount}}``
@@ -127,7 +127,7 @@ class Spec:
     document: SpecDocument | None = field(default=None, compare=False, repr=False)
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
-        """Return the exception for a fault, with the line of the file.
+        """Return the exception for a fault, with its line in the file.
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
         """
@@ -152,7 +152,7 @@ class Spec:
 
 
 def filled(template: str, **names: str) -> str:
-    """A template with its placeholders replaced.
+    """Return a template with its placeholders replaced.
 
     :param names: a name for each placeholder; others stay as they are
     """
@@ -174,7 +174,7 @@ class TreeScope(NamedTuple):
 
 
 class SpecIndex:
-    """Finds what a specification says of one tree without going through all of it.
+    """Finds the parts of a specification about one tree without reading all of it.
 
     What is said with placeholders or patterns is about every tree. What names a provider is about
     the tree that this is in, or is to be in: below the parent that is named with it, or where a
@@ -219,7 +219,7 @@ class SpecIndex:
         return TreeScope(*(tuple(sorted(found)) for found in (moves, providers, additions)))
 
     def mentioned(self, root: str, names: Collection[str]) -> set[str]:
-        """Names and UUIDs of the targets, and of the providers to make or to change, in one tree.
+        """Return the names and UUIDs of targets and other entries in one tree.
 
         :param root: the name of its root
         :param names: names and UUIDs of all its providers
@@ -264,7 +264,7 @@ def _readings(name_or_uuid: str) -> set[str]:
 
 
 class SpecNames:
-    """The names in a specification, which it so allows to change.
+    """The names in a specification, which the reshape may change.
 
     :ivar renamed: the name of each class that moves, at its source and at its target
     :ivar moved: these names

@@ -1,4 +1,4 @@
-"""A provider tree, and what reaches it from outside."""
+"""A provider tree, and the sharing providers that serve it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One tree as it is shown.
+    """A tree for output.
 
     :param snapshot: has at least this tree; consumers need not have what they hold elsewhere
     :param root: the provider that all others of it are below
@@ -23,12 +23,12 @@ class Tree:
     sharing: Sequence[ProviderState] = ()
 
     def providers(self) -> list[ProviderState]:
-        """All of it, parents before their children."""
+        """All providers, parents before their children."""
         return list(self.snapshot.tree(self.root.uuid))
 
 
 def fault(providers: Iterable[Provider]) -> str | None:
-    """Return the reason why providers are not whole trees; ``None`` if they are.
+    """Return the reason why providers are not complete trees, or ``None``.
 
     In whole trees each UUID and each name occurs once, every parent is present, and each provider
     is below the root that it names.

@@ -1,4 +1,4 @@
-"""The form of the values that Placement's schema takes in a request. Pure."""
+"""The form of values that Placement accepts in a request. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _text(least: int, most: int) -> re.Pattern[str]:
 
 
 class ValueForm(NamedTuple):
-    """The form of one kind of values, and its noun."""
+    """The pattern of one kind of values, and its name for messages."""
 
     pattern: re.Pattern[str]
     noun: str
@@ -42,7 +42,7 @@ _FORMS = {
 
 @dataclass(slots=True)
 class WireValues:
-    """The values that a plan may write, each once.
+    """The distinct values that a plan may write.
 
     :param uuids: of providers, aggregates and consumers
     :param symbols: resource classes, traits and consumer types

@@ -1,1 +1,1 @@
-"""The consumers as Nova has them: records of its API, and the service that answers."""
+"""Records of Nova and other services, and the requests of Nova's scheduler."""

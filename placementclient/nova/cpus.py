@@ -1,4 +1,4 @@
-"""The CPUs that a flavor and an image ask for, as Nova (34.0) reads both."""
+"""The CPUs of a flavor and an image, by the rules of Nova (34.0)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cpus(NamedTuple):
 
 
 def asked(wishes: Wishes) -> Cpus:
-    """Return the CPUs that are asked for.
+    """Return the CPUs that the flavor and the image require.
 
     :raises Refusal: if they contradict each other
     """

@@ -1,4 +1,4 @@
-"""A request of Nova while the rules put it together. Pure."""
+"""A request of Nova under construction. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 
 
 class OpenGroup:
-    """A group of a request while it is put together."""
+    """A group of a request under construction."""
 
     def __init__(self, resources: Resources | None = None, required: Iterable[str] = ()) -> None:
         self.resources = dict(resources or {})
@@ -28,7 +28,7 @@ class OpenGroup:
         self.forbidden: set[str] = set()
 
     def add(self, kind: str, name: str, value: str) -> bool:
-        """Add an extra spec; ``False`` if the scheduler passes it over."""
+        """Add an extra spec; return ``False`` if the scheduler ignores it."""
         if kind == 'trait':
             traits = {'required': self.required, 'forbidden': self.forbidden}.get(value)
             if traits is not None:
@@ -48,13 +48,13 @@ class OpenGroup:
         return not (self.resources or self.required or self.forbidden)
 
     def filter(self) -> Filter:
-        """The group without what it asks nothing of."""
+        """Return the group without its empty parts."""
         resources = {name: amount for name, amount in self.resources.items() if amount}
         return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
 
 
 class Draft:
-    """A request while the rules put it together.
+    """A request under construction.
 
     :ivar own_groups: the number of groups with a suffix that the flavor has
     :ivar pci_groups: the suffixes of the groups of PCI aliases
@@ -80,11 +80,11 @@ class Draft:
         self.unknown: list[str] = []
 
     def lack(self, part: str, source: str) -> None:
-        """Note a part that is left out."""
+        """Record an unknown part."""
         self.unknown.append(f'{part} ({source} not given)')
 
     def add_group(self, suffix: str, group: OpenGroup) -> None:
-        """Add a group that is not the flavor's."""
+        """Add a group that the flavor does not have."""
         if suffix in self.groups:
             raise Refusal(f'two groups of the request have the suffix {suffix}')
         if group.is_empty:
@@ -92,7 +92,7 @@ class Draft:
         self.groups[suffix] = group
 
     def profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
-        """Return the groups of a device profile; ``None`` where they are not known."""
+        """Return the groups of a device profile; ``None`` if they are unknown."""
         if self.sources.profiles is None:
             self.lack(f'device profile {name}', 'device profiles')
             return None
@@ -142,7 +142,7 @@ def is_class(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A rule: a value of the flavor or the image stands for a trait.
+    """A rule: a value of the flavor or the image requires a trait.
 
     :param traits: by value
     """

@@ -1,4 +1,4 @@
-"""The request filters of Nova's scheduler: what they add to the request of every server. Pure."""
+"""The request filters of Nova's scheduler, which add conditions to every request. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups of a request: what the flavor, the image and the ports of a server ask for. Pure."""
+"""The groups of a request, from the flavor, the image and the ports of a server. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of hosts, nodes, ports and limits, as OpenStackClient or the services have them.
+"""Lists of hosts, nodes, ports and limits, from OpenStackClient or from the services.
 
 As in :mod:`placementclient.nova.records`, each takes a document and where it came from.
 """
@@ -194,7 +194,7 @@ def registered_limits(place: RecordPlace, record: _LimitRecord) -> str:
 
 
 def nodes(document: Any, path: str) -> list[BaremetalNode]:
-    """The nodes of Ironic.
+    """Return the nodes of Ironic.
 
     :param document: what ``GET /v1/nodes/detail`` answers from bare metal API 1.21 on, or what
         ``openstack baremetal node list --long -f json`` prints
@@ -224,7 +224,7 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
 
 
 def ports(document: Any, path: str) -> list[Port]:
-    """The ports of servers that are bound and ask Placement for something.
+    """Return the bound ports of servers that require resources.
 
     :param document: what ``GET /v2.0/ports`` answers an administrator
     :param path: where it came from, for the error
@@ -249,7 +249,7 @@ def ports(document: Any, path: str) -> list[Port]:
 
 @schema.reader('agents', _AgentRecord, lambda r: (r.id,))
 def agents(place: RecordPlace, record: _AgentRecord) -> NetworkAgent:
-    """The agents of Neutron: what ``GET /v2.0/agents`` answers an administrator."""
+    """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
     if record.configurations is None:
         raise place.error('has no configurations: GET /v2.0/agents has them')
     host = place.required('host', record.host)
@@ -272,7 +272,7 @@ def agents(place: RecordPlace, record: _AgentRecord) -> NetworkAgent:
 
 
 def segment_addresses(document: Any, path: str) -> dict[str, int]:
-    """The number of IPv4 addresses of each segment of a routed network, by its ID.
+    """Return the number of IPv4 addresses of each segment of a routed network, by its ID.
 
     :param document: what ``GET /v2.0/subnets`` answers
     :param path: where it came from, for the error
@@ -299,7 +299,7 @@ def _size(place: RecordPlace, pool: _PoolRecord) -> int:
 
 
 def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
-    """The ports that a server has or is to have, and what they ask for.
+    """Return the present or future ports of a server, and the resources that they require.
 
     :param document: what ``GET /v2.0/ports`` answers an administrator
     :param path: where it came from, for the error
@@ -349,7 +349,7 @@ def _profiles(place: RecordPlace, record: _DeviceProfileRecord) -> tuple[str, li
 
 
 def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]:
-    """The groups of each device profile, by its name: what ``GET /v2/device_profiles`` answers."""
+    """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
     return dict(_profiles(document, path))
 
 

@@ -1,4 +1,4 @@
-"""The resource classes and traits that Nova gives PCI devices in Placement. Pure."""
+"""The resource classes and traits that Nova uses for PCI devices. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def class_of(name: str, vendor_id: str, product_id: str) -> str:
 
 @lru_cache(1024)
 def traits_of(names: str) -> frozenset[str]:
-    """Return the traits that a configuration names, with commas between them.
+    """Return the traits of a configuration value, which has commas between them.
 
     The result is kept, as each call looks at all standard traits.
     """

@@ -1,4 +1,4 @@
-"""Lists of servers, flavors, projects and the like, as OpenStackClient or the API has them.
+"""Lists of servers, flavors, projects and others, from OpenStackClient or from the API.
 
 Each function takes a document and where it came from, for the errors, and raises
 :class:`errors.BadFile` if the document is something else. A record that is there twice is an error
@@ -39,7 +39,7 @@ _DETAILS = {
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
-    """The servers by UUID; with details where the list has them.
+    """Return the servers by UUID, with details if the list has them.
 
     :param document: what ``openstack server list --all-projects --long -f json`` prints, or what
         ``GET /servers/detail`` answers an administrator
@@ -137,7 +137,7 @@ def _server_detail(
 
 
 def scheduled(document: Any, path: str) -> ServerRequest:
-    """The server that a list has, as Nova would schedule it again.
+    """Return the server of a list as Nova would schedule it again.
 
     :param document: what ``GET /servers/{id}`` answers at the newest microversion, in a list
     :param path: where it came from, for the error
@@ -167,7 +167,7 @@ def _properties(image: schema.ImageRecord | str | None) -> dict[str, str] | None
 
 
 def image(document: Any, path: str) -> Image:
-    """An image: what ``GET /v2/images/{id}`` answers.
+    """Return an image: the answer to ``GET /v2/images/{id}``.
 
     :raises errors.BadFile: if it is something else
     """
@@ -185,7 +185,7 @@ def image(document: Any, path: str) -> Image:
 
 @schema.reader('server_groups', schema.ServerGroupRecord, lambda r: (r.id,))
 def server_groups(place: RecordPlace, record: schema.ServerGroupRecord) -> ServerGroup:
-    """The server groups: what ``GET /os-server-groups`` answers an administrator."""
+    """Return the server groups: the answer to ``GET /os-server-groups`` for an administrator."""
     policy = place.required('policy', record.policy, *(record.policies or ()))
     most = (record.rules or {}).get('max_server_per_host', 1)
     if not isinstance(most, int) or most < 1:
@@ -196,7 +196,7 @@ def server_groups(place: RecordPlace, record: schema.ServerGroupRecord) -> Serve
 
 @schema.reader('migrations', schema.MigrationRecord, lambda r: (_lower(r.uuid),))
 def migrations(place: RecordPlace, record: schema.MigrationRecord) -> ServerMigration:
-    """The migrations: what ``openstack server migration list -f json`` prints."""
+    """Return the migrations: the output of ``openstack server migration list -f json``."""
     return ServerMigration(
         _lower(record.uuid),
         place.required(
@@ -214,7 +214,7 @@ def _lower(text: str | None) -> str | None:
 
 @schema.reader('aggregates', schema.AggregateRecord, lambda r: (_lower(r.uuid),))
 def aggregates(place: RecordPlace, record: schema.AggregateRecord) -> HostAggregate:
-    """The host aggregates: what ``GET /os-aggregates`` answers from compute API 2.41 on."""
+    """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
     if len(set(record.hosts)) < len(record.hosts):
         raise place.error('has a host twice')
     metadata = {key: str(value) for key, value in (record.metadata or {}).items()}
@@ -249,7 +249,7 @@ def _projects(place: RecordPlace, record: schema.ProjectRecord) -> tuple[str, st
 
 
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
-    """The quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``, -1 for no limit.
+    """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit.
 
     :param document: a list of what ``GET /os-quota-sets/{project}`` answers, or what
         ``openstack quota list --compute -f json`` prints

@@ -1,4 +1,4 @@
-"""The hosts that Nova has, asked in a maintenance window, in which Nova may be down."""
+"""The hosts of Nova, which may be down in a maintenance window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMEOUT = 10.0
 
 
 def computes(client: Client) -> list[ComputeService]:
-    """Return all nova-compute, up or down.
+    """Return all nova-compute services, up or down.
 
     :raises service.NoCompute: if the session has no catalog
     """

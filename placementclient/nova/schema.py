@@ -1,4 +1,4 @@
-"""The records of the compute and identity services, typed: every list is decoded by these structs.
+"""Typed records of the compute and identity services, for decoding every list.
 
 OpenStackClient and the API spell a field differently: ``Server UUID`` and ``instance_uuid``,
 ``OS-EXT-SRV-ATTR:host`` and ``Host``. The fields here are their names in small letters, without
@@ -52,7 +52,7 @@ class ImageRecord(msgspec.Struct):
 
 
 class ImageFileRecord(msgspec.Struct):
-    """An image of the image service; units as there."""
+    """An image of the image service, in its units."""
 
     diskformat: OptionalText = None
     minram: Amount = 0
@@ -61,7 +61,7 @@ class ImageFileRecord(msgspec.Struct):
 
 
 class ServerRecord(msgspec.Struct):
-    """A server; ``image`` is ``''`` where it was booted from a volume."""
+    """A server; ``image`` is ``''`` if it was booted from a volume."""
 
     id: OptionalText = None
     uuid: OptionalText = None
@@ -86,13 +86,13 @@ class ServerRecord(msgspec.Struct):
 
     @property
     def server_uuid(self) -> str | None:
-        """The UUID in small letters; ``None`` where the list does not say it."""
+        """The UUID in small letters; ``None`` if the list lacks it."""
         uuid = self.id or self.uuid
         return uuid and uuid.lower()
 
 
 class FlavorRecord(msgspec.Struct):
-    """A flavor; amounts as Nova's API has them."""
+    """A flavor, with the amounts of Nova's API."""
 
     id: OptionalText = None
     uuid: OptionalText = None
@@ -152,7 +152,7 @@ class ProjectRecord(msgspec.Struct):
 
 
 class QuotaRecord(msgspec.Struct):
-    """The quotas of a project, -1 for no limit."""
+    """The quotas of a project; -1 means no limit."""
 
     projectid: OptionalText = None
     id: OptionalText = None
@@ -161,7 +161,7 @@ class QuotaRecord(msgspec.Struct):
 
 
 class RecordPlace(NamedTuple):
-    """The place of a record, for errors.
+    """The position of a record, for errors.
 
     :param path: of the file, or the service
     :param name: of the record in it: ``servers[3]``
@@ -171,11 +171,11 @@ class RecordPlace(NamedTuple):
     name: str
 
     def error(self, reason: str) -> errors.BadFile:
-        """The exception that says what is wrong with this record."""
+        """Return the exception for a fault of this record."""
         return errors.BadFile(self.path, f'{self.name}: {reason}')
 
     def required(self, column: str, *values: str | None) -> str:
-        """Return the first of some fields that a record has.
+        """Return the first of some fields that has a value.
 
         :param column: its name, as OpenStackClient prints it
         :raises errors.BadFile: if there is none
@@ -187,7 +187,7 @@ class RecordPlace(NamedTuple):
 
 
 def listed(document: Any, key: str, path: str) -> list[Mapping[str, Any]]:
-    """The records of a list, or of the object that the API puts around it; not decoded.
+    """Return the raw records of a list, or of the object of the API around it.
 
     :raises errors.BadFile: if it is something else
     """
@@ -208,7 +208,7 @@ def decoded(
     kind: type[T],
     ids: Callable[[T], tuple[Hashable, ...]],
 ) -> Iterator[tuple[RecordPlace, T]]:
-    """The records of a list, each with its place.
+    """Return the decoded records of a list, each with its position.
 
     :param document: a list, or the object that the API puts around it
     :param key: the name of the list in that object: ``servers``
@@ -228,7 +228,7 @@ def decoded(
 def reader(
     key: str, kind: type[T], ids: Callable[[T], tuple[Hashable, ...]]
 ) -> Callable[[Callable[[RecordPlace, T], V | None]], Callable[[Any, str], list[V]]]:
-    """Return a decorator that makes of a function of one record a function of a whole list.
+    """Return a decorator that turns a function for one record into one for a list.
 
     That takes the list, as :func:`decoded` does, and where it came from, for the errors. It returns
     what the function makes of the records, in the order of the list, and leaves out ``None``.
@@ -249,7 +249,7 @@ def reader(
 
 
 def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
-    """A record as a struct; what has no value is left out.
+    """Return a record as a struct, without fields that have no value.
 
     :raises errors.BadFile: if a field is of another type, or out of range
     """
@@ -271,5 +271,5 @@ def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
 
 @lru_cache(1024)
 def normal(name: str) -> str:
-    """The name of a field without case, blanks and punctuation."""
+    """Return the name of a field in lower case, without blanks and punctuation."""
     return ''.join(filter(str.isalnum, name)).lower()

@@ -1,4 +1,4 @@
-"""A server that is to be scheduled, and the lists that its request depends on. Pure."""
+"""A server to schedule, and the lists that its request depends on. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Refusal(errors.PlacementError):
 
 @dataclass(frozen=True, slots=True)
 class ServerRequest:
-    """A server that is to be scheduled.
+    """A server to schedule.
 
     :param image: ``None`` where nothing is known of it: no property of it asks for anything then
     :param zone: the availability zone; with ``:HOST`` or ``:HOST:NODE`` behind it a host, too
@@ -39,7 +39,7 @@ class ServerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The lists that requests depend on; ``None`` where a list is not known.
+    """The lists that requests depend on; ``None`` for an unknown list.
 
     :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
         requires OWNER_NOVA on the root of a host (``owner_nova_filter``); ``None``: not known

@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (*group_rules.RULES, *filter_rules.RULES)
 
 
 class NovaRequest(NamedTuple):
-    """The request, or the two of which the candidates of both count.
+    """The request, or two requests whose candidates add up.
 
     :param second: with VCPU for the dedicated CPUs of hosts that do not distinguish them
     :param unknown: the parts that are left out, each with the source that is missing
@@ -50,17 +50,17 @@ class NovaRequest(NamedTuple):
 
     @property
     def requests(self) -> tuple[CandidateRequest, ...]:
-        """The request, and the second one if there is one."""
+        """The first request, and the second one if there is one."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Return the parts of the request that Placement does not count."""
+        """Return the parts of the request that Placement does not decide."""
         return (*self.unknown, *self.filters, *self.ignored)
 
     @property
     def impossible(self) -> str:
-        """Return the reason for which Placement refuses the request; empty if it takes it."""
+        """Return the reason why Placement refuses the request, or an empty string."""
         groups = {'': self.first.common, **self.first.groups}
         for suffix, group in groups.items():
             is_named = any(suffix in suffixes for suffixes in self.first.same_subtree)
@@ -83,7 +83,7 @@ def requested(
     sources: Sources = _NO_SOURCES,
     rules: Sequence[Rule] = RULES,
 ) -> NovaRequest:
-    """Return the request of Nova for a server.
+    """Return Nova's request for a server.
 
     :raises Refusal: if Nova refuses the server, with the reason
     """
@@ -123,7 +123,7 @@ def _filters(server: ServerRequest, settings: Settings) -> Iterator[str]:
 
 
 def filtered(flavor: Flavor) -> list[str]:
-    """The extra specs of a flavor by which the scheduler rules out hosts without Placement."""
+    """Return the extra specs of a flavor that the scheduler checks without Placement."""
     return sorted(key for key in flavor.extra_specs if key.startswith(_FILTERED))
 
 
@@ -136,7 +136,7 @@ def _ignored(flavor: Flavor) -> Iterator[str]:
 
 
 def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
-    """Return the resources of a server of this flavor, if it holds all on its host.
+    """Return the resources of a server of this flavor if all are on its host.
 
     :param boots_from_volume: whether its root disk is a volume
     :raises Refusal: if Nova refuses the flavor
@@ -145,13 +145,13 @@ def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, i
 
 
 def amounts(request: CandidateRequest) -> dict[str, int]:
-    """Return what all groups of a request ask for together."""
+    """Return the sum of the amounts of all groups of a request."""
     return dict(together(each.resources for each in (request.common, *request.groups.values())))
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """The scheduler requests of Nova for servers of any flavor.
+    """Nova's scheduler requests for servers of any flavor.
 
     :param parts: what all of these servers have, by the fields of :class:`ServerRequest`
     """
@@ -161,7 +161,7 @@ class Scheduling:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def requested(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
-        """Return the request for a server of a flavor; as :func:`requested`.
+        """Return the request for a server of a flavor; see :func:`requested`.
 
         :param is_owned: as of :class:`Sources`
         """
@@ -176,14 +176,14 @@ class Scheduling:
                 continue
 
     def of_server(self, server: ServerRequest, *, is_owned: bool | None = None) -> NovaRequest:
-        """Return the request for a server; the arguments count more than what it has."""
+        """Return the request for a server; the arguments override its values."""
         given = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
         return requested(replace(server, **given), self.settings, sources)
 
 
 def devices(flavor: Flavor) -> list[str]:
-    """The extra specs and classes of a flavor that are served by a device of the host."""
+    """Return the extra specs and classes of a flavor that a device of the host serves."""
     asked = resources(flavor)
     specs = [key for key in (PROFILE, ALIAS) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in asked]

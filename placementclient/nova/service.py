@@ -1,4 +1,4 @@
-"""Lists of the services that the catalog has beside Placement."""
+"""Lists of the other services in the catalog."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ _OF_PORT = (
 
 
 class NoCompute(errors.PlacementError):
-    """The session reaches no such service, or that does not answer as it should."""
+    """The session reaches no such service, or the service does not answer correctly."""
 
 
 class NoCatalog(NoCompute):
-    """The session has no catalog, so that it reaches no other service at all."""
+    """The session has no catalog, so it cannot reach another service."""
 
 
 class ServiceRefusal(NoCompute):
-    """The service answers, but not this request."""
+    """The service refuses this request."""
 
 
 class ServiceSilence(NoCompute):
-    """The service of the catalog does not answer."""
+    """The service in the catalog does not answer."""
 
 
 class _Unknown(ServiceRefusal):
@@ -91,7 +91,7 @@ class _Unknown(ServiceRefusal):
 
 @dataclass(frozen=True, slots=True)
 class ServiceList:
-    """A list of a service, which is read by a call."""
+    """A list of a service, read when it is called."""
 
     path: str
     key: str
@@ -136,7 +136,7 @@ def ports_of(server_uuid: str) -> ServiceList:
 
 
 def image(client: Client, uuid: str) -> Any:
-    """One image, as ``GET /v2/images/{uuid}`` has it.
+    """Return an image: ``GET /v2/images/{uuid}``.
 
     :raises NoCompute: if the session has no catalog, or there is no such image
     """
@@ -145,7 +145,7 @@ def image(client: Client, uuid: str) -> Any:
 
 
 def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
-    """One server, as ``GET /servers/{uuid}`` has it; none if there is no such server.
+    """Return a server: ``GET /servers/{uuid}``; ``None`` if it does not exist.
 
     :param is_whole: at the newest microversion of the service
 
@@ -162,7 +162,7 @@ def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
 
 
 def server_groups(client: Client) -> list[Any]:
-    """All server groups of all projects, as ``GET /os-server-groups`` has them.
+    """Return the server groups of all projects: ``GET /os-server-groups``.
 
     :raises NoCompute: if the session has no catalog
     """
@@ -181,7 +181,7 @@ def server_groups(client: Client) -> list[Any]:
 
 
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
-    """The quotas of some projects, as ``GET /os-quota-sets/{project}`` has them, one by one.
+    """Return the quotas of some projects, one by one: ``GET /os-quota-sets/{project}``.
 
     A project that does not exist any more is passed over.
 

@@ -1,4 +1,4 @@
-"""The options of ``nova.conf`` that decide what Nova asks of Placement."""
+"""The options of ``nova.conf`` that change Nova's requests to Placement."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class PCIAlias:
-    """The devices that an alias of flavors stands for.
+    """The devices of an alias in flavors.
 
     :param required: the traits of the provider
     """
@@ -128,7 +128,7 @@ def _alias(record: _AliasRecord) -> PCIAlias:
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:
-    """Return the options of some files; of each option the last value counts, aliases add up.
+    """Return the options of some files; the last value of an option counts, aliases add up.
 
     :param files: the path and the text of each
     :raises errors.BadFile: if a value is not of the option's kind

@@ -1,4 +1,4 @@
-"""The features that a flavor and an image ask for, as Nova (34.0) reads both."""
+"""The features of a flavor and an image, by the rules of Nova (34.0)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
 
 
 def is_true(text: str) -> bool:
-    """Return the boolean that a text stands for."""
+    """Return the boolean value of a text."""
     return text.strip().lower() in _TRUE
 
 
@@ -91,7 +91,7 @@ class Wishes:
         return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
 
     def choice(self, key: str, prefix: str = 'hw') -> str | None:
-        """Return the value that the flavor or the image has.
+        """Return the value of the flavor or of the image.
 
         :raises Refusal: if they contradict each other, or Nova does not know the value
         """
@@ -101,13 +101,13 @@ class Wishes:
         return self.checked(key, flavor or image, prefix)
 
     def checked(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
-        """Return a value that Nova knows."""
+        """Return a value after a check that Nova knows it."""
         if value and value not in CHOICES[f'{prefix}_{key}']:
             raise Refusal(f'{prefix}:{key} is {value!r}, which Nova does not know')
         return value or None
 
     def flag(self, key: str) -> bool:
-        """Return whether the flavor or the image asks for a feature.
+        """Return whether the flavor or the image requires a feature.
 
         :raises Refusal: if they contradict each other
         """

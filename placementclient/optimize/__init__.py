@@ -1,1 +1,1 @@
-"""Solvers that know nothing of Placement: maximum flow, and OR-tools' CP-SAT."""
+"""General solvers: maximum flow, and CP-SAT of OR-tools."""

@@ -1,4 +1,4 @@
-"""OR-tools' CP-SAT: loaded where a search is needed, bounded, deterministic, interruptible."""
+"""CP-SAT of OR-tools: loaded on demand, with a time limit, deterministic, interruptible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placementclient.client.wording import installing
 
 
 class Solved(NamedTuple):
-    """The end of a search.
+    """The result of a search.
 
     :param status: one of CP-SAT's: ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``
     :param solver: has the values of the variables, if there are any
@@ -30,7 +30,7 @@ class Solved(NamedTuple):
 
 
 def load(reason: str = 'This') -> Any:
-    """The module ``cp_model``. It takes a second to import; most commands never need it.
+    """Return the module ``cp_model``. Its import takes a second, and most commands do not need it.
 
     :param reason: what needs a search, for the error
     :raises errors.PlacementError: if OR-tools is not installed
@@ -55,7 +55,7 @@ class Budget:
         self._end = time.monotonic() + seconds
 
     def solve(self, model: Any, effort: float | None = None) -> Solved:
-        """Search, as :func:`solve` does, with what is left.
+        """Search as :func:`solve` does, within the remaining time.
 
         :param effort: the most work; ``None``: all that is left
         """
@@ -69,7 +69,7 @@ class Budget:
 
 
 def solve(model: Any, effort: float | None = None, seconds: float | None = None) -> Solved:
-    """Search for a solution, the best if the model says what that is.
+    """Search for a solution; the best one if the model has an objective.
 
     The same model and effort give the same answer, whatever the machine and the moment, unless
     the clock ends the search.

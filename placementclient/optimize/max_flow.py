@@ -1,4 +1,4 @@
-"""The most that users can draw from sources of which each reaches only some."""
+"""The largest amount that users can draw from sources, if each user reaches only some."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """A step that makes room in a source: a user's share, which can be drawn elsewhere."""
+    """A step that frees a source: a user's share that can come from elsewhere."""
 
     source: int
     user: int
 
 
 class Flow:
-    """A maximum flow by augmenting paths, kept while demands are added one by one.
+    """A maximum flow by augmenting paths, for demands that are added one by one.
 
     Users and sources are numbered from 0. Deterministic: shortest paths, in the order given.
 

@@ -1,1 +1,1 @@
-"""The rules by which Placement grants candidates: who may serve what, and in which ways."""
+"""The rules by which Placement grants candidates."""

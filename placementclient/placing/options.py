@@ -1,4 +1,4 @@
-"""The options to serve a request on a host: which provider serves each part."""
+"""The options to serve a request on a host: the provider of each part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_STEPS = 20_000
 
 
 class PartSearch(ABC):
-    """Looks for the providers of a host that serve all parts of a request together.
+    """Searches for providers of a host that together serve all parts of a request.
 
     :ivar taken: the amounts that are taken of each provider and class
     :ivar left: how many providers may still be tried; below 0 there may be more
@@ -37,7 +37,7 @@ class PartSearch(ABC):
         self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
 
     def places(self) -> Iterator[tuple[int, ...]]:
-        """Return each way to serve all parts, as the number of the provider of each part."""
+        """Yield the ways to serve all parts, each as the number of the provider of each part."""
         if len(self._chosen) == len(self._order):
             if self._meets_joint_conditions():
                 yield tuple(self._chosen[number] for number in range(len(self._chosen)))
@@ -110,7 +110,7 @@ class PartSearch(ABC):
 
 
 class StateSearch(PartSearch):
-    """Looks for the providers that serve one server with what they have free now.
+    """Searches for the providers that can serve one server with their free amounts.
 
     :param states: the providers that can serve the host, the root first
     """
@@ -130,7 +130,7 @@ class StateSearch(PartSearch):
 
 
 class OptionSearch(PartSearch):
-    """Looks for options to serve a request on a host of a shape."""
+    """Searches for options to serve a request on a host of a shape."""
 
     def __init__(
         self,
@@ -149,11 +149,11 @@ class OptionSearch(PartSearch):
         self._shape, self._room, self._pools = shape, room, pools
 
     def first(self) -> HostOption | None:
-        """Return the option that leaves large pieces of room as they are."""
+        """Return the option that keeps large free amounts together."""
         return next(self.every(), None)
 
     def every(self) -> Iterator[HostOption]:
-        """Return all options, of those that are alike one."""
+        """Return all options, one of each set of equal ones."""
         if self.request.is_lax:
             yield from self._lax()
             return

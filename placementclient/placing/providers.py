@@ -1,4 +1,4 @@
-"""Providers that can serve a host, as far as they decide on a request."""
+"""The properties of providers that decide on a request."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from placementclient.model.snapshots import ProviderState
 
 
 def is_sharing(state: ProviderState) -> bool:
-    """Return whether others use a provider's inventory through a common aggregate."""
+    """Return whether a provider shares its inventory through aggregates."""
     return SHARING_TRAIT in state.traits
 
 
 def slots(state: ProviderState, resource_class: str, amount: int) -> int:
-    """Return how many allocations of an amount a provider still grants."""
+    """Return how many allocations of an amount a provider can still grant."""
     inventory = state.inventories.get(resource_class)
     if inventory is None or not inventory.admits(amount):
         return 0
@@ -42,7 +42,7 @@ class HostProvider(NamedTuple):
 
     @classmethod
     def of(cls, state: ProviderState, numbers: Mapping[str, int]) -> HostProvider:
-        """Return a provider that serves a host.
+        """Return a provider in the form for requests.
 
         :param numbers: of the host's own providers
         """

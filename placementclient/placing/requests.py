@@ -1,4 +1,4 @@
-"""A request for candidates, in the parts that one provider each has to serve.
+"""A request for candidates in parts; one provider serves each part.
 
 The providers of the common group have its required traits between them; each class of it may come
 from another one. A group with a suffix comes from one provider.
@@ -16,7 +16,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class RequestPart(NamedTuple):
-    """A part of a request, which one provider serves.
+    """A part of a request, served by one provider.
 
     :param resources: class and amount
     :param required: of each set of traits the provider has one
@@ -35,7 +35,7 @@ class RequestPart(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The request of servers of one kind to a host. Servers with equal requests are alike.
+    """The request of servers of one kind to a host. Equal requests can share results.
 
     :param covering: the sets of traits of the providers that serve the common group
     :param is_isolated: different providers serve the groups with a suffix
@@ -61,7 +61,7 @@ class Request(NamedTuple):
 
     @property
     def totals(self) -> dict[str, int]:
-        """The amounts of all parts together, by class."""
+        """The sum of the amounts of all parts, by class."""
         totals: dict[str, int] = {}
         for part in self.parts:
             for name, amount in part.resources:
@@ -70,17 +70,17 @@ class Request(NamedTuple):
 
     @property
     def is_unserved(self) -> bool:
-        """Return True if a part has no resources, so that no provider has to serve it."""
+        """Return True if a part has no resources, so that it needs no provider."""
         return not all(part.resources or part.required or part.member_of for part in self.parts)
 
     @property
     def trees(self) -> frozenset[str]:
-        """The UUIDs by which the request names trees."""
+        """The UUIDs of the trees that the request allows."""
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
 
 def parsed(request: CandidateRequest) -> Request:
-    """Return a request for candidates in its parts."""
+    """Return the parts of a request for candidates."""
     parts = tuple(_parts(request))
     numbers = {part.group: number for number, part in enumerate(parts)}
     return Request(
@@ -103,7 +103,7 @@ def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
 
 
 def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
-    """Return the part that serves some resources under the conditions of its group.
+    """Return the part with some resources and the conditions of its group.
 
     Without resources, the service does not look at the tree.
     """
@@ -119,5 +119,5 @@ def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPa
 
 
 def alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """Return sets of names of which one is enough, each from a text with commas between them."""
+    """Return sets of alternative names, each from a text with commas."""
     return tuple(frozenset(text.split(',')) for text in names)

@@ -60,7 +60,7 @@ class Shape:
                 self.width += 1
 
     def sums(self, room: Sequence[int], headroom: Pools) -> list[int]:
-        """Return the room of each provider, and behind it that of all providers of a class.
+        """Return the room of each provider, followed by the sum of each class.
 
         :param room: of each provider of its own
         :param headroom: the most that sharing providers may come to have free
@@ -75,7 +75,7 @@ class Shape:
         return sums
 
     def sum_of(self, request: Request) -> HostOption:
-        """Return what a server takes of the sums at least, in whatever way it is served.
+        """Return the least amounts of the sums that a server uses with any option.
 
         What it holds on a sharing provider it does not take again, if it can stay there.
         """
@@ -94,7 +94,7 @@ class Shape:
 
     @cached_property
     def pooled(self) -> set[int]:
-        """The sums that sharing providers have a part in, by their places in the room."""
+        """The sums that include sharing providers, as indexes into the room."""
         return {
             self.totals[name]
             for name, numbers in self.members.items()
@@ -103,7 +103,7 @@ class Shape:
 
     @cached_property
     def twins(self) -> dict[int, int]:
-        """The first of those that differ in nothing but what they have free, for each of them."""
+        """For each provider the first one that differs only in its free amounts."""
         parents = {provider.parent for provider in self.bins}
         first: dict[HostProvider, int] = {}
         return {
@@ -113,7 +113,7 @@ class Shape:
         }
 
     def suitable(self, request: Request) -> list[list[int]] | None:
-        """Return the providers that can serve each part, as far as the shape says.
+        """Return the providers that can serve each part, by their fixed properties.
 
         :return: ``None`` if the host is out for this request
         """
@@ -160,7 +160,7 @@ def serving(
 
 
 def admits_root(root: HostProvider, request: Request) -> bool:
-    """Return whether a request does not rule out a host by its root."""
+    """Return whether the root of a host meets the conditions of a request."""
     return (
         root.traits.isdisjoint(request.root_forbidden)
         and has_each(root.traits, request.root_required)
@@ -169,7 +169,7 @@ def admits_root(root: HostProvider, request: Request) -> bool:
 
 
 def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
-    """Return whether the conditions of a part let a provider serve it, whatever the amounts.
+    """Return whether a provider meets the conditions of a part, apart from the amounts.
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """
@@ -190,5 +190,5 @@ def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> boo
 
 
 def has_each(names: frozenset[str], required: Iterable[frozenset[str]]) -> bool:
-    """Return whether some names have one of each set of alternatives."""
+    """Return whether a set of names has one of each set of alternatives."""
     return all(not names.isdisjoint(alternatives) for alternatives in required)

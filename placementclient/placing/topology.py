@@ -1,4 +1,4 @@
-"""The sharing providers that a tree can draw on."""
+"""The trees of a snapshot, and the sharing providers that serve them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.placing.providers import HostProvider, is_sharing
 
 
 class Topology:
-    """The trees, and the providers that reach them from outside.
+    """The trees, and the sharing providers that serve them.
 
     A sharing provider serves every tree of which any provider is in one of its aggregates, as the
     service sees it.
@@ -45,11 +45,11 @@ class Topology:
 
     @functools.cached_property
     def kinds(self) -> dict[str, int]:
-        """The same number for trees that only differ in names and UUIDs, by the root's UUID."""
+        """Equal numbers for trees that differ only in names and UUIDs, by the root's UUID."""
         return self.alike()
 
     def alike(self, *, has_usage: bool = True) -> dict[str, int]:
-        """Return the same number for trees that are alike, by the root's UUID.
+        """Return equal numbers for equal trees, by the root's UUID.
 
         A tree that shares something is like no other: what is drawn from it is gone.
 
@@ -75,18 +75,18 @@ class Topology:
         return kinds
 
     def kind(self, root_uuid: str, trees: Collection[str]) -> object:
-        """Return what is equal for trees that have the same candidates of a request.
+        """Return a key that is equal for trees with the same candidates.
 
         :param trees: the UUIDs by which the request names trees
         """
         return root_uuid if trees else self.kinds[root_uuid]
 
     def serving(self, root_uuid: str) -> list[ProviderState]:
-        """Return the providers that can serve a tree: its own, the root first, and the reached."""
+        """Return the providers that can serve a tree: its own, root first, then sharing ones."""
         return [*self.trees[root_uuid], *self.reached(root_uuid)]
 
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
-        """Return the providers of :meth:`serving`, as far as they decide on a request.
+        """Return the providers of :meth:`serving` in the form for requests.
 
         :param trees: the UUIDs by which a request names trees
         """
@@ -105,7 +105,7 @@ class Topology:
         return host
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
-        """The sharing providers of other trees that serve a tree, by name."""
+        """Return the sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])
 
     def _named(self, uuids: Iterable[str]) -> dict[str, frozenset[str]]:

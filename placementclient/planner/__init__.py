@@ -1,1 +1,1 @@
-"""From a specification and a snapshot to a plan. Pure: no I/O, no clock, no randomness."""
+"""Plans from a specification and a snapshot. Pure: no I/O, no clock, no randomness."""

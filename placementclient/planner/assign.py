@@ -1,4 +1,4 @@
-"""The assignment of trees that change together: the problem, its solution, and labelled rows."""
+"""The assignment of trees that change together: the problem, the solution, and labelled rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assign(
     known: Mapping[HoldingKey, Sequence[PlacedAmount]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
-    """Find a place for all that the consumers of a tree hold on its sources.
+    """Find a place for all allocations of a tree that must move.
 
     :param known: what is known to go where
     :param timeout: how long to search, in seconds
@@ -52,7 +52,7 @@ def prepared(
     spec: Spec,
     known: Mapping[HoldingKey, Sequence[PlacedAmount]],
 ) -> tuple[AssignmentProblem, list[Item]]:
-    """The assignment problem of a tree, and its items.
+    """Return the assignment problem of a tree, and its items.
 
     :param known: what is known to go where
     :raises Refused: if it has no solution, as can be seen without a search
@@ -108,7 +108,7 @@ def assignment_of(
     consumer_items: Sequence[ConsumerItem],
     found: Sequence[ItemDecision],
 ) -> Assignment:
-    """Return the result of the search in the words of a plan, labelled."""
+    """Return the result of the search as labelled rows."""
     numbered: list[tuple[int, PlannedRow]] = []
     assignment = Assignment([], [], [])
     for item, decision in zip(consumer_items, found, strict=True):

@@ -1,4 +1,4 @@
-"""From a target state and an assignment to the change of trees that change together."""
+"""The change of trees, from a target state and an assignment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compose(
     backwards: bool = False,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> TreeChange:
-    """The plan of the trees, with its warnings. Every plan passes here, and the independent check.
+    """Return the change of the trees, with its warnings, after the independent check.
 
     :param backwards: whether it is the way back
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
@@ -94,7 +94,7 @@ def _used(change: ProviderChange, gains: Mapping[str, int]) -> Resources:
 def consumer_changes(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
-    """Return every consumer that some amount of moves, with all that it holds."""
+    """Return every consumer with an amount that moves, with all its allocations."""
     uuids = {target.name: target.uuid for target in target_state.providers.values()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:

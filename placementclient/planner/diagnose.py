@@ -1,4 +1,4 @@
-"""The reason for a missing assignment: the smallest one that has a name, with figures."""
+"""The simplest reason why there is no assignment, with its numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def diagnose(
     items: Sequence[Item],
     impossible: Impossible,
 ) -> tuple[list[Cause], list[Slack]]:
-    """The causes, all of the first kind that applies, and the room of each place."""
+    """Return the causes of the first kind that applies, and the room of each place."""
     diagnosis = _Diagnosis(target_state, problem, items)
     slack = list(diagnosis.slack(impossible.free))
     for reason in (diagnosis.units, diagnosis.overflows, diagnosis.totals):

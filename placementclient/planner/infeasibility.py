@@ -25,7 +25,7 @@ class Cause:
     keys: tuple[str | int, ...] | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Return all that is known of it, as JSON can have it."""
+        """Return all facts as JSON values."""
         keys = {} if self.keys is None else {'keys': list(self.keys)}
         values = {
             name: list(value) if isinstance(value, tuple) else value
@@ -35,7 +35,7 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """Return the reason without the name of the tree before it."""
+        """Return the reason without the name of the tree."""
         return KINDS[self.kind].filled(self.values)
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Cause:
 
 
 class CauseKind:
-    """A kind of reason; calling it makes a :class:`Cause`.
+    """A kind of reason; a call makes a :class:`Cause`.
 
     :param name: for programs
     :param fields: the names of its facts, in the order in which they are given
@@ -63,7 +63,7 @@ class CauseKind:
         return Cause(self.name, tree, {**self._defaults, **given})
 
     def filled(self, values: Mapping[str, Any]) -> str:
-        """Return the sentence.
+        """Return the sentence with its values.
 
         :param values: the facts
         """
@@ -71,7 +71,7 @@ class CauseKind:
 
 
 class SpecFault(CauseKind):
-    """A fault of the specification, which only a tree shows; the way to it comes first."""
+    """A fault of the specification that only appears for a tree; its position comes first."""
 
     def __call__(self, tree: str, *values: Any, **named: Any) -> Cause:
         """Return the cause; the first of the values leads to the fault in the specification."""
@@ -284,7 +284,7 @@ NO_CONSUMER = SpecFault('no-consumer', 'consumer_uuid', 'unknown consumer {consu
 
 @dataclass(frozen=True, slots=True)
 class Slack:
-    """The room of a place when the search ended.
+    """The free amount of a place at the end of the search.
 
     :param capacity: of all its inventory of the class
     :param room: the part that is free for rows that have a choice
@@ -298,7 +298,7 @@ class Slack:
 
     @property
     def sentence(self) -> str:
-        """Return it without the name of the tree before it."""
+        """Return the sentence without the name of the tree."""
         return f'{self.provider} has room for {self.room} of {self.capacity} {self.resource_class}'
 
     def __str__(self) -> str:
@@ -307,7 +307,7 @@ class Slack:
 
 @dataclass(frozen=True, slots=True)
 class OpenRow:
-    """A row that has several places to go to, as :class:`errors.Undecided` has them.
+    """A row with several possible places, for :class:`errors.Undecided`.
 
     :param choices: the names of the places, each of which some assignment uses
     :param classes: the names that the class may get there, where one place has it under several
@@ -330,7 +330,7 @@ class OpenRow:
 
 
 class Refused(Exception):
-    """One tree cannot be planned; inside this package only.
+    """One tree cannot be planned; only for use in this package.
 
     :param slack: of each place, where the search got so far
     """

@@ -1,4 +1,4 @@
-"""Trees that have to change together: they share a target, or a consumer that is written."""
+"""Trees that must change together: they share a target or a consumer that is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placementclient.planner.layout.target_state import TargetProvider, TargetSt
 
 
 class SharedParts:
-    """Finds the parts of a tree that it may have in common with others.
+    """Finds the parts of a tree that other trees may also change.
 
     :param roots: of all trees that are planned, by UUID
     """

@@ -1,4 +1,4 @@
-"""Make a plan: the specification, a snapshot and assignment rows go in."""
+"""Plans from a specification, a snapshot and assignment rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def make(
     progress: Callable[[str], None] = lambda name: None,
     expect: Callable[[int], None] = lambda total: None,
 ) -> Plan:
-    """Plan a reshape. The same input gives the same plan, which has passed the independent check.
+    """Plan a reshape. Equal input gives an equal plan, which has passed the independent check.
 
     :param assignments: the rows of all assignment files
     :param trees: names or UUIDs of the only roots to plan; none: all that the specification

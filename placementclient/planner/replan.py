@@ -1,4 +1,4 @@
-"""Plan one tree again from what is there now: because it changed, or for the way back."""
+"""New plans of one tree, from its present state: because it changed, or for a rollback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from placementclient.planner.solve.search import TIMEOUT
 
 
 def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
-    """Plan a tree again that has changed since it was planned, and is not yet applied.
+    """Plan a tree again that has changed since the plan and is not applied.
 
     Every row of the old plan whose consumer still holds what it held keeps its place and its
     label; every new one is mapped or forced.
@@ -60,7 +60,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
 
 
 def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
-    """Plan the way back of a tree that is applied.
+    """Plan the rollback of an applied tree.
 
     Consumers that came since go back too, those that left are not resurrected. The providers that
     the plan made lose their inventories; deleting them, ``tree.created()`` in reverse, comes after.

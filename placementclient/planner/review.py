@@ -1,4 +1,4 @@
-"""The plan of a tree that was made again, against the one that was reviewed."""
+"""A new plan of a tree, compared with the reviewed one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placementclient.model.plans import Label, Notice, PlannedRow, TreeChange
 
 
 def differences(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
-    """Return the effects of a new plan that were not agreed to, as sentences.
+    """Return the effects of a new plan that the operator has not reviewed, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
     """

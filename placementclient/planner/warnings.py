@@ -62,7 +62,7 @@ def warnings_of(
     tree: TreeChange,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """The warnings of trees that change together, by kind.
+    """Return the warnings about trees that change together, by kind.
 
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """

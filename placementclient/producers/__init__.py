@@ -1,1 +1,1 @@
-"""Changes decided: each from a snapshot to the snapshot that is wanted. Pure."""
+"""The changes of each command: from a snapshot to the desired snapshot."""

@@ -27,7 +27,7 @@ Inventories = Mapping[str, Mapping[str, int | float]]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A provider with its desired state. ``None``: the declaration leaves the member as it is.
+    """A provider with its desired state; ``None`` leaves a field as it is.
 
     :param name: empty where only the UUID is given
     :param uuid: empty where only the name is given
@@ -45,14 +45,14 @@ class Declared:
     adds: bool = False
 
     def all(self) -> Iterator[Declared]:
-        """It and all below it, parents first."""
+        """The provider and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.all()
 
 
 def parse(text: str, path: str) -> tuple[Declared, ...]:
-    """Read a declaration: a provider, a list of them, or a provider configuration file of Nova.
+    """Parse a declaration: a provider, a list, or a provider configuration file of Nova.
 
     :param path: the file that the text came from
     :raises errors.BadFile: if it is none, with the line
@@ -122,7 +122,7 @@ def _of_nova(document: Cursor) -> Iterator[Declared]:
 
 
 def document(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return all trees of a snapshot; declared so, they stay as they are."""
+    """Return a declaration of all trees of a snapshot, which would change nothing."""
     records: dict[str, dict[str, Any]] = {}
     # Most hosts have inventories in common: these are one mapping, which is laid out once.
     fields = functools.cache(Inventory.as_fields)

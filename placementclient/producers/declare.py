@@ -1,4 +1,4 @@
-"""Make provider trees as a file declares them."""
+"""Provider trees that a file declares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from placementclient.reading.capture import capture_any
 
 
 class Declaring(Producer):
-    """The trees as they are declared.
+    """The producer of declared trees.
 
     :param prune: delete the providers below that are not declared and have no consumers
     :param previous: what the file added before; what it does not name any more is taken away
@@ -42,7 +42,7 @@ class Declaring(Producer):
         self._declarations, self._prune, self._previous = declarations, prune, previous
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the whole trees of all that is declared, as far as it exists."""
+        """Read the existing trees of all declared providers."""
         return capture_any(self.client, list(dict.fromkeys(self._roots())))
 
     def desired(self, live: Snapshot) -> Snapshot:
@@ -69,7 +69,7 @@ class Declaring(Producer):
 
 
 class InUse(errors.PlacementError):
-    """Inventory that is used would go, or shrink below its use. Nothing was written.
+    """A change would remove used inventory, or shrink it below its usage. Nothing was written.
 
     :param facts: of each inventory
     """

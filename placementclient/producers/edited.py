@@ -1,4 +1,4 @@
-"""Many providers with one edit made: of their inventories, traits or aggregates."""
+"""Many providers with one edit of their inventories, traits or aggregates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class InventoryEdit:
-    """Sets inventories of each provider that is selected.
+    """Sets inventories of each selected provider.
 
     :param given: the fields of each class; what is not given falls back to the service's default
     :param amend: leave what is not given as it is, and pass over providers that lack a class of
@@ -52,7 +52,7 @@ class InventoryEdit:
                 )
 
     def made(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit made.
+        """Return a provider with the edit.
 
         :raises errors.BadArgument: if the provider cannot have the values
         """
@@ -72,7 +72,7 @@ class InventoryEdit:
         return replace(state, inventories=desired)
 
     def check(self, states: Collection[ProviderState]) -> None:
-        """Refuse an edit that cannot be meant.
+        """Raise an error for an edit that makes no sense.
 
         :param states: all providers that are selected
         :raises errors.PlacementError: if it is one
@@ -92,7 +92,7 @@ class InventoryEdit:
             )
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        """Return sentences on what is not done, as there is nothing to do."""
+        """Return sentences about edits that are not needed."""
         for name, fields in self.given.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
@@ -105,7 +105,7 @@ class InventoryEdit:
 
 @dataclass(frozen=True)
 class NamesEdit:
-    """Adds traits or aggregates, or removes some; its methods are those of :class:`InventoryEdit`.
+    """Adds or removes traits or aggregates; for the methods see :class:`InventoryEdit`.
 
     :param facet: ``'traits'`` or ``'aggregates'``
     """
@@ -148,7 +148,7 @@ class Edited:
 
 
 def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
-    """Return the snapshot with the edit made of some providers, where it can be made.
+    """Return the snapshot with the edit of some providers, where it is possible.
 
     :param selected: the UUIDs of the providers
     """

@@ -1,4 +1,4 @@
-"""Edit many providers: select them, and read as much of them as the edit needs."""
+"""Edits of many providers: select them, and read the parts that the edit needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from placementclient.reading.facets import with_facets
 
 
 class Edits(Producer):
-    """One edit of the providers that a selection finds.
+    """One edit of all selected providers.
 
     :param command: the command, without the program
     :param with_usages: read what is used of them too, for a plan that is carried out later
@@ -52,7 +52,7 @@ class Edits(Producer):
         self.remarks: list[str] = []
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the selected providers; of those above them only that they exist.
+        """Read the selected providers, and the identity of those above them.
 
         :raises errors.NoSuchProvider: if no provider is selected
         """
@@ -63,7 +63,7 @@ class Edits(Producer):
         return self._before
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with the edit made, where it can be made.
+        """Return the snapshot with the edit, where it is possible.
 
         :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
             meant the edit; when it is planned again, if one provider cannot have it
@@ -173,7 +173,7 @@ def _check_exist(names: Iterable[str], existing: Collection[str], kind: str) -> 
 
 
 def listed(client: Client, selection: ProviderSelector) -> list[Provider]:
-    """List the selected providers by name; those that lack the class are among them.
+    """Return the selected providers by name, including those that lack the class.
 
     :raises errors.NoSuchProvider: if there is none
     """

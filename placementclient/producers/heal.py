@@ -1,4 +1,4 @@
-"""Give servers the allocations that they should have, as their own."""
+"""Allocations for servers that lack them, with the right owner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from placementclient.reading.capture import capture, capture_any
 
 
 class Healing(Producer):
-    """The allocations that servers should have.
+    """The producer of missing allocations.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param is_chosen: whether the operator has chosen the servers; otherwise they are all
@@ -64,7 +64,7 @@ class Healing(Producer):
         return plan
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of the hosts, and the allocations of the servers wherever they are."""
+        """Read the trees of the hosts, and all allocations of the servers."""
         self._chosen = self._servers_of(roots) if roots else list(self._servers.values())
         if not (self._is_chosen or roots):
             return capture(self.client, workers=4)
@@ -86,7 +86,7 @@ class Healing(Producer):
         return after
 
     def check(self, tree: TreeChange) -> TreeChange | None:
-        """Return the change without the servers that Nova has deleted or changed."""
+        """Return the change without servers that Nova has deleted or changed since."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
@@ -118,7 +118,7 @@ def healed(
     types: bool = True,
     ports: Ports = MappingProxyType({}),
 ) -> tuple[Snapshot, list[Note]]:
-    """Return the snapshot with the servers healed, and notes on the servers left as they are.
+    """Return the snapshot with the servers healed, and notes on the servers that stay as they are.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param migrating: the UUIDs of the servers of which a migration is not over

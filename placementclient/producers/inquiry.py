@@ -1,4 +1,4 @@
-"""Ask the service why a request has no candidates, with few requests."""
+"""The reasons why a request has no candidates, from the service with few requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = 16
 
 
 class Inquiry:
-    """Asks, and keeps count.
+    """Sends requests for candidates, and counts them.
 
     :param limit: at most so many candidates of each request
     """
@@ -29,7 +29,7 @@ class Inquiry:
         self._left = ASKED
 
     def offer(self, request: CandidateRequest) -> Offer | None:
-        """Return the answer to a request; ``None`` once the limit of requests is reached."""
+        """Return the answer to a request; ``None`` after the limit of requests."""
         if not self._left:
             return None
         self._left -= 1
@@ -41,7 +41,7 @@ class Inquiry:
 
 
 class ServiceIndex:
-    """The providers of the service; who has what is asked as soon as it is needed."""
+    """Queries for the providers of the service, sent on demand."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -50,7 +50,7 @@ class ServiceIndex:
 
     @property
     def sharing(self) -> Collection[str]:
-        """The UUIDs of the providers that share what they have."""
+        """The UUIDs of the providers that share inventory."""
         return self._sharing.providers
 
     @property
@@ -59,7 +59,7 @@ class ServiceIndex:
         return self._sharing.reach
 
     def matching(self, conditions: Filter) -> Collection[str]:
-        """The UUIDs of the providers that a filter lets through."""
+        """Return the UUIDs of the providers that match a filter."""
         return [
             provider.uuid for provider in resource_provider.list(self._client, matching=conditions)
         ]

@@ -1,4 +1,4 @@
-"""Names that Placement does not know: the name that was probably meant, and UUIDs of aggregates."""
+"""Suggestions for names that Placement does not know, and UUIDs of aggregates by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _UNKNOWN_NAMES = (
 
 
 def suggestion(client: Client, refusal: errors.PlacementError) -> str:
-    """Return the name that was probably meant, or how to make it; it follows a refusal.
+    """Return the probably intended name, or how to create it, to follow a refusal.
 
     One request, where the service does not know a name.
     """
@@ -71,7 +71,7 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
 
 
 def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
-    """Return the names that were probably meant instead of unknown ones, or how to make those.
+    """Return the probably intended names instead of unknown ones, or how to create those.
 
     :param command: makes one of that kind; empty: none does
     """
@@ -95,7 +95,7 @@ def aggregates_of_nova(client: Client) -> dict[str, str]:
 
 
 def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
-    """Return the UUIDs of aggregates; Nova is asked where there is a name among them.
+    """Return the UUIDs of aggregates; look up names in Nova.
 
     :param names: UUIDs, or names of host aggregates of Nova
     :param is_checked: refuse names where there is no Nova; otherwise they stay as they are

@@ -1,4 +1,4 @@
-"""The one shape of everything that decides on changes."""
+"""The interface of everything that decides on changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 class Producer(ABC):
-    """Reads a part of the cloud, and derives the state that it should have.
+    """Reads a part of the cloud, and returns its desired state.
 
     After a conflict with another client it reads again and derives again.
 
@@ -31,14 +31,14 @@ class Producer(ABC):
 
     @abstractmethod
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the providers and consumers that may change, and the data that decide the change.
+        """Read the providers and consumers that may change, and the input of the decision.
 
         :param roots: the UUIDs of the roots of the trees to read again; none: everything
         """
 
     @abstractmethod
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return a snapshot in the state that it should have."""
+        """Return a snapshot in its desired state."""
 
     def plan(self, roots: Sequence[str] = ()) -> Plan:
         """Plan the changes.
@@ -50,5 +50,5 @@ class Producer(ABC):
         return plan_of(self.command, live, self.desired(live))
 
     def check(self, tree: TreeChange) -> TreeChange | None:
-        """Return the part of a change that is still to be written; called just before that."""
+        """Return the remaining part of a change; called just before it is written."""
         return tree

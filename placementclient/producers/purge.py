@@ -1,4 +1,4 @@
-"""Take a provider, all below it, and the allocations there out of the cloud."""
+"""Delete a provider, all below it, and the allocations there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHARING = Filter(required=(SHARING_TRAIT,))
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts about the cloud around a tree that decide on its purge.
+    """The facts about the cloud around a tree that decide whether it may be purged.
 
     :param staying: the providers on which consumers hold something beside the tree, by UUID
     :param sharing: the UUIDs of the sharing providers
@@ -50,7 +50,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """The reason why a consumer should not lose its allocations on the tree.
+    """The reason why a consumer should keep its allocations on the tree.
 
     :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
     :param leaks: whether it would keep shared resources only
@@ -62,11 +62,11 @@ class Objection:
     leaks: bool = False
 
     def is_refused(self, *, force: bool) -> bool:
-        """Return whether nothing overrules the objection."""
+        """Return whether no option overrides the objection."""
         return self.is_migration or not force
 
     def shown(self, *, force: bool) -> str:
-        """Return the reason of a refusal, with the option that overrides it or its consequence."""
+        """Return the reason, with the option that overrides it or its consequence."""
         if self.is_refused(force=force):
             return self.reason if self.is_migration else f'{self.reason} (--force does it)'
         leaked = f'; {_LEAKED.format(self.consumer_uuid)}' if self.leaks else ''
@@ -76,7 +76,7 @@ class Objection:
 def purged(
     snapshot: Snapshot, provider_uuid: str, around: Surroundings
 ) -> tuple[Snapshot, tuple[Objection, ...]]:
-    """Return the snapshot without a provider, and all that speaks against that.
+    """Return the snapshot without a provider, and all objections.
 
     A consumer keeps all that it holds elsewhere.
 
@@ -119,7 +119,7 @@ def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> 
 
 
 class PurgeRefused(errors.PlacementError):
-    """A consumer would lose what it must not lose; nothing was done.
+    """A consumer would lose allocations that it needs; nothing was done.
 
     :param objections: those that are not overruled
     """
@@ -142,7 +142,7 @@ class PurgeRefused(errors.PlacementError):
 
 
 class Purging(Producer):
-    """The purge of a provider and all below it.
+    """The producer of a purge: a provider and all below it.
 
     :param provider: name or UUID
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
@@ -172,7 +172,7 @@ class Purging(Producer):
         self.refusal: PurgeRefused | None = None
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the tree; nothing, where the provider is gone when it is planned again."""
+        """Read the tree; an empty snapshot if the provider is gone on a second plan."""
         try:
             return capture(self.client, [self._provider_uuid])
         except errors.NoSuchProvider:

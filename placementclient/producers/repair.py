@@ -1,4 +1,4 @@
-"""Repair the faults that an audit found, each only while things are as they were judged."""
+"""Repairs of faults that an audit found, each only while its facts still hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DONE = 'done'
 
 
 class Repairing(Producer):
-    """The repairs of faults, as far as they are safe.
+    """The producer of safe repairs.
 
     :param snapshot: the one that was audited
     :param repairs: by number
@@ -56,7 +56,7 @@ class Repairing(Producer):
         self._chosen: dict[int, Repair] = {}
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of the repairs that nothing speaks against."""
+        """Read the trees of the possible repairs."""
         chosen = {
             number: repair
             for number, repair in self._repairs.items()
@@ -86,7 +86,7 @@ class Repairing(Producer):
         }
 
     def failed(self, failure: Exception) -> dict[int, str]:
-        """Return the result of each repair, by number, where they could not be planned."""
+        """Return the result of each repair, by number, if planning failed."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
     def planned(self) -> dict[int, str]:
@@ -167,7 +167,7 @@ def _row_of(repair: Repair) -> tuple[str, str]:
 
 
 def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
-    """Return the snapshot with repairs made, and the reasons against those that are not, by number.
+    """Return the snapshot with repairs, and the obstacles to the others, by number.
 
     A repair that is made already changes nothing.
 

@@ -1,4 +1,4 @@
-"""Find two providers, also half way between them, and plan that one replaces the other."""
+"""The replacement of a provider by another, also after an interruption."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
 
 
 class Passing(errors.PlacementError):
-    """An inventory has to have other values for a moment, which only a journal can bring back.
+    """An inventory needs other values temporarily, which only a journal can undo.
 
     :param names: of the providers
     """
@@ -41,7 +41,7 @@ class Passing(errors.PlacementError):
 
 
 class Ungranted(errors.PlacementError):
-    """A consumer holds on another tree what Placement would not grant it today.
+    """A consumer has an allocation on another tree that Placement would not grant today.
 
     :param facts: of each: consumer, amount, resource class, and the name of the provider
     """
@@ -74,7 +74,7 @@ class Replacement(NamedTuple):
 
 
 class Replacing(Producer):
-    """One provider in the place of another.
+    """The producer of a replacement.
 
     A replacement that was cut off is recognised by the name to which the old one was moved aside,
     by the UUID of the new one, and by its name.
@@ -112,7 +112,7 @@ class Replacing(Producer):
         return plan
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of both; nothing, where the replacement is complete.
+        """Read the trees of both providers; nothing if the replacement is complete.
 
         :raises errors.NoSuchProvider: if the old one was deleted meanwhile
         """
@@ -129,7 +129,7 @@ class Replacing(Producer):
         return Snapshot((), ())
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with one provider in the place of the other.
+        """Return the snapshot with one provider replaced by the other.
 
         :raises: the errors of :func:`producers.replaced.replaced`
         :raises Unrelated: if the new one seems to be another host that is in use

@@ -1,4 +1,4 @@
-"""A cloud in which one provider has taken the place of another."""
+"""A cloud after the replacement of one provider by another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class HeldTwice(errors.PlacementError):
-    """Consumers hold the same classes on a provider and on the one that replaces it.
+    """Consumers have allocations of the same classes on both providers.
 
     :param facts: of each: consumer, resource class, and the names of the two providers
     """
@@ -34,7 +34,7 @@ class HeldTwice(errors.PlacementError):
 
 
 class Smaller(errors.PlacementError):
-    """A provider has less than the one that it is to replace.
+    """A provider has less than the one that it replaces.
 
     :param facts: of each: the provider that has less, the resource class, and the other provider
     """
@@ -50,7 +50,7 @@ class Smaller(errors.PlacementError):
 
 
 class Unrelated(errors.PlacementError):
-    """A provider of another name has consumers of its own: it is likely another live host.
+    """A provider with another name has consumers of its own: probably another live host.
 
     :param old: the name of the provider that goes
     :param new: the name of the provider that replaces it
@@ -67,7 +67,7 @@ class Unrelated(errors.PlacementError):
 
 
 def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None) -> Snapshot:
-    """Return the snapshot with one provider in the place of another, which is gone.
+    """Return the snapshot with one provider replaced by another.
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a
     class that both have, its own inventory. The names of children that begin with the name of the
@@ -96,7 +96,7 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
 def check_related(
     snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None
 ) -> None:
-    """Refuse to join two hosts that are both in use.
+    """Raise an error if both hosts are in use.
 
     The parameters are those of :func:`replaced`.
 

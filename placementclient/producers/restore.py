@@ -1,4 +1,4 @@
-"""Build a Placement up to what a snapshot has."""
+"""Restore a snapshot: create what the service lacks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Unrestorable(errors.PlacementError):
 
 
 class Restoring(Producer):
-    """All that a snapshot has and the service lacks.
+    """The producer of everything that a snapshot has and the service lacks.
 
     Generations begin again. Allocations that no consumer answers for cannot be restored.
 
@@ -43,7 +43,7 @@ class Restoring(Producer):
         self._is_begun = False
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of the snapshot that exist.
+        """Read the existing trees of the snapshot.
 
         :raises Unrestorable: if there is one of the providers, and ``missing`` is not set, or one
             has the name of another; if consumers hold something on providers that the snapshot
@@ -59,7 +59,7 @@ class Restoring(Producer):
         return capture_any(self.client, trees, workers=WORKERS)
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return what exists with what is missing, whatever a restore has made of it before.
+        """Return the existing state with the missing objects, after any interrupted restore.
 
         :raises Unrestorable: if something exists that no restore of this snapshot leaves
         """
@@ -77,7 +77,7 @@ class Restoring(Producer):
 
 
 def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
-    """Make the classes, traits, providers and allocations of a snapshot.
+    """Create the classes, traits, providers and allocations of a snapshot.
 
     :param missing: complete a restore that did not come to its end
     :raises: the errors of :class:`Restoring`

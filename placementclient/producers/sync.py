@@ -1,4 +1,4 @@
-"""Put hosts into the aggregates that Nova has them in."""
+"""Host aggregates of Nova for the providers in Placement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORKERS = 4
 
 
 class Sync(Producer):
-    """The hosts in the aggregates that Nova has them in.
+    """The producer of Nova's aggregates.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
     :ivar notes: the hosts that are left as they are
@@ -108,7 +108,7 @@ def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
 def synced(
     snapshot: Snapshot, aggregates: Iterable[HostAggregate], *, remove: bool = False
 ) -> tuple[Snapshot, list[Note]]:
-    """Return the snapshot with each host in its aggregates, and notes on hosts left as they are.
+    """Return the snapshot with each host in its aggregates, and notes on hosts that stay.
 
     Aggregates that Nova does not have stay: they may tie hosts to sharing providers. No host leaves
     an aggregate of which one host is not known: it may be that very provider.

@@ -1,1 +1,1 @@
-"""A Placement, or some trees of it, read and built up again."""
+"""Readers of a Placement, or of some of its trees."""

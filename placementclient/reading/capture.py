@@ -1,4 +1,4 @@
-"""Read a Placement, or some of its trees, as a snapshot."""
+"""Reads a Placement, or some of its trees, as a snapshot."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def capture(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> Snapshot:
-    """Read whole trees, each as it was at one moment; from tables, all at the same moment.
+    """Read whole trees, each at one moment; with the embedded service all at the same moment.
 
     A tree that changed meanwhile is read again. Generations show changes, except freed allocations,
     which do not change the generation of a provider. So the allocations of each provider are also
@@ -143,7 +143,7 @@ def _at_once(
 
 
 def capture_any(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
-    """Read whole trees, as :func:`capture` does; nothing, where none is named."""
+    """Read whole trees as :func:`capture` does; an empty snapshot without names."""
     return capture(client, trees, workers=workers) if trees else Snapshot((), ())
 
 

@@ -1,4 +1,4 @@
-"""The one reader of providers: some of their facets, consistent or quick."""
+"""The only reader of providers: some facets, consistent or fast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
 
 
 class Facets(NamedTuple):
-    """A provider with some facets read.
+    """A provider with some facets.
 
     :param generations: of the provider, as the answer about each facet says it
     :param holdings: the allocations on it, if they were read
@@ -41,7 +41,7 @@ class Facets(NamedTuple):
     holdings: Sequence[Holding] = ()
 
     def consistent(self, expected: int | None = None) -> Facets:
-        """Return the same with the one generation that all answers say.
+        """Return the facets with the one generation that all answers have.
 
         :param expected: the generation that they have to say; ``None``: any
         :raises errors.ConcurrentUpdate: if they differ
@@ -80,7 +80,7 @@ def read_states(
     *,
     is_consistent: bool,
 ) -> Snapshot:
-    """Read some facets of some providers, and the consumers that these list.
+    """Read some facets of some providers, and their consumers.
 
     Providers that are gone are left out. A consumer has what it holds on these providers.
 
@@ -103,7 +103,7 @@ def read_states(
 
 
 def consumers_of(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
-    """Return the consumers of some providers, with what they hold on these.
+    """Return the consumers of some providers, with their allocations there.
 
     A consumer has no generation where the providers say different ones: it changed meanwhile.
 

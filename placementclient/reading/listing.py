@@ -1,4 +1,4 @@
-"""List the providers of whole trees, and refuse what is no tree: nothing later checks it again."""
+"""The providers of whole trees, checked once to be complete trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placementclient.model.trees import fault
 
 
 def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
-    """List the providers of all trees, or of one, in no order.
+    """Return the providers of all trees, or of one, in any order.
 
     :param in_tree: UUID of any provider of the tree
     :raises errors.InvalidAnswer: if a provider is its own ancestor, is there twice, or has a parent
@@ -26,7 +26,7 @@ def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
 
 
 def check(providers: Iterable[Provider], subject: str) -> None:
-    """Refuse providers that are not whole trees.
+    """Raise an error if providers are not complete trees.
 
     :param subject: the beginning of the sentence: where they are from
     :raises errors.InvalidAnswer: if they are not
@@ -39,7 +39,7 @@ def check(providers: Iterable[Provider], subject: str) -> None:
 
 
 def expanded(client: Client, names: Sequence[str]) -> list[str]:
-    """Replace patterns by the roots of the trees that they match.
+    """Replace patterns by the roots of the trees that match them.
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
     :raises errors.NoSuchProvider: if a pattern matches no provider
@@ -51,7 +51,7 @@ def expanded(client: Client, names: Sequence[str]) -> list[str]:
 
 
 def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provider]]:
-    """List the providers of trees, by the UUIDs of their roots, in the order of the roots' names.
+    """Return the providers of trees by the UUIDs of the roots, in the order of the roots' names.
 
     :param names: names, UUIDs, or patterns of names of providers; none: everything
     :raises errors.NoSuchProvider: if there is no such provider

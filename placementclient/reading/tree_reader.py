@@ -1,4 +1,4 @@
-"""Read provider trees for the tables and pictures, a tree at a time.
+"""Reads provider trees one by one, for tables and pictures.
 
 Nothing here is consistent beyond one request. Decisions need
 :mod:`placementclient.reading.capture`, which sends about twice the requests.
@@ -35,7 +35,7 @@ def read_trees(
     allocations: bool = False,
     workers: int = 4,
 ) -> Iterator[Tree]:
-    """The trees, by the names of their roots, each as soon as it has been read.
+    """Yield the trees in the order of their roots' names, each as soon as it is read.
 
     :param trees: names, UUIDs, or patterns of names of providers, of which the whole
         trees are read; none: everything

@@ -1,1 +1,1 @@
-"""A plan carried out: applied, verified, taken back, on the live service or in a rehearsal."""
+"""Apply, verify and roll back a plan, on the live service or in a rehearsal."""

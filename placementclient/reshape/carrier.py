@@ -1,4 +1,4 @@
-"""A plan of a reshape carried out and taken back: a tree that has changed is planned again."""
+"""Applies and rolls back a plan of a reshape, and plans changed trees again."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from placementclient.reshape.reading import StateSource
 
 
 class ReshapeCarrier(Carrier):
-    """Carries out a plan of a reshape: a tree that has changed since is planned again, each way."""
+    """Applies or rolls back a plan of a reshape, and plans changed trees again."""
 
     # The states are those of the plan.
     record_of = staticmethod(operations.record)
 
     def check(self, trees: Sequence[TreeChange]) -> None:
-        """See that the plan is sound, and that the reshaper is there and allowed.
+        """Check the plan, and that the service allows a reshape.
 
         :raises invariants.BadPlan: if the plan is not sound
         """
@@ -123,7 +123,7 @@ class ReshapeCarrier(Carrier):
         return compare
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
-        """Read a tree, and return what is left to do of its change.
+        """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
@@ -171,7 +171,7 @@ class ReshapeCarrier(Carrier):
         return True
 
     def withdrawn(self, tree: TreeChange) -> str:
-        """Delete prepared providers, unless the reshape has happened; say what is in the way."""
+        """Delete prepared providers, unless the reshape is done; return the obstacles."""
         try:
             with unknown_outcomes():
                 tree_state = reading.read_tree_state(self.client, self._current(tree))

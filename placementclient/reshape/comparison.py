@@ -1,4 +1,4 @@
-"""The live state of a tree against its change: the side that it is on, and its deviations. Pure."""
+"""The live state of a tree compared with its change: the side, and the deviations. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Providers = Mapping[str, ProviderState]
 
 
 class Phase(enum.Enum):
-    """The side of the reshape that a tree is on."""
+    """The side of the reshape that a tree is on: before or after."""
 
     BEFORE = 'before'
     AFTER = 'after'
@@ -27,7 +27,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """The providers of a change that exist.
+    """The existing providers of a change.
 
     :param live: at least these providers, and all consumers that hold something of them
     :param listed: all providers of their trees, by UUID
@@ -55,15 +55,14 @@ class TreeState:
 
     @property
     def phase(self) -> Phase:
-        """Judged by the classes that move; whatever else has changed does not decide this."""
+        """The side of the reshape, decided only by the classes that move."""
         # None: nothing but traits or aggregates.
         phases = {part.phase for part in _moving_parts(self.tree, self.providers)}
         return Phase.NEITHER if len(phases) > 1 else next(iter(phases), Phase.BEFORE)
 
     @property
     def is_untouched(self) -> bool:
-        """Return whether the reshape has not happened, though others may have changed what it
-        starts from.
+        """Return whether the reshape is not done, even if others have changed its input.
 
         The providers that the plan makes have something as soon as it has happened.
         """
@@ -129,7 +128,7 @@ def _moving_parts(tree: TreeChange, providers: _Providers) -> Iterator[_Inventor
 
 
 def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
-    """Return whether nothing has happened since the plan was made, but that allocations were freed.
+    """Return whether nothing has changed since the plan, except freed allocations.
 
     These move no generation of a provider. The reshaper finds it out by the consumer's.
     """
@@ -149,7 +148,7 @@ def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
 
 
 def tree_state_of(tree: TreeChange, snapshot: Snapshot) -> TreeState:
-    """Return the providers of a change as a snapshot of all its trees has them."""
+    """Return the providers of a change from a snapshot of all its trees."""
     return TreeState(tree, snapshot, listed_in(snapshot, tree), is_whole=True)
 
 
@@ -164,8 +163,7 @@ def listed_in(snapshot: Snapshot, tree: TreeChange) -> dict[str, Provider]:
 
 
 def has_happened(tree: TreeChange, snapshot: Snapshot) -> bool:
-    """Return whether a reshape has been carried out, wholly or in part, whatever others changed
-    since.
+    """Return whether a reshape is done, wholly or in part, despite later changes.
 
     :param snapshot: at least the providers that the plan names
     """
@@ -180,7 +178,7 @@ def has_happened(tree: TreeChange, snapshot: Snapshot) -> bool:
 
 
 def have_moved(tree: TreeChange, providers: _Providers) -> bool:
-    """The same, by the inventories alone.
+    """Return the same, decided only by the inventories.
 
     Inventories that appear or disappear show it; their figures may be a change of another client.
     Only if a plan does neither, the figures show it.
@@ -196,7 +194,7 @@ def have_moved(tree: TreeChange, providers: _Providers) -> bool:
 
 
 def before_apply(tree: TreeChange, providers: _Providers) -> Iterator[Deviation]:
-    """Return changes of others to the values that an unapplied plan starts from."""
+    """Return changes of others to the input of an unapplied plan."""
     for part in _moving_parts(tree, providers):
         if not part.change.is_created and part.live != part.before:
             yield part.deviation(
@@ -220,7 +218,7 @@ def after_apply(tree_state: TreeState) -> list[Deviation]:
 
 
 def first_difference(tree_state: TreeState) -> str:
-    """Return the first part that is on neither side of a change."""
+    """Return the first part that is neither as before nor as after a change."""
     tree, providers = tree_state.tree, tree_state.providers
     if have_moved(tree, providers):
         deviations = of_inventories(tree, providers, is_fresh=True)
@@ -230,7 +228,7 @@ def first_difference(tree_state: TreeState) -> str:
 
 
 def of_snapshot(tree: TreeChange, snapshot: Snapshot) -> Iterator[Deviation]:
-    """Return the deviations in a snapshot of all trees that a plan of one tree concerns."""
+    """Return the deviations of a tree in a snapshot of all trees of its plan."""
     yield from of_inventories(tree, snapshot.providers)
     for change in tree.providers:
         if change.uuid in snapshot.providers:

@@ -1,4 +1,4 @@
-"""Plans carried out, taken back and verified; trees of a reshape are planned again."""
+"""Apply, roll back and verify plans; changed trees of a reshape are planned again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def apply(
     report: Report = lambda result: None,
     warn: Callable[[str], object] = LOG.warning,
 ) -> Outcome:
-    """Carry a plan out.
+    """Apply a plan.
 
     Every tree is compared with the plan before anything is written. Killed at any moment, the same
     call completes what was begun, and does nothing twice. Whatever ends the run from then on is in
@@ -85,7 +85,7 @@ def apply(
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
-    """Take a plan back.
+    """Roll back a plan.
 
     :param options: those of :func:`apply`
     """
@@ -205,7 +205,7 @@ def verify(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> list[Deviation]:
-    """Read all that a plan changes, once, and compare it with the plan.
+    """Read once everything that a plan changes, and compare it with the plan.
 
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: knows the trees that were planned again while the plan was applied, and

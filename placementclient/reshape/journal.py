@@ -1,4 +1,4 @@
-"""The journal of a reshape: the plans in it are held to what was reviewed."""
+"""The journal of a reshape, whose new plans are checked against the reviewed plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conditions of the requests for a tree: what they may begin with, and what not."""
+"""The state of a tree that a reshape may start from."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from placementclient.reshape.comparison import TreeState
 
 
 class Drifted(LeftAlone):
-    """The tree is not as it was planned for, and another plan may fit what it is."""
+    """The tree has changed since the plan, and a new plan may fit."""
 
 
 def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
-    """See that every provider of a plan is, or will be, in the tree that the plan says.
+    """Check that every provider of a plan is, or will be, in its planned tree.
 
     Otherwise a provider would be made below one of another tree, from which no way leads back.
 
@@ -44,7 +44,7 @@ def check_places(tree: TreeChange, listed: Mapping[str, Provider]) -> None:
 
 
 def starting_point(client: Client, tree_state: TreeState) -> Snapshot:
-    """Return what the change begins with, if nothing that matters to it has changed.
+    """Return the state that the change starts from, if no relevant value has changed.
 
     :return: the providers and consumers as they are, with the traits and aggregates that come
     :raises Drifted: if something has changed

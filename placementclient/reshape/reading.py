@@ -1,4 +1,4 @@
-"""Sources of the state of a plan's trees: tables, all trees at once, or requests."""
+"""The state of a plan's trees, from tables at one moment or from requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_RETRIES = 4
 def read_tree_state(
     client: Client, tree: TreeChange, listed: Mapping[str, Provider] | None = None
 ) -> TreeState:
-    """Read the providers of a plan that are there, and who holds what of them.
+    """Read the existing providers of a plan, and their consumers.
 
     :param listed: all providers of its trees, if they are known
     :raises errors.ConcurrentUpdate: if one does not hold still
@@ -37,7 +37,7 @@ def read_tree_state(
 
 
 def read_applied(client: Client, tree: TreeChange) -> TreeState:
-    """Read back the result of a reshape that the service has just granted.
+    """Read the result of a reshape that the service has just accepted.
 
     A reshape is one transaction. If its allocations are stored, its inventories are too, and the
     inventories of the plan are taken for the live ones. Only if no allocation moves, inventories
@@ -93,7 +93,7 @@ class StateSource:
                 self._trees.setdefault(provider.root_uuid, []).append(provider)
 
     def listed(self, tree: TreeChange) -> dict[str, Provider]:
-        """All providers of the trees that a plan concerns, by UUID."""
+        """Return all providers of the trees of a plan, by UUID."""
         if self._whole is not None:
             return comparison.listed_in(self._whole, tree)
         roots = tree.concerned_roots
@@ -139,7 +139,7 @@ class StateSource:
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
 
     def snapshot(self, tree: TreeChange) -> Snapshot:
-        """At least the providers and the consumers that a plan names."""
+        """Return at least the providers and the consumers of a plan."""
         if self._whole is not None:
             return self._whole
         there = self._read(tree, self.listed(tree), CONTENT, False)

@@ -1,4 +1,4 @@
-"""Rehearse a plan: the same requests, sent to a scratch Placement in this process."""
+"""Rehearse a plan: send the same requests to a scratch Placement in this process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rehearse(
     *,
     trees: Sequence[str] = (),
 ) -> Rehearsal:
-    """Apply a plan, verify it and take it back, in a scratch Placement loaded from a snapshot.
+    """Apply a plan, verify it and roll it back, in a scratch Placement loaded from a snapshot.
 
     Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
 
@@ -73,7 +73,7 @@ def rehearse(
 
 
 def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
-    """The part of a snapshot that some trees of a plan are about.
+    """Return the part of a snapshot with some trees of a plan.
 
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.

@@ -1,4 +1,4 @@
-"""A tree is planned again, from what is there now."""
+"""New plans of a tree from its present state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placementclient.reading.capture import capture
 
 
 def replanned(client: Client, plan: Plan, tree: TreeChange, drift: str) -> TreeChange:
-    """The plan of a tree that has changed since it was made, and is not applied.
+    """Return the new plan of an unapplied tree that has changed since the plan.
 
     It differs from the one that was reviewed by nothing but allocations that came or went.
 
@@ -33,7 +33,7 @@ def replanned(client: Client, plan: Plan, tree: TreeChange, drift: str) -> TreeC
 
 
 def planned_back(snapshot: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
-    """The way back of a tree that is applied.
+    """Return the plan for the rollback of an applied tree.
 
     :param snapshot: as :func:`captured` gives it
     :raises LeftAlone: if there is none
@@ -42,7 +42,7 @@ def planned_back(snapshot: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange
 
 
 def captured(client: Client, tree: TreeChange) -> Snapshot:
-    """All trees that the plan of a tree concerns, as they are now.
+    """Return all trees that the plan of a tree concerns, as they are now.
 
     :raises LeftAlone: if one does not exist
     """

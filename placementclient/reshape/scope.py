@@ -1,4 +1,4 @@
-"""Read from a live service what planning a reshape of some trees needs."""
+"""Reads from a live service the trees that a plan of some trees needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def captured(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> tuple[Snapshot, list[Provider] | None]:
-    """Return a snapshot to plan on, and all providers if that has only some of them.
+    """Return a snapshot for a plan, and all providers if the snapshot has only some of them.
 
     A target may be in another tree, as a sharing provider is: the trees of all providers that the
     specification names for the chosen trees are read too. Without them the plan would make a

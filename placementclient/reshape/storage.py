@@ -1,4 +1,4 @@
-"""Plans, specifications and assignments in files."""
+"""Files of plans, specifications and assignments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from placementclient.planner.specification import assignments, specification
 
 
 def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
-    """The specification of a reshape, and the rows of all assignment files.
+    """Return the specification of a reshape, and the rows of all assignment files.
 
     :param path: the file of a specification, or of a plan, which has both in it
     :param rows: the files of further rows; instead of those that a plan has in it
@@ -38,7 +38,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
 
 
 def read_spec(path: str) -> Spec:
-    """The specification of a reshape.
+    """Return the specification of a reshape.
 
     The names of its assignment files are relative to it, and come back relative to here.
 
@@ -56,7 +56,7 @@ def _spec(text: str, path: str) -> Spec:
 
 
 def read_assignments(path: str) -> list[AssignmentRow]:
-    """The rows of an assignments file.
+    """Return the rows of an assignments file.
 
     :raises errors.BadFile: if it is none
     """

@@ -1,4 +1,4 @@
-"""The real Placement service for the tests of other programs, in their own process.
+"""The real Placement service for tests of other programs, in the process of the tests.
 
 `EmbeddedPlacement` is a service without a server: a keystoneauth session, a client for
 ``placementclient.api``, and what builds hosts and allocations. ``placementclient.testing.fixtures``
@@ -30,7 +30,7 @@ from placementclient.reading.capture import capture
 
 
 class EmbeddedPlacement:
-    """Placement on an empty database of its own, which :meth:`close` removes.
+    """Placement with an empty database, which :meth:`close` deletes.
 
     Everything that takes a keystoneauth session can be tested on :attr:`session`: requests to
     any service of it reach this Placement. No token is needed, and the caller has the roles admin
@@ -55,17 +55,17 @@ class EmbeddedPlacement:
         self.close()
 
     def close(self) -> None:
-        """Stop the service and remove its database."""
+        """Stop the service and delete its database."""
         self._direct.__exit__(None, None, None)
 
     @property
     def url(self) -> str:
-        """The endpoint that :attr:`session` knows; nothing listens there."""
+        """The endpoint for :attr:`session`; nothing listens there."""
         return str(self.session.get_endpoint(service_type='placement'))
 
     @functools.cached_property
     def client(self) -> http.Client:
-        """The client that the functions of ``placementclient.api`` take, at the highest version."""
+        """The client for the functions of ``placementclient.api``, at the highest version."""
         return self.client_at(microversion.HIGHEST)
 
     def client_at(self, version: Microversion) -> http.Client:
@@ -73,7 +73,7 @@ class EmbeddedPlacement:
         return http.Client(self.session, version, endpoint_override=self.url)
 
     def declare(self, *trees: Mapping[str, Any]) -> dict[str, str]:
-        """Make provider trees, or change those that are there, and return the UUIDs by name.
+        """Create or change provider trees, and return the UUIDs by name.
 
         :param trees: each as an entry of the file of ``resource provider tree apply``: ``name``,
             and optionally ``uuid``, ``inventories``, ``traits``, ``aggregates``, ``children``
@@ -114,5 +114,5 @@ class EmbeddedPlacement:
         return owner
 
     def snapshot(self) -> Snapshot:
-        """Return all that the service has."""
+        """Return the whole content of the service."""
         return capture(self.client)

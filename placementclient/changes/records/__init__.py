@@ -1,1 +1,1 @@
-"""Changes, their plans and their journals as files have them. Pure."""
+"""The file format of changes, plans and journals. Pure."""

@@ -1,4 +1,4 @@
-"""The changes of a plan, as files have them."""
+"""The changes of a plan in files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from placementclient.model.wire_values import WireValues
 
 
 class SideRecord(msgspec.Struct, frozen=True):
-    """Providers and consumers on one side of a change, parents before their children."""
+    """The providers and consumers before or after a change, parents before their children."""
 
     providers: tuple[ProviderRecord, ...]
     consumers: dict[str, ConsumerRecord]
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
-    """The change of one tree, or of several that change together."""
+    """The change of one tree, or of several trees that change together."""
 
     root_provider_uuid: str
     root_provider_name: str
@@ -44,7 +44,7 @@ class ChangeRecord(msgspec.Struct, frozen=True):
 
 
 def faults(plan: Plan) -> Iterator[str]:
-    """Say why a plan cannot be one that was written: each provider changes in one place only."""
+    """Return the reasons why a plan is invalid: a provider must change in only one tree."""
     roots: set[str] = set()
     changed: set[str] = set()
     for tree in plan.trees:
@@ -64,7 +64,7 @@ def faults(plan: Plan) -> Iterator[str]:
 
 
 def wire_values(plan: Plan) -> WireValues:
-    """Return the values that a plan writes, or restores when it is rolled back."""
+    """Return the values that a plan or its rollback writes."""
     values = WireValues()
     for side in (side for tree in plan.trees for side in (tree.before, tree.after)):
         for state in side.providers.values():

@@ -1,4 +1,4 @@
-"""Journals: one entry to a line, each with a checksum of what precedes it on the line.
+"""Journals: one entry on each line, which ends with a checksum.
 
 Whoever writes may be killed within a line. The next one who opens the journal begins a line of its
 own and says so; only then, or at the end, is a line passed over that cannot be read.
@@ -25,7 +25,7 @@ _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
 
 class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A line. The first one names the plan; every other has a fact of a tree.
+    """A line. The first one names the plan; all others are about a tree.
 
     :param journal: of the first line: the format
     :param version: of the first line
@@ -73,13 +73,13 @@ _BEGINNING = encoded(JournalEntry(journal=FORMAT, version=VERSION, at='')).remov
 
 
 def encode(entry: JournalEntry) -> bytes:
-    """The line of an entry, with its end."""
+    """Return an entry as a line, with its checksum."""
     line = encoded(entry).removesuffix(b'}')
     return b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
 
 
 def decode(content: bytes, path: str) -> JournalContent:
-    """Decode the lines of :func:`encode`.
+    """Return the entries of lines that :func:`encode` wrote.
 
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is no journal, or damaged

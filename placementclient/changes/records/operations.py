@@ -1,4 +1,4 @@
-"""Operations for a reader of a plan or a journal; and whole, to be made again."""
+"""Operations in plans and journals: short for a reader, or complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from placementclient.files.encoding import encoded
 
 
 def record(operation: Operation) -> dict[str, Any]:
-    """Return the record of an operation; its states are with those of the plan."""
+    """Return the record of an operation for a reader; the values are in the states of the plan."""
     facts: dict[str, Any]
     match operation:
         case EnsureClass() | EnsureTrait() | CreateProvider():
@@ -58,12 +58,12 @@ _TYPES: Mapping[str, type[Operation]] = {each.__name__: each for each in typing.
 
 
 def whole(operation: Operation) -> dict[str, Any]:
-    """Return an operation with all values, from which :func:`parsed` makes it again."""
+    """Return the complete record of an operation, for :func:`parsed`."""
     values: dict[str, Any] = msgspec.json.decode(encoded(operation))
     return {'operation': type(operation).__name__, 'values': values}
 
 
 def parsed(record: Mapping[str, Any]) -> Operation | None:
-    """Return the operation of a record of :func:`whole`; ``None`` of any other record."""
+    """Return the operation of a record of :func:`whole`, or ``None`` for any other record."""
     kind = _TYPES.get(record.get('operation', ''))
     return None if kind is None else msgspec.convert(record['values'], kind)

@@ -1,1 +1,1 @@
-"""Commands about allocations, candidates and consumers."""
+"""Commands for allocations, candidates and consumers."""

@@ -69,7 +69,7 @@ class ListAllocation(watching.WatchingLister):
 
 
 class ConsumerLister(base.Lister):
-    """A command that prints what a consumer holds."""
+    """A command that prints the allocations of a consumer."""
 
     prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
 

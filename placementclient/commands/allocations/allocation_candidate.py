@@ -142,7 +142,7 @@ def requested(
     *,
     is_whole: bool = True,
 ) -> CandidateRequest:
-    """The request that the options of :data:`FILTERS` and :data:`LIMIT` describe.
+    """Return the request of the options :data:`FILTERS` and :data:`LIMIT`.
 
     :param find: turns the name of a provider into its UUID; the service does, if it is not given
     :param is_whole: whether the options must ask for resources

@@ -1,4 +1,4 @@
-"""Claim the first candidate that the service grants, as a scheduler does."""
+"""Claim the first candidate that the service accepts, as a scheduler does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from placementclient.render import columns
 
 
 class Unclaimed(errors.PlacementError):
-    """No candidate was granted.
+    """The service accepted no candidate.
 
     :param refusals: the answer of the service to each
     """
@@ -37,7 +37,7 @@ class Unclaimed(errors.PlacementError):
 
 
 class HoldsAlready(errors.PlacementError):
-    """The consumer holds something that this run has not claimed."""
+    """The consumer already has allocations, which this run has not claimed."""
 
 
 class ClaimAllocation(base.Lister):

@@ -1,4 +1,4 @@
-"""The reasons for few candidates, or none."""
+"""The reasons why there are few candidates, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allocations that go to another provider or to another consumer, each in one request."""
+"""Allocations that move to another provider or consumer, in one request."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The parts that commands are made of: base classes, options, selectors, progress."""
+"""The base classes of commands, common options, selectors, progress."""

@@ -1,4 +1,4 @@
-"""The kinds of commands: those that print a table, the fields of one thing, or nothing."""
+"""The base classes of commands: those that print rows, fields, or nothing."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
 class Command(PlacementCommand):
-    """A command that prints nothing of its own."""
+    """A command without output of its own."""
 
 
 class NameCommand(Command):
-    """Creates or deletes something that its name identifies."""
+    """A command that creates or deletes something by its name."""
 
     #: The functions of the API that write it, and that show whether it exists.
     functions: tuple[Callable[[Client, str], object], Callable[[Client, str], object]]
@@ -141,7 +141,7 @@ class Lister(_Table, command.Lister):
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
     ) -> int:
-        """Print them; no empty table, unless it is asked for."""
+        """Print the rows; of no rows, print a table only if the format asks for it."""
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
@@ -153,13 +153,13 @@ class Lister(_Table, command.Lister):
         return super().produce_output(parsed_args, names, listed)
 
     def dated(self, output: Output, read: Read[Any], parsed_args: argparse.Namespace) -> Output:
-        """Return the table; with --long, ``last_modified`` is its last column."""
+        """Return the table; with ``--long``, ``last_modified`` is its last column."""
         if not parsed_args.long:
             return output
         return with_column(output, 'last_modified', lambda row: read.last_modified)
 
     def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
-        """Return whether it says :attr:`nothing` where there is no row."""
+        """Return whether the command prints :attr:`nothing` instead of an empty table."""
         return self.endpoint is None
 
 
@@ -183,7 +183,7 @@ def _normalized(column: str) -> str:
 
 
 def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
-    """A table of rows with one more column.
+    """Return a table with one more column.
 
     :param value: returns its value for a row
     """
@@ -192,5 +192,5 @@ def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Outpu
 
 
 def is_wanted(parsed_args: argparse.Namespace, name: str) -> bool:
-    """Return whether a column is asked for that tables have with ``--long`` or ``-c`` alone."""
+    """Return whether the user wants a column that only ``--long`` or ``-c`` prints."""
     return getattr(parsed_args, 'long', False) or name in map(str.lower, parsed_args.columns)

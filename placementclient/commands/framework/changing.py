@@ -1,4 +1,4 @@
-"""Commands that change more than one thing: each can be reviewed, and written as a plan."""
+"""Commands that change several objects: the user can review the change, or write it as a plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
 class Changing(base.Lister):
-    """Shows what changes, asks, and carries it out; or writes it as a plan."""
+    """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
 
     prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
     statuses: ClassVar[tuple[tuple[errors.ExitStatus, str], ...]] = (
@@ -44,7 +44,7 @@ class Changing(base.Lister):
     refused: Mapping[str, str] = MappingProxyType({})
 
     def change(self, parsed_args: argparse.Namespace, producer: Producer) -> base.Output:
-        """Plan what a producer decides; show, write or carry out the plan, as the options say."""
+        """Plan the changes of a producer; show, write or apply the plan, as the options say."""
         from placementclient.render import changes
 
         if parsed_args.plan and parsed_args.dry_run:
@@ -75,10 +75,10 @@ class Changing(base.Lister):
         return changes.carried(results, producer.notes)
 
     def remark(self, plan: Plan) -> None:
-        """Print what a plan leaves out. A subclass overrides this."""
+        """Print the objects that a plan leaves out. A subclass overrides this."""
 
     def write(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
-        """Write a plan, if there is anything in it, and say how much that is."""
+        """Write a plan, unless it is empty, and print its size."""
         from placementclient.reshape import storage
 
         if not plan.trees:
@@ -88,7 +88,7 @@ class Changing(base.Lister):
         self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
 
     def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
-        """Show a plan, and ask whether to go on.
+        """Show a plan, and ask for confirmation.
 
         :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
@@ -104,7 +104,7 @@ class Changing(base.Lister):
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
     def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
-        """Carry out the plan that a producer made, and log the errors."""
+        """Apply a plan, and log the errors."""
         from placementclient.changes.direct_carrier import DirectCarrier
         from placementclient.commands.framework import progress
 

@@ -1,4 +1,4 @@
-"""Lists of other services: what each answers itself, or a file of that."""
+"""Lists of other services, from the service itself or from a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES = {
 def document(
     command: PlacementCommand, source: str, ask: Callable[[Client], list[Any]], service: str = NOVA
 ) -> tuple[Any, str]:
-    """A list, and what it is called in errors.
+    """Return a list, and its name for errors.
 
     :param source: the path of a file, or what stands for the service
     :param ask: asks the service for it
@@ -42,7 +42,7 @@ def document(
 
 
 def migrations_option(purpose: str) -> Option:
-    """The option that says which migrations there are.
+    """Return the option for the list of migrations.
 
     :param purpose: a clause
     """
@@ -66,7 +66,7 @@ class Source(NamedTuple):
     parse: Callable[[Any, str], Any]
 
     def read(self, command: PlacementCommand, given: str) -> Any:
-        """Return the records of a file, or of the service; as :func:`document` does."""
+        """Return the records from a file or from the service; see :func:`document`."""
         return self.parse(*document(command, given, self.ask, self.service))
 
 
@@ -93,7 +93,7 @@ def sources() -> dict[str, Source]:
 
 
 def records(command: PlacementCommand, name: str, given: str | None) -> Any:
-    """Return the records of a list; ``None`` if it was not asked for.
+    """Return the records of a list, or ``None`` without its option.
 
     :param name: the name of the option
     :param given: the path of a file, or what stands for the service

@@ -1,4 +1,4 @@
-"""Commands that print a text as a person reads it, or the same as data."""
+"""Commands that print a text for people, or the same as data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDEST = 100
 
 
 class Text(NamedTuple):
-    """Something to print.
+    """A printable text.
 
     :param data: its fields, for ``-f json`` and ``-f yaml``
     :param lines: the text
@@ -32,10 +32,10 @@ class Text(NamedTuple):
 
 
 class TextFormatter(formatters.SingleFormatter):
-    """``-f text``: what the command itself has written."""
+    """The format ``text``: prints the text of the command."""
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """It has no options."""
+        """Add no options."""
 
     def emit_one(
         self,
@@ -50,7 +50,7 @@ class TextFormatter(formatters.SingleFormatter):
 
 
 class DocumentCommand(base.ShowOne):
-    """A command that prints a text; a subclass says which in :meth:`text`."""
+    """A command that prints a text; a subclass returns it from :meth:`text`."""
 
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
@@ -67,10 +67,10 @@ class DocumentCommand(base.ShowOne):
 
 
 class LinesFormatter(formatters.ListFormatter):
-    """``-f text``: rows as lines of text."""
+    """The format ``text``: prints rows as lines of text."""
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """It has no options."""
+        """Add no options."""
 
     def emit_list(
         self,
@@ -85,7 +85,7 @@ class LinesFormatter(formatters.ListFormatter):
 
 
 class LineLister(base.Lister):
-    """A command that prints rows: as lines of text on a terminal, elsewhere as a table.
+    """A command that prints rows: as text on a terminal, otherwise as a table.
 
     Its :meth:`take_action` sets ``lines`` of the arguments: a function of the names of the columns,
     the rows as texts, and the width of a line.
@@ -100,5 +100,5 @@ class LineLister(base.Lister):
 
 
 def width() -> int:
-    """Return the length of a line of text on this terminal, in characters."""
+    """Return the line length of this terminal, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)

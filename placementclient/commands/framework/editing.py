@@ -1,4 +1,4 @@
-"""Commands that edit one resource provider, or many that selectors find."""
+"""Commands that edit one resource provider, or many by selectors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROVIDER = Option(
 
 
 class Editing(Changing):
-    """Edits many resource providers through a plan; a subclass edits one by itself."""
+    """Edits many resource providers through a plan; a subclass edits a single one."""
 
     #: The columns for one resource provider.
     prints_one: Sequence[str] = ()
@@ -52,7 +52,7 @@ class Editing(Changing):
         return selectors.are_given(parsed_args) or super().says_nothing(parsed_args)
 
     def check_one(self, parsed_args: argparse.Namespace) -> None:
-        """Refuse options that are for many, where one resource provider is meant."""
+        """Raise an error for options that only many resource providers can have."""
         for choice in self.only_many:
             if choice.is_given(parsed_args):
                 raise errors.UsageError(
@@ -61,14 +61,14 @@ class Editing(Changing):
                 )
 
     def check_many(self, parsed_args: argparse.Namespace) -> None:
-        """Refuse the generation of one provider, where selectors may find several."""
+        """Raise an error for a generation together with selectors."""
         if parsed_args.generation is not None:
             raise errors.UsageError(
                 "--generation is one provider's, and selectors may find several"
             )
 
     def edit(self, parsed_args: argparse.Namespace, command: str, edit: Edit) -> Output:
-        """Edit all resource providers that the selectors find, or only plan or show that.
+        """Edit all selected resource providers, or only plan or show the edit.
 
         :param command: the command, without the program
         """
@@ -87,7 +87,7 @@ class Editing(Changing):
         return changes.with_refused(output, edits.refused)
 
     def remark(self, plan: Plan) -> None:
-        """Say what is not done.
+        """Print the edits that are not needed.
 
         :raises errors.BadArgument: if all that there is to do is refused
         """
@@ -101,7 +101,7 @@ class Editing(Changing):
 
 
 class NamesEditing(Editing):
-    """Adds names to what a resource provider has, or removes some: traits or aggregates.
+    """Adds or removes names of a resource provider: traits or aggregates.
 
     Its options have :data:`PROVIDER` and then the names, of which the option is a subclass's.
     """
@@ -145,7 +145,7 @@ class NamesEditing(Editing):
         return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
 
     def known(self, given: list[str]) -> list[str]:
-        """Return the names as Placement has them."""
+        """Return the names in Placement's spelling."""
         return given
 
     def _edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:

@@ -1,4 +1,4 @@
-"""The options by which providers and candidates are filtered."""
+"""The options that filter providers and candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = 2**63 - 1
 
 
 def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
-    """The options that a filter is made of.
+    """Return the options of a filter.
 
     :param since: the first microversion of each, by its name without the hyphens
     :param settings: keyword arguments of ``add_argument``, where the options are not of the command
@@ -68,7 +68,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
 
 
 def aggregate_uuid(*, since: str, **settings: Any) -> Option:
-    """The spelling of ``--member-of`` that scripts of long ago have."""
+    """Return the aggregate of ``--member-of`` in the old spelling of scripts."""
     return Option(
         '--aggregate-uuid',
         since=since,
@@ -81,7 +81,7 @@ def aggregate_uuid(*, since: str, **settings: Any) -> Option:
 def parsed(
     client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
 ) -> Filter:
-    """The filter that the options describe.
+    """Return the filter of the options.
 
     :param given: what the options were given, by their dests
     :param find: turns the name of a provider into its UUID; the service does, if it is not given
@@ -110,7 +110,7 @@ def parsed(
 
 
 def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
-    """Aggregates joined by commas, each UUID in small letters, as the service compares them.
+    """Return aggregates as one text with commas, in small letters, as the service compares them.
 
     :param client: finds the UUIDs of names, where the catalog has Nova
     :raises errors.BadArgument: if Nova does not have a name
@@ -125,7 +125,7 @@ def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ..
 
 
 def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
-    """Return the UUIDs of aggregates, as :func:`placementclient.producers.names.aggregate_uuids`.
+    """Return UUIDs of aggregates; see :func:`placementclient.producers.names.aggregate_uuids`.
 
     :raises errors.BadArgument: if there is no aggregate of a name
     """
@@ -137,7 +137,7 @@ def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True)
 
 
 def resources(arguments: Iterable[str]) -> dict[str, int]:
-    """``['VCPU=2,DISK_GB=9', 'MEMORY_MB=512']`` as amounts by class; the last of a class counts.
+    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class; the last value wins.
 
     :raises errors.BadArgument: if one is not of that form
     """
@@ -160,7 +160,7 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
 
 
 def whole(text: str | int, what: str) -> int:
-    """An amount.
+    """Return an amount as an integer.
 
     :param what: the option, the class or the field that has it
     :raises errors.BadArgument: if the text is not a whole number

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: columns that have no room are left out, words are never broken."""
+"""Tables as wide as the terminal: columns that do not fit are left out, words are not broken."""
 
 from __future__ import annotations
 

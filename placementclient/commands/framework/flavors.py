@@ -1,4 +1,4 @@
-"""Flavors, from a file or the compute service, and the request of Nova for each of them."""
+"""Flavors, from a file or from Nova, and Nova's request for each of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAVORS = Option(
 
 
 def given(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
-    """The flavors of a file, or all that Nova has; none where none are asked for."""
+    """Return the flavors of a file, or all flavors of Nova; none without the option."""
     return compute.records(command, 'flavors', source) or []
 
 
@@ -34,7 +34,7 @@ def requests(
     flavors: Sequence[Flavor],
     scheduling: Scheduling,
 ) -> Iterator[tuple[Flavor, tuple[CandidateRequest, ...]]]:
-    """Return the requests of Nova's scheduler for each flavor that asks for something.
+    """Return Nova's requests for each flavor that requires something.
 
     :param warn: called with what is not counted, and with requests that no provider meets
     """

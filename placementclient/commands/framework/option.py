@@ -1,4 +1,4 @@
-"""Options that know their microversion, and those that several commands have."""
+"""Options that depend on the microversion, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Option:
         return value is not False and value not in (None, [], self.settings.get('default'))
 
     def is_required(self, version: Microversion) -> bool:
-        """Return whether the service cannot do without it at a microversion."""
+        """Return whether the service requires it at a microversion."""
         return (self.required_since is not None and version >= self.required_since) or (
             self.required_until is not None and version <= self.required_until
         )
@@ -110,7 +110,7 @@ def _default(settings: Mapping[str, Any]) -> str:
 
 
 def positive(text: str, most: int = 2**31 - 1) -> int:
-    """Return the whole number that a text has; the type of options with numbers from 1 on.
+    """Return a text as an integer of at least 1; a type for options.
 
     :param most: the largest number that is accepted
     :raises argparse.ArgumentTypeError: if the text is no such number
@@ -138,7 +138,7 @@ MOST_WORKERS = 1000
 
 
 def workers(what: str) -> Option:
-    """The option that says how much is done at the same time.
+    """Return the option for the number of concurrent workers.
 
     :param what: what is done, such as ``'trees to read'``
     """

@@ -1,4 +1,4 @@
-"""The parts that every command has: a client, a microversion, an exit status."""
+"""The common parts of all commands: a client, a microversion, an exit status."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
 
 
 class PlacementCommand(command.Command):
-    """The common part of the three kinds of commands.
+    """The common base of all commands.
 
     A subclass says what it needs as data: the endpoint that it stands for, and its options.
     """
@@ -81,16 +81,16 @@ class PlacementCommand(command.Command):
 
     @property
     def program(self) -> str:
-        """The name of the program that is running, as commands are typed."""
+        """The name of the running program, as the user types it."""
         return 'placement' if self._is_lean else 'openstack'
 
     def get_description(self) -> str:
-        """The docstring, with examples of the program that is running."""
+        """Return the docstring, with examples for the running program."""
         description: str = super().get_description()
         return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
-        """Return the exit statuses and the origin, for which cliff would read all metadata."""
+        """Return the exit statuses and the origin; cliff would read all metadata for it."""
         lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
         ends = f'Exit status:\n\n{"".join(lines)}'
         return ends if self._is_lean else f'{ends}{_ORIGIN}'
@@ -128,7 +128,7 @@ class PlacementCommand(command.Command):
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Carry the command out; what the package raises becomes a line and an exit status."""
+        """Run the command; turn exceptions of the package into one line and an exit status."""
         self._check_values(parsed_args)
         with interruptible():
             try:
@@ -212,13 +212,13 @@ class PlacementCommand(command.Command):
             ) from full
 
     def log_interruption(self) -> None:
-        """Say that a signal has ended it, and what became of the last change."""
+        """Log that a signal has stopped the command, and the result of the last write."""
         change = self._last_change
         self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
     @property
     def used_client(self) -> Client | None:
-        """The client of this run, if anything has asked for it."""
+        """The client of this run, or ``None`` if nothing has used it yet."""
         return vars(self).get('client')
 
     @property
@@ -283,7 +283,7 @@ class PlacementCommand(command.Command):
             self.log.warning(sentence)
 
     def hint(self, sentence: str) -> None:
-        """Print a sentence on stderr beside a success; in ``openstack`` on a terminal alone.
+        """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """
@@ -291,7 +291,7 @@ class PlacementCommand(command.Command):
             self.log.warning(sentence)
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
-        """Ask before something that is hard to take back, unless ``--yes`` was given.
+        """Ask before a change that is hard to undo, unless ``--yes`` was given.
 
         :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
@@ -306,7 +306,7 @@ class PlacementCommand(command.Command):
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run of the program."""
+        """The client of this run."""
         if not self.auth_required:
             # OpenStackClient has not authenticated, as the command can do without.
             self.auth_required = True
@@ -316,12 +316,12 @@ class PlacementCommand(command.Command):
 
     @property
     def version(self) -> Microversion:
-        """The microversion whose tables are printed and whose arguments are required."""
+        """The microversion that decides on the tables and the required arguments."""
         version = self.client.assumed_microversion
         return version if self.client.version_is_chosen else min(version, STABLE)
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        """The first microversion with which the command can do what is asked."""
+        """The first microversion that has everything the command needs."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
     def _check(self, parsed_args: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ def journal_of(path: str) -> str:
 
 
 def check_free(path: str, overwrite: bool) -> None:
-    """Keep a plan that is needed.
+    """Raise an error if a file would overwrite a plan that is still needed.
 
     :param path: of the plan that is to be written
     :param overwrite: whether the operator gave ``--overwrite``
@@ -37,7 +37,7 @@ def check_free(path: str, overwrite: bool) -> None:
 
 
 def free_name(path: str) -> str:
-    """Return the name of a file for a plan that follows another: the first that is free."""
+    """Return the first free name for a file with the next plan."""
     stem, end = os.path.splitext(path)
     names = (f'{stem}-{number}{end}' for number in itertools.count(2))
     return next(

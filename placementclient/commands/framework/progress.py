@@ -1,4 +1,4 @@
-"""Progress of long work: on stderr, never on stdout."""
+"""The progress of long work, on stderr."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLE = Style(bars=True)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A function to call with the name of each part that has ended, its state and its reason.
+    """A function to call for each finished part, with its name, state and reason.
 
     :param show: shows them
     :param warn: to be called with a sentence that is printed in any case

@@ -1,4 +1,4 @@
-"""The cloud that a command looks at: live or a snapshot, as it is or as it would be."""
+"""The cloud that a read-only command works on: live or a snapshot, perhaps under assumptions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LIVE = 'live'
 
 
 def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
-    """Return the trees that the options select, of ``--snapshot`` or of what is now."""
+    """Return the trees that the options select, from ``--snapshot`` or from the service."""
     from placementclient.files import disk
 
     if parsed_args.snapshot:
@@ -52,7 +52,7 @@ def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, worker
 
 
 def read(command: base.PlacementCommand, path: str) -> Snapshot:
-    """Return the snapshot of a file, or of what is now: :data:`LIVE`."""
+    """Return the snapshot of a file, or of the service for :data:`LIVE`."""
     from placementclient.files import disk
 
     return _captured(command, (), option.WORKERS) if path == LIVE else disk.read_snapshot(path)
@@ -72,7 +72,7 @@ def cloud(
     parsed_args: argparse.Namespace,
     warn: Callable[[str], None] | None = None,
 ) -> Assumed:
-    """Return the cloud that :data:`OPTIONS` say; the arguments are those of :func:`assumed`."""
+    """Return the cloud of the options :data:`OPTIONS`; for the arguments see :func:`assumed`."""
     snapshot = read(command, parsed_args.snapshot or LIVE)
     return assumed(command, parsed_args, snapshot, warn)
 

@@ -1,4 +1,4 @@
-"""The options that say what Nova asks of Placement for a server, beside its flavor."""
+"""The options for Nova's request for a server, in addition to the flavor."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ ONE = (
 
 
 def scheduling(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Scheduling:
-    """Return what the options say; a command may have some of them.
+    """Return the values of the options; a command may have only some of them.
 
     :raises errors.PlacementError: if a list cannot be had
     """

@@ -1,4 +1,4 @@
-"""The options that select many resource providers, the same for every command that takes them."""
+"""The options that select many resource providers."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ TREES = (TREE, *OF_TREES)
 
 
 def are_given(parsed_args: argparse.Namespace) -> bool:
-    """Return whether some options select resource providers."""
+    """Return whether any option selects resource providers."""
     is_all = getattr(parsed_args, 'all', False)
     return is_all or any(condition.is_given(parsed_args) for condition in _CONDITIONS)
 
 
 def selection(client: Client | None, parsed_args: argparse.Namespace) -> ProviderSelector:
-    """Return the conditions that the options state.
+    """Return the conditions of the options.
 
     :param client: finds aggregates by their names; ``None``: they are given by their UUIDs
     """
@@ -75,7 +75,7 @@ def trees(
     parsed_args: argparse.Namespace,
     snapshot: Snapshot | None = None,
 ) -> Sequence[str]:
-    """Return the trees that the options select, each by any of its providers; none: all.
+    """Return the trees that the options select, by any of their providers; without options all.
 
     A tree is selected if one of its providers meets all conditions.
 
@@ -100,7 +100,7 @@ def trees_of(
     parsed_args: argparse.Namespace,
     snapshot: Snapshot | None = None,
 ) -> Sequence[str]:
-    """Return the trees of a plan that the options select; the arguments are those of :func:`trees`.
+    """Return the trees of a plan that the options select; for the arguments see :func:`trees`.
 
     :raises errors.PlacementError: if none is selected
     """

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: a command ends with what it has done, or at once."""
+"""SIGINT and SIGTERM: stop a command with the results so far, or at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Have a SIGTERM end a command as Ctrl-C does, and a second signal end the process at once.
+    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once.
 
     The first waits for answers to what was sent. Only the main thread gets signals; one that has a
     handler of its own keeps it.
@@ -39,12 +39,12 @@ def interruptible() -> Iterator[None]:
 
 
 class Terminated(KeyboardInterrupt):
-    """A SIGTERM. Whatever lets go on Ctrl-C lets go now."""
+    """A SIGTERM. Handlers of Ctrl-C handle it too."""
 
 
 @contextlib.contextmanager
 def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Have a SIGTERM let go of everything, as Ctrl-C does.
+    """Let SIGTERM stop everything, as Ctrl-C does.
 
     :param stop: is called before
     """

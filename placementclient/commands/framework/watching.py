@@ -1,4 +1,4 @@
-"""A table that is read and drawn again until Ctrl-C: ``--watch``."""
+"""A table that is repeated until Ctrl-C: ``--watch``."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class _WatchedOutput(NamedTuple):
 
 
 class Watching(base._Table):
-    """A command that prints something; with ``--watch`` again and again."""
+    """A command that prints something, and repeats it with ``--watch``."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Print the rows once, or draw them until Ctrl-C."""
+        """Print the rows once, or repeat them until Ctrl-C."""
         if parsed_args.watch is None:
             return super().run(parsed_args)
         if not _is_drawable(self.app.stdout):
@@ -92,7 +92,7 @@ class Watching(base._Table):
 
 
 class WatchingLister(Watching, base.Lister):
-    """A command that prints rows; with ``--watch`` again and again."""
+    """A command that prints rows, and repeats them with ``--watch``."""
 
 
 def _now() -> str:

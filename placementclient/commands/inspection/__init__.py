@@ -1,1 +1,1 @@
-"""Commands that answer a question about the whole cloud."""
+"""Commands that inspect the whole cloud."""

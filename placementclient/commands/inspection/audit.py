@@ -1,4 +1,4 @@
-"""Faults of a cloud, and the commands that fix them."""
+"""Faults of a cloud, and commands that fix them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class AuditProvider(watching.Watching, LineLister, Changing):
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
     ) -> int:
-        """Print the findings, or the text about a check as a text."""
+        """Print the findings, or the text about a check."""
         if not (parsed_args.explain and parsed_args.formatter in ('table', 'text')):
             return super().produce_output(parsed_args, names, rows)
         from placementclient.render import audit_checks
@@ -250,7 +250,7 @@ def invocation(
     parsed_args: argparse.Namespace,
     servers: Mapping[str, Server] | None,
 ) -> Invocation:
-    """Return what the commands that fix something repeat of the audit that is running."""
+    """Return the options of the running audit that commands which fix something need too."""
     from placementclient.render.repairs import Invocation
 
     given = {

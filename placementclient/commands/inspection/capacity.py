@@ -1,4 +1,4 @@
-"""Room for more."""
+"""Free capacity."""
 
 from __future__ import annotations
 

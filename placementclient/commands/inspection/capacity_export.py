@@ -1,4 +1,4 @@
-"""Room for more, as metrics."""
+"""Capacity as metrics."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ExportCapacity(base.Command):
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run; with --serve one whose requests end with the reading."""
+        """The client of this run; with ``--serve``, its requests have a deadline."""
         client = super().client
         if self._deadline is not None:
             from placementclient.commands.inspection import serving

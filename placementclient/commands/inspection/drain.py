@@ -1,4 +1,4 @@
-"""Plans that empty hosts, and the new hosts of their servers."""
+"""Plans to empty hosts, and the new hosts of their servers."""
 
 from __future__ import annotations
 

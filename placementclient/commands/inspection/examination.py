@@ -1,4 +1,4 @@
-"""The clouds that an audit compares: a snapshot, and the lists of other services."""
+"""The clouds that an audit compares: a snapshot, and lists of other services."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def examine(
     judged: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
 ) -> tuple[Cloud, Audit, lists.Lists]:
-    """Read what is to be audited, and read it again if a comparison of live answers suspects some.
+    """Read and audit the cloud; read it again if answers from different moments may contradict.
 
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all

@@ -1,4 +1,4 @@
-"""The lists of other services that an audit needs: from files, or from the services themselves."""
+"""The lists of other services for an audit, from files or from the services."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ALWAYS = ('servers', 'migrations')
 
 
 class Lists(NamedTuple):
-    """The lists that are known.
+    """The lists that the audit has.
 
     :param known: by the name of the option
     :param failures: why a service that no option names has not answered, by the name of the option
@@ -59,7 +59,7 @@ class Lists(NamedTuple):
 def read(
     command: base.PlacementCommand, parsed_args: argparse.Namespace, wanted: Collection[str]
 ) -> Lists:
-    """Read the lists that the options name; if they name none, and no snapshot, ask the services.
+    """Read the lists of the options; without options or a snapshot, ask the services.
 
     :param wanted: those that are needed, where nothing is named
     :raises errors.PlacementError: if one that an option names cannot be had

@@ -1,4 +1,4 @@
-"""Serve metrics to scrapers while the main thread reads the next figures."""
+"""An HTTP server for metrics; the main thread reads the next values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """The time at which a reading has to be over: each request until then ends by then.
+    """The time at which a reading ends: all its requests end by then.
 
     :param seconds: how long a reading may take
     """
@@ -31,11 +31,11 @@ class Deadline:
         self._until = time.monotonic() + self.seconds
 
     def end(self) -> None:
-        """Let no further request be sent."""
+        """Refuse further requests."""
         self._until = 0.0
 
     def left(self) -> float:
-        """Return how long the reading may still take, in seconds.
+        """Return the remaining time of the reading, in seconds.
 
         :raises errors.PlacementError: if it is over
         """
@@ -49,7 +49,7 @@ class Deadline:
 
 
 class BoundedSession:
-    """A keystoneauth session whose requests end by a deadline.
+    """A keystoneauth session with a deadline for its requests.
 
     :param session: the session that sends them
     """
@@ -65,7 +65,7 @@ class BoundedSession:
     def request(
         self, url: str, method: str, *, timeout: float | None = None, **settings: Any
     ) -> Any:
-        """Send a request, as the session does, which is not repeated here.
+        """Send a request with the session, without retries.
 
         :param timeout: how long an answer is waited for, in seconds
         """
@@ -78,7 +78,7 @@ class BoundedSession:
 
 
 def address(text: str) -> tuple[str, int]:
-    """``'127.0.0.1:9000'``, ``'[::1]:9000'``, or ``':9000'`` for all addresses.
+    """Parse ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all addresses.
 
     :raises errors.UsageError: if it is not of that form
     """
@@ -101,7 +101,7 @@ class _Figures(NamedTuple):
 
 
 class Collector:
-    """The metrics that are served: the last good figures, and how good they are.
+    """The served metrics: the last good values, and their age.
 
     :param read: reads the figures
     :param interval: how long to wait between two readings, in seconds
@@ -123,13 +123,13 @@ class Collector:
         self._is_good = True
 
     def collect(self) -> Sequence[Metric]:
-        """Return the last good figures, and as of now whether that was long ago."""
+        """Return the last good values, and whether they are too old now."""
         figures = self._figures
         is_up = time.monotonic() - figures.at < self._fresh
         return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
 
     def read(self) -> None:
-        """Read the figures; whatever is wrong with them, those of before stay.
+        """Read the values; after any error keep the earlier ones.
 
         :raises errors.PlacementError: if the first reading shows that the options are impossible
         """
@@ -162,7 +162,7 @@ class Collector:
 
 
 def serve(where: tuple[str, int], collector: Collector) -> None:
-    """Serve metrics, and read their figures again and again, until a SIGTERM.
+    """Serve metrics and read their values repeatedly, until SIGTERM.
 
     Requests are answered from the beginning on, also while the first reading lasts.
 
@@ -182,7 +182,7 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
 @contextlib.contextmanager
 def served(host: str, port: int, collector: Collector) -> Iterator[int]:
-    """Answer scrapes in threads of prometheus_client's server; the value is the port.
+    """Serve metrics in threads of prometheus_client's server; the value is the port.
 
     :raises errors.PlacementError: if the address cannot be used
     """

@@ -1,1 +1,1 @@
-"""Commands about the program itself: batches and completion."""
+"""Commands of the program itself: batches and completion."""

@@ -1,4 +1,4 @@
-"""The command lines of a batch: one definition of a line, whatever they come from."""
+"""The command lines of a batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CommandLine(NamedTuple):
 
 
 def read(file: BinaryIO, path: str) -> Iterator[CommandLine]:
-    """The command lines of a file, without comments and empty lines, as they come.
+    """Yield the command lines of a file, without comments and empty lines.
 
     A line ends with a line feed; one carriage return before it belongs to the end.
 
@@ -97,7 +97,7 @@ def _words(text: str) -> list[str]:
 
 
 def opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
-    """A file of commands.
+    """Open a file of commands.
 
     :param path: ``-`` for ``stdin``
     :raises errors.BadFile: if it cannot be read

@@ -1,1 +1,1 @@
-"""Commands about providers, and their inventories, traits and aggregates."""
+"""Commands for providers, and their inventories, traits and aggregates."""

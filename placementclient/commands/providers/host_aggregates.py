@@ -1,4 +1,4 @@
-"""Aggregates as the compute service has them."""
+"""Host aggregates of Nova."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All inventories of a provider, or of many, at once."""
+"""All inventories of one provider, or of many."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from placementclient.render import columns
 
 
 def ratio(text: str) -> float:
-    """An allocation ratio; the service fails on numbers that are not finite.
+    """Return an allocation ratio; the service fails on numbers that are not finite.
 
     :raises ValueError: if the text is no such number
     """
@@ -115,7 +115,7 @@ class CreateInventory(base.ShowOne):
         return api.inventory.create(self.client, *args)
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation to write with.
+        """Return the generation for the write.
 
         :raises errors.BadArgument: if there is such an inventory: Placement would say that another
             client has changed it
@@ -167,7 +167,7 @@ class SetInventory(CreateInventory):
         return api.inventory.set(self.client, *args)
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation to write with, and warn of values that go back to the default."""
+        """Return the generation for the write, and warn about fields that are reset."""
         read = api.inventory.list(self.client, uuid)
         defaults = Inventory(0).as_fields()
         before = read.value.get(name, Inventory(0))

@@ -1,4 +1,4 @@
-"""Take a provider out of service for good."""
+"""Delete a provider with everything below it."""
 
 from __future__ import annotations
 

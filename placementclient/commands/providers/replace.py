@@ -1,4 +1,4 @@
-"""A resource provider in the place of another."""
+"""Replace a resource provider with another one."""
 
 from __future__ import annotations
 

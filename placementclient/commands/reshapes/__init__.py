@@ -1,1 +1,1 @@
-"""Commands about a reshape, from the assignments to the rollback."""
+"""Commands for a reshape, from the assignments to the rollback."""

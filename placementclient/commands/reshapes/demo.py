@@ -1,4 +1,4 @@
-"""The whole reshape on a small cloud, to see it happen."""
+"""A whole reshape on a small cloud, as a demonstration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what hosts and Nova's database say to assignments and additions."""
+"""Assignments and additions from facts of hosts and of Nova's database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The common part of the commands that carry out a plan or take it back."""
+"""The common part of the commands that apply a plan or roll it back."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def journal_path(parsed_args: argparse.Namespace) -> str:
 
 
 class PlanCommand(base.Lister):
-    """A command about the trees of a plan."""
+    """A command for the trees of a plan."""
 
     def read(self, parsed_args: argparse.Namespace) -> Plan:
-        """Read the plan, and resolve the options that select trees to ``--tree``."""
+        """Read the plan; turn the options that select trees into ``--tree``."""
         from placementclient.reshape import storage
 
         plan = storage.read_plan(parsed_args.plan)
@@ -56,7 +56,7 @@ class PlanCommand(base.Lister):
         return plan
 
     def advise(self, plan: Plan, path: str, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
-        """Say in the end how to plan again for trees that were left alone.
+        """Print the command that plans the trees again that were left alone.
 
         :param path: the file of the plan
         """
@@ -71,7 +71,7 @@ class PlanCommand(base.Lister):
 
 
 class PlanRunCommand(PlanCommand):
-    """A command that works on trees and prints the result of each."""
+    """A command that changes trees and prints the result of each."""
 
     prints = ('tree', 'state', 'reason')
     statuses = (
@@ -89,7 +89,7 @@ class PlanRunCommand(PlanCommand):
         total: int,
         parsed_args: argparse.Namespace,
     ) -> Outcome:
-        """Carry out a plan, or take it back, and print the progress.
+        """Apply a plan or roll it back, and print the progress.
 
         :param total: how many trees, for the progress
         """
@@ -111,7 +111,7 @@ class PlanRunCommand(PlanCommand):
             )
 
     def output(self, outcome: Outcome) -> base.Output:
-        """Return the ends of all trees; the exit status follows from them."""
+        """Return the results of all trees; they decide on the exit status."""
         from placementclient.render import runs
 
         self.exit_status, self.ending = outcome.exit_status, runs.ending(outcome)

@@ -1,4 +1,4 @@
-"""The reshape on paper: plan, show, rehearse. It is carried out by :mod:`.reshape_run`."""
+"""Plan, show and rehearse a reshape; :mod:`.reshape_run` applies it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def still_up(hosts: Sequence[str]) -> str:
-    """Return the sentence about a nova-compute that is up, and the next step.
+    """Return the sentence about a nova-compute that is up, with the next step.
 
     :param hosts: as :func:`computes_up` has them
     """
@@ -36,7 +36,7 @@ def still_up(hosts: Sequence[str]) -> str:
 
 
 def computes_up(command: base.PlacementCommand, trees: Iterable[TreeChange]) -> list[str]:
-    """The hosts of some trees whose nova-compute is up; none, where that is not known."""
+    """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
     from placementclient.nova import running, service
 
     roots = [name for tree in trees for name in tree.roots.values()]

@@ -1,4 +1,4 @@
-"""The reshape carried out: apply, status, verify, roll back."""
+"""Apply a reshape, print its status, verify it, roll it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reshaper, as it is."""
+"""The reshaper as a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of the files of the reshape."""
+"""The JSON Schemas of the files of a reshape."""
 
 from __future__ import annotations
 

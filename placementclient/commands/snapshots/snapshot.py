@@ -175,7 +175,7 @@ class RestoreSnapshot(Changing):
         return self.change(parsed_args, restoring)
 
     def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
-        """Ask on a terminal, if this may be the wrong cloud."""
+        """Ask for confirmation on a terminal if this may be the wrong cloud."""
         from placementclient.api import resource_provider
 
         origin, service = self._snapshot.origin, self.client.service

@@ -1,1 +1,1 @@
-"""Commands about provider trees."""
+"""Commands for provider trees."""

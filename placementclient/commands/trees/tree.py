@@ -1,4 +1,4 @@
-"""Provider trees, as one sees them."""
+"""Provider trees: list, show, graph."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The checks of an audit: a small function for each fault, and the list of all."""
+"""The checks of an audit: one function for each fault, and the list of all."""

@@ -1,4 +1,4 @@
-"""Faults of bare metal nodes, against what Ironic says of them."""
+"""Faults of bare metal nodes, compared with Ironic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check of an audit; its text for operators is the docstring of the function that makes it."""
+"""A check of an audit; the docstring of its function is the text for operators."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Check:
 
     @property
     def is_of_moments(self) -> bool:
-        """Return True if the check compares answers that are of different moments."""
+        """Return True if the check compares answers from different moments."""
         return bool(self.needs or self.also or self.is_of_two_answers)
 
     @property

@@ -1,4 +1,4 @@
-"""All that an audit looks for."""
+"""All checks of an audit."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Audit(NamedTuple):
 
     @property
     def has_suspects(self) -> bool:
-        """Return True if a comparison of answers of different moments found something."""
+        """Return True if a comparison of answers from different moments found something."""
         compared = {check.id for check in CHECKS if check.is_of_moments}
         return self.shortfall is not None or any(
             finding.kind in compared for finding in self.findings
@@ -115,7 +115,7 @@ def audit(
     ignored: Collection[str] = (),
     subjects: Collection[str] = (),
 ) -> Audit:
-    """Return everything that is wrong.
+    """Return all findings of the checks.
 
     Two answers are never of the same moment: a server that is deleted in between seems to be
     leaked, or its usage to have no consumer. With an earlier reading, a comparison of answers

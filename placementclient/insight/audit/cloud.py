@@ -1,4 +1,4 @@
-"""A snapshot as an audit sees it, with what the compute service knows beside it."""
+"""A snapshot and the lists of other services, prepared for the checks of an audit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EVACUATION = 'evacuation'
 
 
 class Answers(NamedTuple):
-    """Lists of other services; ``None`` for one that is not known.
+    """Lists of other services; ``None`` for a list that the audit does not have.
 
     :param services: every nova-compute
     :param hypervisors: every compute node
@@ -90,13 +90,13 @@ class Cloud:
             self._roots_by_short.setdefault(self.name(uuid).partition('.')[0], []).append(uuid)
 
     def has(self, name: str) -> bool:
-        """Return True if a list is known, by the name of its option."""
+        """Return True if the audit has a list, by the name of its option."""
         if name in ('servers', 'migrations'):
             return getattr(self, name) is not None
         return getattr(self.answers, name) is not None
 
     def subjects(self) -> set[str]:
-        """Return all that a finding may be about: names of providers, UUIDs of consumers, …"""
+        """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""
         states = self.snapshot.providers.values()
         return {
             *(state.name for state in states),
@@ -113,7 +113,7 @@ class Cloud:
             yield from states
 
     def root_of(self, state: ProviderState) -> str:
-        """The UUID of the root of a provider's tree."""
+        """Return the UUID of the root of a provider's tree."""
         return self.topology.root_of[state.uuid]
 
     def finding(
@@ -123,7 +123,7 @@ class Cloud:
         remedy: Remedy | None,
         reason: str = '',
     ) -> Finding:
-        """Return a finding of a provider, which concerns its tree."""
+        """Return a finding about a provider and its tree."""
         return Finding(state.name, (self.root_of(state),), facts, remedy, reason)
 
     def name(self, provider_uuid: str) -> str:
@@ -131,12 +131,12 @@ class Cloud:
         return self.snapshot.providers[provider_uuid].name
 
     def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
-        """The roots of all trees that a consumer holds something on; sharing ones too."""
+        """Return the roots of all trees with allocations of a consumer, shared ones included."""
         roots = self.topology.root_of
         return tuple(sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots}))
 
     def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
-        """Return the usage of a consumer in each tree without shared parts: providers by root."""
+        """Return the usage of a consumer in each tree, without shared providers: by root."""
         hosts: dict[str, list[str]] = {}
         for uuid in sorted(consumer.allocations):
             state = self.snapshot.providers.get(uuid)
@@ -146,13 +146,13 @@ class Cloud:
 
     @cached_property
     def unlisted(self) -> list[tuple[ProviderState, Resources]]:
-        """The providers with usage that no consumer answers for, and that usage."""
+        """Return the usage of providers that no consumer accounts for."""
         pairs = ((state, self.snapshot.unlisted(state.uuid)) for state in self.states())
         return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
     def cases(self) -> Mapping[str, list[Case]]:
-        """The consumers in each odd situation, by the check that finds it, in order of UUIDs."""
+        """The consumers with a fault, by the check that finds it, in the order of UUIDs."""
         cases = defaultdict[str, list[Case]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
             case = Case(self, consumer)
@@ -161,12 +161,12 @@ class Cloud:
         return cases
 
     def host_roots(self, names: Sequence[str]) -> list[str]:
-        """The roots of all trees that have one of a host's names, as :meth:`named`."""
+        """Return the roots of all trees with one of a host's names; see :meth:`named`."""
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)
         return self.named([u for s in shorts for u in self._roots_by_short.get(s, ())], names)
 
     def passed_over(self, server: Server) -> str:
-        """Return the reason to say nothing of a server at this moment; empty if there is none."""
+        """Return the reason to skip a server at this moment, or an empty string."""
         if server.uuid in self._unsettled:
             return CHANGED
         if server.detail is not None:
@@ -185,45 +185,45 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A consumer, with what decides its situation."""
+    """A consumer, with the facts that decide its situation."""
 
     cloud: Cloud
     consumer: Consumer
 
     @property
     def known(self) -> Server | None:
-        """Return the server that it is, if Nova's list has it."""
+        """Return the server of the consumer, if Nova's list has it."""
         return self.cloud.listed.get(self.consumer.uuid)
 
     @property
     def migration(self) -> ServerMigration | None:
-        """The migration whose consumer it is."""
+        """The migration, if the consumer is one."""
         return self.cloud.migration_of_consumer.get(self.consumer.uuid)
 
     @property
     def migrations(self) -> list[ServerMigration]:
-        """The migrations of the server that it is."""
+        """The migrations of the server, if the consumer is one."""
         return self.cloud.migrations_of.get(self.consumer.uuid, [])
 
     @property
     def server(self) -> str:
-        """The UUID of the server that it is, or that its migration moves."""
+        """The UUID of the server, or of the server of the migration."""
         return self.migration.server_uuid if self.migration else self.consumer.uuid
 
     @property
     def hosts(self) -> dict[str, list[str]]:
-        """The providers that it uses, but for what is shared, by the root of each host."""
+        """The providers that it uses, without shared ones, by the root of each host."""
         return self.cloud.hosts_of(self.consumer)
 
     @property
     def home(self) -> str | None:
-        """The root of the host that the server is on, as far as Nova's name for it shows."""
+        """The root of the server's host, if a provider matches Nova's name for it."""
         named = self.cloud.named(list(self.hosts), self.known.hosts if self.known else ())
         return named[0] if len(named) == 1 else None
 
     @property
     def elsewhere(self) -> list[str]:
-        """The roots of the hosts that it is not on; none, if it is not known where it is."""
+        """The roots of hosts with allocations of the server that are not its host."""
         home = self.home
         return [root for root in self.hosts if root != home] if home else []
 

@@ -1,4 +1,4 @@
-"""Signs that the lists of Nova lack something, so that nothing can be deleted by them."""
+"""Signs that the lists of Nova are incomplete, so that nothing may be deleted because of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LACKING = 10
 
 
 class MissingRecords(NamedTuple):
-    """The records that the lists of servers and migrations lack.
+    """The records that are missing in the lists of servers and migrations.
 
     :param orphans: the number of consumers that are not in it
     :param consumers: the number of consumers that are or may be servers
@@ -29,12 +29,12 @@ class MissingRecords(NamedTuple):
 
     @property
     def is_of_servers(self) -> bool:
-        """True if the list of servers lacks something."""
+        """True if the list of servers is incomplete."""
         return bool(self.hosts) or self.orphans * _LACKING > self.consumers
 
 
 def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | None:
-    """Return what the lists lack; ``None`` if they look complete, or there are none.
+    """Return the missing records; ``None`` if the lists look complete, or there are none.
 
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.

@@ -1,4 +1,4 @@
-"""Faults of consumers: who should not hold what it holds, or not there."""
+"""Faults of consumers: allocations that should not exist, or should be elsewhere."""
 
 from __future__ import annotations
 

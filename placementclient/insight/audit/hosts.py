@@ -1,4 +1,4 @@
-"""Faults of hosts, against what nova-compute and its hypervisors say."""
+"""Faults of hosts, compared with nova-compute and its hypervisors."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
 
 
 def without_amounts(cloud: Cloud) -> str:
-    """Say why the hypervisors cannot be compared; empty if they can."""
+    """Return the reason why the hypervisors cannot be compared, or an empty string."""
     hypervisors = cloud.answers.hypervisors
     if not hypervisors or any(hypervisor.totals for hypervisor in hypervisors):
         return ''

@@ -1,4 +1,4 @@
-"""Hosts under another identity than nova-compute has: which of two providers is alive."""
+"""Hosts with a new UUID or name: the live one of two providers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ States = list[ProviderState]
 
 
 class Identity(NamedTuple):
-    """A compute node whose nova-compute is up, and the roots that are of its host.
+    """A compute node whose nova-compute is up, and the roots of its host.
 
     :param live: the root with its UUID; ``None`` if there is none
     :param dead: the roots that no such nova-compute has, by their names
@@ -117,7 +117,7 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
 
 
 def without_uuids(cloud: Cloud) -> str:
-    """Return why the hypervisors identify no hosts; empty if they do."""
+    """Return the reason why the hypervisors do not identify hosts, or an empty string."""
     hypervisors = cloud.answers.hypervisors
     if not hypervisors or any(node.uuid for node in hypervisors):
         return ''
@@ -125,7 +125,7 @@ def without_uuids(cloud: Cloud) -> str:
 
 
 def identities(cloud: Cloud) -> Iterator[Identity]:
-    """Return the compute nodes that are up, but for Ironic's, which have no names of hosts."""
+    """Return the compute nodes that are up, without Ironic's, which are no hosts."""
     hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
     down = {service.host for service in cloud.answers.services or () if not service.is_up}
     nodes = [node for node in hypervisors if node.host not in down]

@@ -1,4 +1,4 @@
-"""Consumers of which Placement does not know the owner or the type."""
+"""Consumers whose owner or type is unknown to Placement."""
 
 from __future__ import annotations
 

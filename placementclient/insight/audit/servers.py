@@ -1,4 +1,4 @@
-"""Faults of servers: they hold nothing, the wrong amounts, or allocations of another owner."""
+"""Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Candidates of a request, and the changes that would give it some."""
+"""The candidates of a request, and the changes that would give it some."""

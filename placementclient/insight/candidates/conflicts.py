@@ -1,4 +1,4 @@
-"""Minimal sets of requirements that cannot be met together, and minimal sets to give up."""
+"""Minimal sets of requirements that conflict, and minimal sets to remove."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
 
 
 class ConflictSearch(Generic[T]):
-    """A search for the minimal sets to give up, which finds the minimal conflicts on its way.
+    """A search for the minimal sets to remove; it also finds the minimal conflicts.
 
     A set to give up has a part of each conflict. The search tries the smallest sets that have a
     part of each known conflict. If one is not enough, the others have a conflict that is new.
@@ -52,7 +52,7 @@ class ConflictSearch(Generic[T]):
             self._add(conflict)
 
     def corrections(self) -> Iterator[frozenset[T]]:
-        """Return the minimal sets without which the others are possible, smallest first."""
+        """Return the minimal sets whose removal makes the rest possible, smallest first."""
         confirmed: set[frozenset[T]] = set()
         for _ in range(MAX_STEPS):
             cover = next((cover for cover in self._covers if cover not in confirmed), None)

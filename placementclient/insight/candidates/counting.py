@@ -1,4 +1,4 @@
-"""The number of candidates that the service makes of a request, without asking it.
+"""The number of candidates of a request, calculated without the service.
 
 A tree with eight devices and eight groups has 8! of them, and the service makes them all.
 """
@@ -52,12 +52,12 @@ class CandidateCount:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the number of all is exact; else there are at least so many."""
+        """Return whether the total is exact; otherwise it is a lower bound."""
         return all(tree.is_exact for tree in self.trees)
 
     @property
     def lost(self) -> int:
-        """The number of trees, at least, that are in no candidate that Nova takes.
+        """The least number of trees that have no candidate that Nova takes.
 
         Without breadth first, the service has all candidates of one tree before those of the next
         one, in an order of the trees that is not known.
@@ -73,7 +73,7 @@ class CandidateCount:
 
 
 class CandidateCounter:
-    """Counts the candidates of a request by tree, of trees that are alike once.
+    """Counts the candidates of a request by tree; equal trees are counted once.
 
     What sharing providers alone give to the common group counts once for each tree.
     """

@@ -1,4 +1,4 @@
-"""The reasons for a request without candidates, and the changes that would be enough.
+"""The reasons why a request has no candidates, and the changes with which it has some.
 
 The answers are worked out on what is known of the providers. Where the service can be asked, what
 is said to be enough is asked of it.
@@ -38,7 +38,7 @@ Ask = Callable[[CandidateRequest], Offer | None]
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """Something that would be enough.
+    """A change with which the request has candidates.
 
     :param dropped: what is not asked for any more
     :param lowered: of which another amount is asked for, and that amount
@@ -54,7 +54,7 @@ class Relaxation:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A tree that comes near, and what it lacks."""
+    """A nearest tree, with its shortages."""
 
     name: str
     root_uuid: str
@@ -62,7 +62,7 @@ class Host:
 
     @property
     def missing(self) -> float:
-        """The parts of the wanted amounts that it lacks, together."""
+        """Return the missing parts of the requested amounts."""
         return sum(
             1 - (shortage.amount or 0) / shortage.requirement.amount
             for shortage in self.shortages
@@ -72,7 +72,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The reasons why there are no candidates; or that there are some.
+    """The reasons why there are no candidates, or the candidates.
 
     :param offer: what there is for the request as it stands; no trees, where it cannot be met
     :param trees: how many trees there are

@@ -21,7 +21,7 @@ _AGGREGATES = (Kind.AGGREGATE, Kind.NOT_AGGREGATE)
 
 
 class Matcher:
-    """Decides for each tree whether it satisfies some of the requirements of a request."""
+    """Decides whether a tree satisfies some of the requirements of a request."""
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
         self.index, self.requirements = index, requirements
@@ -43,7 +43,7 @@ class Matcher:
 
     @functools.cached_property
     def alone(self) -> dict[Requirement, frozenset[str]]:
-        """The trees that satisfy each requirement, were it the only one."""
+        """Return the trees that satisfy each requirement by itself."""
         return {
             requirement: frozenset(
                 root for root in self.trees if self.satisfies(root, frozenset({requirement}))
@@ -52,7 +52,7 @@ class Matcher:
         }
 
     def able(self, name: str, amount: int) -> frozenset[str]:
-        """Return the providers that have room for an amount of a class."""
+        """Return the providers that can grant an amount of a class."""
         return self._who(Requirement(Kind.RESOURCE, name, amount=amount))
 
     def _who(self, requirement: Requirement) -> frozenset[str]:
@@ -65,7 +65,7 @@ class Matcher:
         return self._matches[key]
 
     def amounts_met(self, requirement: Requirement) -> Counter[str]:
-        """Count for each tree the amounts of a resource that were asked for and that it has.
+        """Count for each tree the requested resources that it can grant.
 
         :return: by the roots of trees
         """
@@ -78,11 +78,11 @@ class Matcher:
         return met
 
     def possible(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree allows these."""
+        """Return True if any tree allows some requirements."""
         return any(self.allows(root, retained) for root in self._plausible(retained))
 
     def allows(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return True if a tree satisfies these, alone or beside some of the resources left out.
+        """Return True if a tree allows some requirements, perhaps without some resources.
 
         A trait of the common group may be on a provider that only those resources use, all or less
         of them. So fewer requirements never are harder to meet here, as they may be for the
@@ -97,11 +97,11 @@ class Matcher:
         )
 
     def is_met(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree satisfies these."""
+        """Return True if any tree satisfies some requirements."""
         return any(self.satisfies(root, retained) for root in self._plausible(retained))
 
     def satisfying(self, retained: frozenset[Requirement]) -> set[str]:
-        """The roots of the trees that satisfy these."""
+        """Return the roots of the trees that satisfy some requirements."""
         return {root for root in self._plausible(retained) if self.satisfies(root, retained)}
 
     def _plausible(self, retained: frozenset[Requirement]) -> Collection[str]:
@@ -109,7 +109,7 @@ class Matcher:
         return frozenset.intersection(*alone) if alone else self.trees
 
     def satisfies(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return whether a tree satisfies these; with other amounts, where they have others."""
+        """Return whether a tree satisfies some requirements, perhaps with changed amounts."""
         if not self._unserved.isdisjoint(retained):
             return False
         request, able = self._request(retained)
@@ -132,7 +132,7 @@ class Matcher:
 
     @functools.cached_property
     def bare(self) -> frozenset[str]:
-        """The groups that never asked for a resource."""
+        """The groups that request no resource."""
         served = {r.group for r in self.requirements if r.kind is Kind.RESOURCE}
         return frozenset(self._groups) - served
 

@@ -1,4 +1,4 @@
-"""Providers as far as they can be asked about, one condition at a time."""
+"""Queries for providers, one condition at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from placementclient.placing.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The candidates and summaries for a request.
+    """The candidates and provider summaries of a request.
 
     :param trees: on how many trees there are some
     :param is_cut: whether there may be more, as only so many candidates were asked for
@@ -28,25 +28,25 @@ class Offer:
 
 
 class ProviderIndex(Protocol):
-    """The providers, and what can be asked about them: of a snapshot, or of the service."""
+    """Queries for the providers of a snapshot or of the service."""
 
     @property
     def providers(self) -> Mapping[str, Provider]:
-        """All of them, by UUID."""
+        """All providers, by UUID."""
 
     @property
     def sharing(self) -> Collection[str]:
-        """The UUIDs of those that share what they have through an aggregate."""
+        """The UUIDs of the providers that share inventory through an aggregate."""
 
     @property
     def reach(self) -> Mapping[str, Collection[str]]:
         """Return the sharing providers that serve each tree, by the UUID of its root."""
 
     def matching(self, conditions: Filter) -> Collection[str]:
-        """The UUIDs of the providers that a filter lets through."""
+        """Return the UUIDs of the providers that match a filter."""
 
     def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
-        """The providers that can serve each of some trees, with all that they have."""
+        """Return the providers that can serve each of some trees, with their content."""
 
 
 class SnapshotIndex:

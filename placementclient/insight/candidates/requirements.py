@@ -1,4 +1,4 @@
-"""A request for candidates, taken apart into single requirements, and put together with fewer."""
+"""A request for candidates as single requirements, and requests for some of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_S
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that is asked for.
+    """A single requirement of a request.
 
     :param value: a resource class, a trait, an aggregate, a provider or suffixes; alternatives are
         joined by commas
@@ -71,7 +71,7 @@ class Requirement:
         return f'{text} (group {self.group})' if self.group else text
 
     def filter(self) -> Filter | None:
-        """Return the filter for single providers; None for a requirement about several of them.
+        """Return the filter for single providers; ``None`` if it is about several of them.
 
         What is forbidden is asked for as if it were required: who has it is who is out.
         """
@@ -87,7 +87,7 @@ class Requirement:
 
 
 def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
-    """All that a request asks for, one by one."""
+    """Return all requirements of a request, one by one."""
     parts = list(_of_group('', request.common))
     for suffix, group in request.groups.items():
         parts += _of_group(suffix, group)
@@ -114,7 +114,7 @@ def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
 def restricted(
     request: CandidateRequest, retained: Collection[Requirement]
 ) -> CandidateRequest | None:
-    """A request for some of its requirements only; with other amounts, where these have others.
+    """Return a request with some of its requirements only, perhaps with changed amounts.
 
     :return: None where the service cannot be asked that: every group needs a resource
     """
@@ -132,7 +132,7 @@ def restricted(
 def assembled(
     request: CandidateRequest, suffixes: Iterable[str], retained: Collection[Requirement]
 ) -> CandidateRequest:
-    """Return a request with these requirements, and no others.
+    """Return a request with exactly these requirements.
 
     :param suffixes: of its groups; those of which nothing is left are left out
     """
@@ -160,7 +160,7 @@ def assembled(
 
 
 def askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
-    """Some requirements without the groups that have no resource any more."""
+    """Return some requirements, without groups that request no resource any more."""
     served = {requirement.group for requirement in retained if requirement.kind is Kind.RESOURCE}
     return frozenset(
         requirement

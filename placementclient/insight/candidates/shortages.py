@@ -1,4 +1,4 @@
-"""The shortages of a tree for a requirement, as facts."""
+"""The reasons why a tree does not satisfy a requirement, as facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 class Reason(enum.Enum):
-    """The kind of thing that is missing."""
+    """The kind of a shortage."""
 
     INVENTORY = 'inventory'
     FREE = 'free'

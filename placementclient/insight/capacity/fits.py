@@ -43,12 +43,12 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
-        """Return them with the class that runs out first."""
+        """Return a number of servers with the class that runs out first."""
         least, scarcest = min((fits, label) for label, fits in by_class.items())
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
     def named(self, name: str) -> Fits:
-        """Return as many of another tree or aggregate."""
+        """Return the same number for another tree or aggregate."""
         return Fits(name, self.count, self.by_class, self.runs_out_first)
 
 
@@ -60,13 +60,13 @@ class FitCounter:
         self._counts: dict[Any, int] = {}
 
     def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
-        """Return how many servers fit on some sites together; on all, if not given."""
+        """Return how many servers fit on some sites together; by default on all."""
         chosen = list(_merged(self._supply.sites if sites is None else sites))
         by_class = {label: self._most(chosen, [label]) for label in self._supply.labels}
         return Fits.of(name, self._count(chosen), by_class)
 
     def by_tree(self) -> list[Fits]:
-        """For each tree that has inventory for all parts how many fit if they all go there."""
+        """Return for each tree with inventory for all parts how many servers fit there."""
         trees = self._supply.complete
         by_site = {site: self.fits(site.name, [site]) for site in {site for _, site in trees}}
         return [by_site[site].named(name) for name, site in trees]
@@ -179,7 +179,7 @@ Requests = Sequence[CandidateRequest]
 
 
 def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
-    """For each tree how many fit there if they all go there; then how many fit in all."""
+    """Return for each tree how many servers fit there; the last line is for all trees."""
     tables = []
     for request in requests:
         counter = FitCounter(Supply(topology, request, trees))
@@ -221,7 +221,7 @@ def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL
 
 
 def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
-    """For each aggregate how many fit if a server asks for membership; then how many in all."""
+    """Return for each aggregate how many servers fit in it; the last line is for all trees."""
     results = []
     for aggregate in sorted(topology.members):
         member = CandidateRequest(Filter(member_of=(aggregate,)))
@@ -235,7 +235,7 @@ def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) ->
 
 
 def by_class(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
-    """For each class how many fit if it alone counts; then how many fit of the whole shape."""
+    """Return for each class how many servers fit if only this class counts; the last is for all."""
     fits = _total(topology, requests, trees)
     alone = [
         Fits.of(resource_class, count, {resource_class: count})

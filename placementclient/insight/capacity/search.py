@@ -1,4 +1,4 @@
-"""The most servers that fit, where the parts of a server are in each other's way.
+"""The largest number of servers that fit if the parts of a server compete for inventory.
 
 For a part that all sites have by themselves that is a sum, for one from pools a flow. Where several
 run short together, or depend on each other within one server, it is a search, by OR-tools' CP-SAT.
@@ -21,7 +21,7 @@ MOST_WAYS = 100_000
 
 
 class Use(NamedTuple):
-    """The amount that a choice takes of something.
+    """The amount of something that a choice uses.
 
     :param stock: what of
     :param most: how much of it one server may take in all of its parts; ``None``: as much as is
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
 
 
 class SiteDemand(NamedTuple):
-    """The choices of the servers at one site.
+    """The choices of servers at one site.
 
     :param limit: the most that can be there
     :param choices: by the label of the part

@@ -1,4 +1,4 @@
-"""The sites of servers of a shape, and the sources of each part there."""
+"""The sites for servers of a shape, and the sources of each part there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOGETHER = '(together)'
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A site of a server: a tree, and the providers that reach it.
+    """A site for servers: a tree, and the sharing providers that serve it.
 
     Trees that are alike have the same site, unless there are choices.
 
@@ -41,12 +41,12 @@ class Site:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether no other site has to do with it."""
+        """Return whether the site shares no source with another site."""
         return not any(self.pools.values())
 
 
 class Supply:
-    """All sites for servers of one shape, and what they have.
+    """All sites for servers of one shape, with their inventory.
 
     :param trees: the UUIDs of the roots of the trees to look at; ``None``: all
     """

@@ -1,4 +1,4 @@
-"""Capacity, usage, and the room that could still be granted."""
+"""Capacity, usage, and the free amounts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Amounts(msgspec.Struct, frozen=True, gc=False):
 
 
 class TotalsLine(msgspec.Struct, frozen=True, gc=False):
-    """The room that a tree, an aggregate or all providers have of one class.
+    """The free amount of one class in a tree, an aggregate or the whole cloud.
 
     :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
     :param shared_by: of a tree, the name of the sharing provider of another tree that has the room;
@@ -62,12 +62,12 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
 
 
 def by_class(snapshot: Snapshot) -> list[TotalsLine]:
-    """All providers together: a line for each class."""
+    """Return a line for each class, over all providers."""
     return list(_lines(ALL, snapshot.providers.values()))
 
 
 def by_tree(snapshot: Snapshot) -> list[TotalsLine]:
-    """Each tree: what it has itself, then what sharing providers have for it; then all."""
+    """Return for each tree its own amounts, then those of sharing providers; last the total."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for root_uuid, states in topology.trees.items():
@@ -79,7 +79,7 @@ def by_tree(snapshot: Snapshot) -> list[TotalsLine]:
 
 
 def by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
-    """Each aggregate: its members, and the trees of which it has the root; then all."""
+    """Return for each aggregate its members and the trees of member roots; last the total."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):

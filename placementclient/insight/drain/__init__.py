@@ -1,4 +1,4 @@
-"""Empty hosts: where their servers can go, in which order, or the proof that they cannot.
+"""Plans to empty hosts: the new host of each server and the order, or the proof that there is none.
 
 A host is named by the UUID of the root of its tree. ``emptied`` are the hosts that are to be
 emptied, and ``effort`` is how long to search, in seconds.

@@ -1,4 +1,4 @@
-"""The hosts of a snapshot and their servers, as a drain sees them."""
+"""The hosts of a snapshot and their servers, for a drain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from placementclient.placing.topology import Topology
 
 
 class MovingServer(NamedTuple):
-    """A server that is to move.
+    """A server that has to move.
 
     :param host: the UUID of the root of its host
     """
@@ -37,7 +37,7 @@ class MovingServer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The facts of Nova about servers, beyond those of Placement.
+    """Facts of Nova about servers that Placement does not have.
 
     :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
         known
@@ -62,12 +62,12 @@ class Knowledge:
 
 
 def zone(name: str) -> str:
-    """Return what stands for an availability zone among the aggregates of a host."""
+    """Return the aggregates of a host that represent its availability zone."""
     return f'zone {name}'
 
 
 class DrainCloud:
-    """The hosts of a snapshot: the trees that run nova-compute; all trees where none does.
+    """The hosts of a snapshot: the trees with a nova-compute, or all trees if there is none.
 
     :param keep_free: what part of each class is to be left free on each host, in percent
     """
@@ -87,19 +87,19 @@ class DrainCloud:
 
     @cached_property
     def rare(self) -> frozenset[str]:
-        """The traits of providers of hosts that not every host has."""
+        """The traits that only some hosts have."""
         sets = [
             frozenset().union(*(state.traits for state in self.tree(uuid))) for uuid in self.hosts
         ]
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def on(self, snapshot: Snapshot) -> DrainCloud:
-        """Return the same with another snapshot."""
+        """Return the cloud with another snapshot."""
         return DrainCloud(snapshot, self.knowledge, self._keep_free)
 
     @cached_property
     def vacated(self) -> DrainCloud:
-        """The same without any server."""
+        """Return the cloud without any servers."""
         leaving = (*self.servers(self.hosts)[0], *self.shelved(self.hosts))
         servers = {server.uuid: server.allocations for server in leaving}
         gains = gained((allocations, {}) for allocations in servers.values())
@@ -119,7 +119,7 @@ class DrainCloud:
         return self.topology.trees[root_uuid]
 
     def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Finding]]:
-        """Return the servers on some hosts that need another place, and what no plan can move.
+        """Return the servers of hosts that need a new place, and the consumers that cannot move.
 
         A server that Nova does not move yet is among both. The subject of such a finding is the
         consumer, or the provider if the consumer is not known; ``command`` among its facts is the
@@ -146,7 +146,7 @@ class DrainCloud:
         return list(servers.values()), list(unsettled.values())
 
     def shelved(self, hosts: Iterable[str]) -> list[MovingServer]:
-        """Return the servers on some hosts that free all that they hold, and need no place."""
+        """Return the shelved servers of hosts, which free their allocations and need no place."""
         return [
             MovingServer(consumer.uuid, uuid, consumer.allocations)
             for uuid in hosts
@@ -178,7 +178,7 @@ class DrainCloud:
         return None
 
     def strict(self, server: MovingServer) -> Request:
-        """Return the request that is certainly enough for a server; equal ones are one object."""
+        """Return a request that is certainly sufficient for a server; equal ones are one object."""
         if (requested := self.knowledge.requests.get(server.uuid)) is not None:
             return self._strict.setdefault(requested, requested)
         allocated = tuple(
@@ -194,7 +194,7 @@ class DrainCloud:
         return self._strict[key]
 
     def lax(self, server: MovingServer) -> Request:
-        """Return the request that a server makes at least; equal ones are one object."""
+        """Return a request that is certainly necessary for a server; equal ones are one object."""
         least = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
         if least is not None:
             return self._strict.setdefault(least, least)
@@ -207,7 +207,7 @@ class DrainCloud:
         emptied: Collection[str],
         spare: Sequence[str] = (),
     ) -> PackingProblem:
-        """Return the hosts that servers may go to, and how many servers there are of each kind.
+        """Return the possible target hosts, and the number of servers of each kind.
 
         :param servers: the request of each
         :param spare: hosts, for each of which an empty one like it is added
@@ -255,7 +255,7 @@ class DrainCloud:
         return pools
 
     def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return what is free of each class of a provider, as far as it may be used.
+        """Return the free amount of each class of a provider that a drain may use.
 
         :param is_new: whether nothing of it is used yet
         """

@@ -1,4 +1,4 @@
-"""The ways of servers off a host, by their states in Nova."""
+"""The commands that move a server off a host, by its state in Nova."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Departure(NamedTuple):
-    """The way of a server in some state off its host.
+    """The command that moves a server in some state off its host.
 
     :param command: the command to run now, with the places ``{server}`` and ``{host}``
     :param obstacle: why Nova does not move the server yet; empty: the command moves it
@@ -49,7 +49,7 @@ GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
 def departure(state: str | None) -> Departure:
-    """Return the way of a server off its host.
+    """Return the command that moves a server off its host.
 
     :param state: as Nova has it, in small letters; ``None``: not known
     """

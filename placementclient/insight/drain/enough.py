@@ -1,4 +1,4 @@
-"""Changes that would be enough to empty hosts, each of them checked."""
+"""Checked changes that would make it possible to empty hosts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def remedies(
     emptied: Collection[str],
     left: Sequence[MovingServer],
 ) -> list[str]:
-    """Return changes after which every server has a place, the plainest first, in words.
+    """Return changes with which every server has a place, the simplest first, in words.
 
     A server has a place under its strict request.
 

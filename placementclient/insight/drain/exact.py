@@ -1,4 +1,4 @@
-"""The most servers that can be placed, and the proof that there are no more.
+"""The largest number of servers that can be placed, with a proof.
 
 First the packing by best-fit decreasing. If it leaves a server, CP-SAT packs groups of hosts that
 are alike, each as one large host with rounding cuts: its bound is a proof. What it finds is dealt
@@ -45,7 +45,7 @@ class Packing:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether it is proved that no more can have a place."""
+        """Return whether it is proved that no more servers can have a place."""
         return self.count >= self.bound
 
     @property
@@ -78,7 +78,7 @@ def bound(
     possible: Collection[int],
     rooms: Sequence[tuple[Shape, Sequence[int], int]],
 ) -> int:
-    """Return how many servers can be placed at most, class by class.
+    """Return an upper bound for the number of servers that can be placed, by class.
 
     :param possible: the numbers of the kinds that have a place on some host
     :param rooms: shape and room of hosts, and how many there are of them

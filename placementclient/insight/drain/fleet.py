@@ -1,4 +1,4 @@
-"""All hosts with their servers, while servers move from one to the other."""
+"""All hosts and their servers while servers move."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from placementclient.placing.requests import Request
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Places for servers, whose room is taken and whose old places are not yet free.
+    """New places for servers, while the old places are still in use.
 
     :param taken: the request of each place
     :param left: the servers that have no place
@@ -30,7 +30,7 @@ class Trial:
 
 
 class Fleet:
-    """All hosts, and where their servers are.
+    """All hosts, and the present places of their servers.
 
     :param watched: the hosts whose servers may move
     """
@@ -55,19 +55,19 @@ class Fleet:
         return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
 
     def take(self, hosts: Iterable[str]) -> None:
-        """Let hosts receive nothing until they are given back."""
+        """Exclude hosts as targets until :meth:`give`."""
         for uuid in hosts:
             if uuid in self._number:
                 self._filler.take(self._number[uuid])
 
     def give(self, hosts: Iterable[str]) -> None:
-        """Let hosts receive servers again."""
+        """Allow hosts as targets again."""
         for uuid in hosts:
             if uuid in self._number:
                 self._filler.give(self._number[uuid])
 
     def attempt(self, servers: Sequence[MovingServer]) -> Trial:
-        """Find places for servers on the hosts that are not taken out, by best-fit decreasing."""
+        """Find places for servers on the hosts that are not excluded, by best-fit decreasing."""
         trial = Trial()
         kinds = sorted(self._kinds(servers), key=lambda kind: -self._filler.size(kind[0]))
         for request, group in kinds:
@@ -80,7 +80,7 @@ class Fleet:
         return trial
 
     def without(self, hosts: Collection[str]) -> list[MovingServer]:
-        """Return the servers of some hosts that find no place on the others. No room is taken."""
+        """Return the servers of some hosts that find no place on the others; place none."""
         self.take(hosts)
         trial = self.attempt(self.servers(hosts))
         self.undo(trial)
@@ -88,14 +88,14 @@ class Fleet:
         return trial.left
 
     def undo(self, trial: Trial) -> None:
-        """Give back the room that an attempt has taken."""
+        """Free the places of an attempt."""
         for request, place in trial.taken:
             self._filler.free(request, [place])
 
     def pack(
         self, servers: Sequence[MovingServer], emptied: Collection[str], effort: float
     ) -> Packed:
-        """Place servers as well as can be proved. No room is taken.
+        """Return the best packing of servers that can be proved, without placing any.
 
         :param emptied: the hosts that receive nothing
         """
@@ -106,7 +106,7 @@ class Fleet:
         return Packed(servers, [self._requests[server.uuid] for server in servers], packing)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
-        """Move servers from hosts that are taken out: free their old places.
+        """Move servers off excluded hosts: free their old places.
 
         :param is_taken: whether the room of their new places is taken already
         """

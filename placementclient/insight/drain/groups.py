@@ -1,4 +1,4 @@
-"""Hosts that are alike for a packing, as one; and the patterns in which such a host can be filled.
+"""Groups of equal hosts, and the patterns that fill a host of a group.
 
 Of a host's room only what the requests can use counts. Many hosts of a cloud are alike then.
 """
@@ -24,7 +24,7 @@ Item = tuple[int, int]
 
 @dataclass(slots=True)
 class Group:
-    """Hosts that are alike.
+    """Equal hosts.
 
     :param room: what each of them has, as far as the requests can use it; behind that how many
         servers more of each server group it may have
@@ -41,7 +41,7 @@ class Group:
     is_relaxed: bool = False
 
     def most(self, item: Item) -> int:
-        """Return how many servers one host has room for, if all of them are such an item."""
+        """Return how many servers of one kind fit on one host."""
         return min((self.room[at] // n for at, n in self.needs[item] if n), default=1 << 31)
 
 
@@ -63,7 +63,7 @@ def groups(problem: PackingProblem) -> list[Group]:
 
 
 def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | None:
-    """Return the largest sets of servers that a host of a group has room for together.
+    """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
     """

@@ -1,4 +1,4 @@
-"""Failures of hosts: whether the other hosts have room for their servers."""
+"""Failures of hosts, and whether the other hosts have room for their servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HostFailure:
 
 @dataclass(frozen=True, slots=True)
 class HostFailures:
-    """The failures of a number of hosts, as far as they were checked.
+    """The checked failures of a number of hosts.
 
     :param failures: those after which not every server certainly has a place, the worst first
     :param worst: the largest one, if each leaves a place for every server
@@ -53,7 +53,7 @@ class HostFailures:
 
     @property
     def verdict(self) -> DrainVerdict:
-        """Return whether every failure leaves a place for each server."""
+        """Return whether all servers have a place after every failure."""
         verdicts = {failure.verdict for failure in self.failures}
         for verdict in (DrainVerdict.NO, DrainVerdict.UNDETERMINED):
             if verdict in verdicts:
@@ -66,7 +66,7 @@ class HostFailures:
 def check(
     cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = EFFORT
 ) -> HostFailures:
-    """Check whether the servers of any hosts that fail together have a place on the others.
+    """Check for hosts that fail together whether their servers have a place on the others.
 
     :param hosts: the UUIDs of the roots of those that may fail
     :param number: how many fail together

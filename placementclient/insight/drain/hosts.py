@@ -1,4 +1,4 @@
-"""The hosts that the arguments of a drain select."""
+"""The hosts that a drain may use or empty, by its arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.placing.providers import is_sharing
 
 
 def selected(cloud: DrainCloud, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
-    """Return the UUIDs of the roots of the hosts that are selected; of all, if nothing is given.
+    """Return the UUIDs of the roots of the selected hosts; by default of all.
 
     :param arguments: names, UUIDs or patterns
     :param selection: the conditions that one provider of a host has to meet

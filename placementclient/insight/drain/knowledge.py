@@ -1,4 +1,4 @@
-"""The requests of servers, by what Nova knows of them."""
+"""The requests of servers, from lists of Nova."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOWHERE = (frozenset[str](),)
 def learn(
     snapshot: Snapshot, document: Any, path: str, scheduling: Scheduling = _DEFAULT
 ) -> tuple[Knowledge, list[str]]:
-    """Take the requests of servers from lists of Nova, with sentences on what is not counted.
+    """Return the requests of servers from lists of Nova, and sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``flavors``, too

@@ -1,4 +1,4 @@
-"""Moves of servers, in waves that Placement admits.
+"""Moves of servers, in waves that Placement allows.
 
 As long as a live migration lasts, Placement has what the server holds twice: on the old host, held
 by the migration, and on the new one.
@@ -51,7 +51,7 @@ class ServerMove(NamedTuple):
 
 
 def held(request: Request, host: TargetHost, option: HostOption) -> dict[str, dict[str, int]]:
-    """Return what a server holds that is served by an option."""
+    """Return the allocations of a server by an option."""
     found: dict[str, dict[str, int]] = {}
     for part, place in zip(request.parts, option.places, strict=True):
         resources = found.setdefault(host.providers[place], {})
@@ -61,7 +61,7 @@ def held(request: Request, host: TargetHost, option: HostOption) -> dict[str, di
 
 
 class Ledger:
-    """The usage of each provider, as moves go on.
+    """The usage of each provider during the moves.
 
     :param snapshot: the state before the first move
     """
@@ -71,7 +71,7 @@ class Ledger:
         self._used: Counter[tuple[str, str]] = Counter()
 
     def refusal(self, allocations: Allocations) -> str | None:
-        """Return why Placement would refuse an allocation now; ``None``: it grants it."""
+        """Return why Placement would refuse an allocation now, or ``None``."""
         for uuid, resources in allocations.items():
             state = self._snapshot.providers[uuid]
             for name, amount in resources.items():
@@ -83,7 +83,7 @@ class Ledger:
         return None
 
     def add(self, allocations: Allocations, sign: int = 1) -> None:
-        """Allocate something; free it, if the sign is -1."""
+        """Add an allocation, or free it if the sign is -1."""
         for uuid, resources in allocations.items():
             for name, amount in resources.items():
                 self._used[uuid, name] += sign * amount
@@ -92,7 +92,7 @@ class Ledger:
 def waves(
     moves: Iterable[ServerMove], ledger: Ledger, pace: Pace = PACE, first: int = 1
 ) -> list[ServerMove] | None:
-    """Return the moves in waves, such that Placement grants each at any moment of its wave.
+    """Return the moves in waves; Placement allows each at any moment of its wave.
 
     :param ledger: what is used before; it is left as it is after the last wave, and as it was if
         there is none

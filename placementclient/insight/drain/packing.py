@@ -1,4 +1,4 @@
-"""Servers to be packed into hosts, and the packing by best-fit decreasing."""
+"""Servers to pack into hosts, and best-fit decreasing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placementclient.placing.shapes import HostOption, Pools, Shape
 
 @dataclass(slots=True)
 class TargetHost:
-    """A host that servers may go to.
+    """A host that may receive servers.
 
     :param providers: the UUIDs of those that serve it, in the order of the shape
     :param room: what is free, as :class:`Shape` counts it
@@ -31,7 +31,7 @@ class TargetHost:
 
 
 class Placed(NamedTuple):
-    """A server of a kind that has a place.
+    """A placed server of a kind.
 
     :param host: its number
     """
@@ -41,7 +41,7 @@ class Placed(NamedTuple):
 
 
 class PackingProblem:
-    """Kinds of servers, hosts, and which kind can go where.
+    """Kinds of servers, hosts, and the hosts that each kind may use.
 
     :param kinds: each with the number of servers
     :param pools: what sharing providers have free; a packing takes of it
@@ -75,7 +75,7 @@ class PackingProblem:
                 self._by_aggregate.setdefault(name, []).append(shape)
 
     def copy(self) -> PackingProblem:
-        """Return the same, of which room can be taken."""
+        """Return a copy with room of its own."""
         hosts = [
             replace(host, room=list(host.room), members=Counter(host.members))
             for host in self.hosts
@@ -92,7 +92,7 @@ class PackingProblem:
         return [shape for shape in candidates if self.suitable(request, shape) is not None]
 
     def suitable(self, request: Request, shape: Shape) -> list[list[int]] | None:
-        """Return what :meth:`Shape.suitable` does."""
+        """Return the result of :meth:`Shape.suitable`."""
         key = id(request), id(shape)
         if key not in self._suitable:
             self._retained.append(request)
@@ -100,13 +100,13 @@ class PackingProblem:
         return self._suitable[key]
 
     def option_search(self, request: Request, shape: Shape, room: Sequence[int]) -> OptionSearch:
-        """Return the search for options on a host that has this room."""
+        """Return the search for options on a host with some room."""
         suitable = self.suitable(request, shape)
         assert suitable is not None
         return OptionSearch(request, shape, suitable, room, self.pools)
 
     def option(self, request: Request, host: TargetHost) -> HostOption | None:
-        """Return an option to serve a request on a host, whose shape it admits, as it is now."""
+        """Return an option to serve a request on a suitable host, with its present room."""
         for name in request.limits:
             if host.members[name] >= self.limits[name]:
                 return None
@@ -124,14 +124,14 @@ class PackingProblem:
         return only
 
     def is_only(self, request: Request, shape: Shape) -> bool:
-        """Return whether there is never another option on the hosts of a shape."""
+        """Return whether the hosts of a shape have at most one option."""
         suitable = self.suitable(request, shape) or []
         if request.is_lax:
             return not shape.pooled
         return all(len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable)
 
     def fixed(self, request: Request, shape: Shape) -> dict[int, int]:
-        """Return what a server takes at least of each room, whatever the option."""
+        """Return the least amounts of each room that a server uses with any option."""
         if request.is_lax:
             return dict(shape.sum_of(request).local)
         fixed: dict[int, int] = {}
@@ -145,7 +145,7 @@ class PackingProblem:
     def place(
         self, request: Request, host: TargetHost, option: HostOption, number: int = 1
     ) -> None:
-        """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
+        """Use the room of some servers on a host and on sharing providers; -1 frees it."""
         for place, amount in option.local:
             host.room[place] -= number * amount
         for pool, amount in option.shared:
@@ -155,7 +155,7 @@ class PackingProblem:
 
 
 class Filler:
-    """Puts servers on the host that is fullest of what is scarcest, and keeps hosts in order.
+    """Puts servers on the host that is fullest of the scarcest class; keeps hosts in order.
 
     :param problem: whose hosts it fills
     """
@@ -177,21 +177,21 @@ class Filler:
             }
 
     def size(self, request: Request) -> float:
-        """Return how large a server is: what part of a usual host it takes, of all classes."""
+        """Return the size of a server as its share of an average host, over all classes."""
         return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
 
     def take(self, number: int) -> None:
-        """Leave a host out until it is given back."""
+        """Exclude a host until :meth:`give`."""
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
             del entries[bisect_left(entries, self._entry(name, number))]
 
     def give(self, number: int) -> None:
-        """Fill a host again that was left out."""
+        """Allow a host again."""
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
             insort(entries, self._entry(name, number))
 
     def fill(self, request: Request, number: int) -> list[Placed]:
-        """Put servers of one kind on hosts: as many as have room one after the other.
+        """Put as many servers of one kind on hosts as fit.
 
         :param number: how many there are
         """
@@ -217,7 +217,7 @@ class Filler:
         return placed
 
     def free(self, request: Request, placed: Iterable[Placed]) -> None:
-        """Give back what servers of one kind have taken."""
+        """Free the places of servers of one kind."""
         for at, option in placed:
             self.take(at)
             self.problem.place(request, self.problem.hosts[at], option, -1)
@@ -322,7 +322,7 @@ def _scale(problem: PackingProblem) -> dict[str, float]:
 
 
 def fill(problem: PackingProblem) -> list[list[Placed]]:
-    """Put the servers on hosts, the largest first, and take their room.
+    """Put the servers on hosts, the largest first.
 
     :return: the places of the servers of each kind; fewer than there are if it finds none
     """

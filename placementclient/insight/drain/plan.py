@@ -1,4 +1,4 @@
-"""The answer: where every server goes, or the proof that some have no place."""
+"""The result of a drain: the new host of every server, or the proof that some have none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moved(
 
 
 def offloaded(cloud: DrainCloud, hosts: Iterable[str]) -> list[ServerMove]:
-    """Return the moves of the servers on some hosts that leave them for no other host."""
+    """Return the moves of the servers that leave their host without a new one."""
     return [
         ServerMove(server.uuid, server.host, None, server.allocations, {})
         for server in cloud.shelved(hosts)
@@ -42,7 +42,7 @@ def offloaded(cloud: DrainCloud, hosts: Iterable[str]) -> list[ServerMove]:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Servers, and the places that were found for them.
+    """Servers and their places.
 
     :param requests: of the servers, in their order
     """
@@ -71,7 +71,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class DrainDecision:
-    """The answer.
+    """The result of a drain.
 
     :param moves: of all servers, in the order of their waves; none unless the answer is yes
     :param strict: the places of the servers if each asks for all that its old host has
@@ -91,7 +91,7 @@ class DrainDecision:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Return how many servers can move: at least, and at most."""
+        """Return a lower and an upper bound for the number of servers that can move."""
         return self.strict.packing.count, (self.lax or self.strict).packing.bound
 
 
@@ -103,7 +103,7 @@ def packed(
     *,
     is_lax: bool = False,
 ) -> Packed:
-    """Place the servers of hosts that are to be emptied on the others.
+    """Place the servers of the hosts to empty on the others.
 
     :param is_lax: whether to ask for the amounts alone where no more is known
     """
@@ -119,7 +119,7 @@ def decide(
     *,
     is_certain: bool = False,
 ) -> DrainDecision:
-    """Say whether hosts can be emptied, and where their servers go.
+    """Decide whether hosts can be emptied, and where their servers go.
 
     :param is_certain: whether the servers ask for no less than the strict requests
     :raises errors.PlacementError: if OR-tools is needed and not installed

@@ -18,7 +18,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
-    """Ask for all that the old host has: traits, aggregates, and the same shape of its tree.
+    """Return a request for all that the old host has: traits, aggregates, shape of its tree.
 
     :param root: the root of the old host
     :param allocations: of the server, on the old host and on sharing providers
@@ -55,7 +55,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
 
 
 def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
-    """Ask for the amounts alone."""
+    """Return a request for the amounts alone."""
     totals = together(allocations.values())
     parts = tuple(RequestPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(
@@ -73,7 +73,7 @@ def known(
     zone: frozenset[str] = _NONE,
     limits: tuple[str, ...] = (),
 ) -> Request:
-    """Ask for what Nova's scheduler asks for.
+    """Return the request that Nova's scheduler sends.
 
     :param zone: aggregates of which the host is in one; none: any host
     :param limits: the names of the server groups

@@ -1,4 +1,4 @@
-"""Hosts that are emptied one batch after the other, each of which comes back empty."""
+"""Batches of hosts that are emptied one after the other, and come back empty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Batch = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """The answer.
+    """The result of a rolling drain.
 
     :param order: the batches that can be emptied, in their order
     :param moves: in the order of their waves
@@ -68,7 +68,7 @@ def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[B
 def roll(
     cloud: DrainCloud, batches: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
 ) -> Rolling:
-    """Find an order in which batches can be emptied, and where the servers go each time.
+    """Find an order of the batches, and the new places of the servers for each.
 
     A batch that is blocked comes again when another one is empty and back.
 
@@ -136,7 +136,7 @@ def _empty(
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
-    """Return whether it is proved that hosts cannot be empty, wherever all servers are."""
+    """Return whether it is proved that hosts can never be empty, wherever all servers are."""
     servers, out = cloud.servers(cloud.hosts)[0], set(emptied)
     leaving = (cloud.lax(server) for server in servers if server.host in out)
     everybody = (requests.lax(cloud.snapshot, server.allocations) for server in servers)

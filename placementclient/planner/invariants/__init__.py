@@ -1,4 +1,4 @@
-"""The independent check of a plan: nothing lost, nothing invented, nothing else touched.
+"""The independent check of a plan: nothing is lost, invented, or changed without need.
 
 It uses nothing of what makes plans, only the plan itself, and runs before a plan is written,
 before it is applied or taken back, and on every tree that a journal has. Its cost is linear in the
@@ -54,7 +54,7 @@ def check_tree(
     backwards: bool = False,
     overcommitted: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Check the plan of one tree, as of one that was planned again.
+    """Check the plan of one tree.
 
     :param backwards: whether it is the way back
     :param overcommitted: on the way back, by how much places were over-committed before the plan,

@@ -1,4 +1,4 @@
-"""Allocations of a plan: each consumer's amounts are conserved, and every place has room."""
+"""Allocations of a plan: amounts are conserved, and every place has room."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from placementclient.planner.invariants.subject import Amounts, Subject, add, am
 
 
 def faults(subject: Subject) -> Iterator[str]:
-    """The rows, and they alone, lead from what consumers hold to what they are to hold."""
+    """Check that the rows account for all changes of allocations."""
     yield from _conservation(subject)
     yield from _capacities(subject)
 

@@ -1,4 +1,4 @@
-"""Inventories, traits and aggregates of a plan: what the specification says, and nothing else."""
+"""Inventories, traits and aggregates of a plan are those of the specification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Traits = dict[str, set[str]]
 
 
 def faults(subject: Subject) -> Iterator[str]:
-    """Nothing changes that the specification does not name, and what it names becomes so."""
+    """Check that everything in the specification changes, and nothing else."""
     if subject.backwards:
         yield from _way_back(subject)
         return

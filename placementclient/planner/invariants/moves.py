@@ -1,4 +1,4 @@
-"""The moves of a plan are those of its specification; its rows go their ways, and as assigned."""
+"""The moves of a plan are those of its specification; its rows follow them and the assignments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Known = tuple[AssignmentRow, str | None]
 
 
 def faults(subject: Subject) -> Iterator[str]:
-    """Hold the moves to those of the specification; nothing of it is left out."""
+    """Check that the moves are exactly those of the specification."""
     if subject.backwards:
         # The way back is planned from what is there: it has rows, and no moves.
         return

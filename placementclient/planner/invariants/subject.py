@@ -1,4 +1,4 @@
-"""The plan of trees under the check, and what its specification says of them."""
+"""The plan of trees to check, with the parts of the specification about them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SourcedMove(NamedTuple):
 
 
 class Subject:
-    """The plan of trees that change together, and what its specification says of them.
+    """The plan of trees that change together, with the parts of the specification about them.
 
     :param backwards: whether it is the way back
     :param overcommitted: by how much places may be over-committed where nothing comes to them, by
@@ -85,7 +85,7 @@ class Subject:
         return self._entries.get(change.uuid, ())
 
     def named(self, template: str, root_uuid: str, source: ProviderChange | None = None) -> str:
-        """The name or UUID that a template means.
+        """Return the name or UUID of a template.
 
         :param root_uuid: of the tree
         :param source: of the move that says so
@@ -100,7 +100,7 @@ class Subject:
         return filled(template, **names)
 
     def find(self, name_or_uuid: str) -> ProviderChange | None:
-        """The provider of the plan that has this name or UUID; a UUID wins."""
+        """Return the provider of the plan with this UUID, or else with this name."""
         by_uuid = self.by_uuid.get(normalized(name_or_uuid))
         return by_uuid if by_uuid is not None else self.by_name.get(name_or_uuid)
 

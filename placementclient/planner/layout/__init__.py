@@ -1,1 +1,1 @@
-"""From a snapshot and a specification to the state that is to be, and the assignment problem."""
+"""The target state and the assignment problem, from a snapshot and a specification."""

@@ -1,4 +1,4 @@
-"""The assignment problem of one tree: holdings become items, inventories become bins."""
+"""The assignment problem of one tree: allocations become items, inventories become bins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENOUGH = 2**53
 
 @dataclass(slots=True)
 class Assignment:
-    """The place of everything that moves.
+    """The places of all amounts that move.
 
     :param rows: labelled, by source, consumer and class
     :param undecided: the rows that have a choice
@@ -76,7 +76,7 @@ class AssignmentProblem:
         names: Sequence[str],
         known: Mapping[HoldingKey, Sequence[PlacedAmount]],
     ) -> None:
-        """Make items of what a consumer holds of classes that go together.
+        """Make items of the allocations of a consumer.
 
         :raises Refused: if there are too many ways for the consumer to go
         """
@@ -124,7 +124,7 @@ class AssignmentProblem:
         self._own.setdefault(consumer.uuid, []).append(item)
 
     def items(self) -> list[Item]:
-        """Return the items: those of one consumer that depend on each other are one.
+        """Return the items; dependent items of one consumer are one.
 
         :raises Refused: if there are too many ways for a consumer to go
         """
@@ -136,7 +136,7 @@ class AssignmentProblem:
         return [item for _, item in pairs]
 
     def overfull(self) -> Iterator[infeasibility.Cause]:
-        """Inventories that change, and have too little room for what stays out of the plan."""
+        """Return changed inventories that are too small for the remaining usage."""
         moved = self._spec.names.moved
         for provider in self._target_state.providers.values():
             before = provider.before.inventories if provider.before else {}
@@ -154,7 +154,7 @@ class AssignmentProblem:
                     )
 
     def static(self, where: Where) -> int:
-        """Return the usage of a place by consumers that stay out of it, in units of the class."""
+        """Return the usage of a place by other consumers, in units of the class."""
         state = self._snapshot.providers.get(where.provider_uuid)
         if state is None:
             return 0

@@ -1,4 +1,4 @@
-"""Lays out trees: their providers and their inventories, and where amounts may go."""
+"""The target state of trees: providers, inventories, and possible places."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def build_target_state(
     planned: Collection[str] | None = None,
     created: dict[str, str] | None = None,
 ) -> TargetState:
-    """Lay out one tree, or several that change together.
+    """Return the target state of trees that change together.
 
     :param snapshot: what is there
     :param spec: the specification

@@ -1,4 +1,4 @@
-"""The inventories of one tree while it is laid out: what moves goes from sources to targets."""
+"""The inventories of a target state: moves from sources to targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placementclient.planner.layout.target_state import (
 
 
 def find_places(target_state: TargetState) -> None:
-    """Say of each class that moves off a provider where its amounts may go."""
+    """Find the possible places for each class that moves off a provider."""
     for origin, flows in _by_origin(target_state).items():
         source = target_state.providers[origin.provider_uuid]
         left = source.inventories[origin.resource_class].total > sum(flow.amount for flow in flows)
@@ -38,7 +38,7 @@ def find_places(target_state: TargetState) -> None:
 
 
 def move_inventories(target_state: TargetState) -> list[Cause]:
-    """Change the inventories to their wanted state.
+    """Change the inventories to their target state.
 
     :returns: why that is impossible, if it is
     """

@@ -1,4 +1,4 @@
-"""Known assignments of a tree: rows, matched with the holdings of consumers."""
+"""The given assignments of a tree, matched with the allocations of consumers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from placementclient.planner.layout.target_state import Place, TargetState, Wher
 
 
 class HoldingKey(NamedTuple):
-    """Names what a consumer holds of a class on a provider."""
+    """Identifies an allocation: consumer, provider and class."""
 
     consumer_uuid: str
     provider_uuid: str
@@ -29,7 +29,7 @@ class HoldingKey(NamedTuple):
 
 
 class PlacedAmount(NamedTuple):
-    """An amount at a place: it is known to go there, or may go there.
+    """An amount with its known or possible place.
 
     :param amount: in units of the class
     :param holding: the index, in its item, of the holding that it is of
@@ -45,7 +45,7 @@ class PlacedAmount(NamedTuple):
 
 
 class KnownAssignments:
-    """All rows that were given, and which of them were of use."""
+    """All given rows; records those that were used."""
 
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
         self._spec = spec
@@ -75,7 +75,7 @@ class KnownAssignments:
     def match(
         self, snapshot: Snapshot, target_state: TargetState
     ) -> dict[HoldingKey, list[PlacedAmount]]:
-        """The rows that concern one tree.
+        """Return the rows about one tree.
 
         :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
@@ -100,7 +100,7 @@ class KnownAssignments:
     def faults(
         self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
-        """Return the faults of rows that were of no use in any tree.
+        """Return the faults of rows that no tree has used.
 
         :param partial: whether only some of the trees that the specification selects are planned,
             so that rows may be about others
@@ -230,7 +230,7 @@ def _is_in(snapshot: Snapshot, allocations: Allocations, roots: Sequence[str]) -
 
 
 def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
-    """The rows of a plan by whose amount they move; those that are added come from nowhere.
+    """Return the rows of a plan by the allocation that they move; additions have no source.
 
     :param backwards: by what is moved on the way back
     """
@@ -250,12 +250,12 @@ def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[P
 
 
 def place_of(row: PlannedRow, places: Iterable[Place]) -> Place | None:
-    """Return the place that a row goes to; ``None``: it is none of those."""
+    """Return the place of a row, or ``None`` if it is not possible."""
     wanted = row.to_provider, row.to_resource_class
     return next((each for each in places if (each.provider, each.resource_class) == wanted), None)
 
 
 def held(snapshot: Snapshot, key: HoldingKey) -> int:
-    """Return how much that is now, in units of the class; 0 too where the consumer is gone."""
+    """Return the amount of an allocation now, in units of the class; 0 without one."""
     consumer = snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.where) if consumer else 0

@@ -1,4 +1,4 @@
-"""The providers of one tree while it is laid out: those that are there, and those to be made."""
+"""The providers of a target state: existing and new ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from placementclient.planner.layout.target_state import TargetProvider, TargetSt
 
 
 class TargetProviders:
-    """Finds the providers that a specification names for one tree, and makes what is missing.
+    """Finds or creates the providers of a specification for one tree.
 
     :param snapshot: what is there
     :param spec: the specification
@@ -144,7 +144,7 @@ class TargetProviders:
         )
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
-        """The name or UUID that a template means; a root may be named like another's UUID.
+        """Return the name or UUID of a template, which may contain the root.
 
         :param source: of the move that says so
         """
@@ -157,7 +157,7 @@ class TargetProviders:
         return filled(template, root=self._root.name, source=source.name)
 
     def sources(self, move: Move) -> Iterator[ProviderState]:
-        """The providers of this tree that a move starts from."""
+        """Return the providers of this tree that are sources of a move."""
         name = self.named(move.source)
         exact = self._snapshot.find(name)
         if exact is not None and exact.uuid in self._members:
@@ -174,7 +174,7 @@ class TargetProviders:
     def provide(
         self, name: str, source: ProviderState | None = None, *keys: str | int
     ) -> TargetProvider | None:
-        """The provider of a name or UUID, to be made if there is none.
+        """Return the provider of a name or UUID; create it if it does not exist.
 
         :param source: of the move that leads to it
         :param keys: what leads to its name in the specification; by default to that of its entry
@@ -222,7 +222,7 @@ class TargetProviders:
         return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
-        """Refuse a name that the service would not take.
+        """Raise an error for a name that is too long for the service.
 
         :param keys: what leads to it in the specification
         """

@@ -1,4 +1,4 @@
-"""The way back of a tree that was applied: its target, and the known rows."""
+"""The rollback of an applied tree: its target state, and the known rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from placementclient.planner.layout.target_state import (
 def lay_out_return(
     snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
 ) -> tuple[TargetState, dict[HoldingKey, list[PlacedAmount]]]:
-    """Lay out the way back of a tree.
+    """Return the target state of a rollback.
 
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
     by the rows of the plan; where those do not suit what they hold now, it is not known.

@@ -1,4 +1,4 @@
-"""The state of one tree's providers by a specification: inventories, traits, places.
+"""The target state of trees by a specification: inventories, traits, places.
 
 Consumers come later, in :mod:`placementclient.planner.layout.assignment`.
 """
@@ -17,7 +17,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 class Where(NamedTuple):
-    """A class on a provider."""
+    """A class of a provider."""
 
     provider_uuid: str
     resource_class: str
@@ -25,7 +25,7 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place for an amount: a provider, and a class at it.
+    """A place for an amount: a provider and a class of it.
 
     :param provider: its name
     :param resource_class: what the class is called there
@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(slots=True)
 class TargetProvider:
-    """A provider while its tree is laid out. What may change is changed in place.
+    """A provider of a target state under construction; its changes are made in place.
 
     :param before: ``None`` if it is to be created
     :param inventories: in their wanted state
@@ -67,7 +67,7 @@ class TargetProvider:
     stated: dict[str, Mapping[str, int | float]] = field(default_factory=dict)
 
     def change(self) -> ProviderChange:
-        """The provider as a part of a plan."""
+        """Return the provider as a part of a plan."""
         before = self.before
         return ProviderChange(
             before,
@@ -115,7 +115,7 @@ class InventoryFlow:
 
 @dataclass(slots=True)
 class TargetState:
-    """A tree in its desired state, or several that change together.
+    """The target state of trees that change together.
 
     :param roots: of the trees
     :param providers: every provider concerned, by UUID, parents first
@@ -142,7 +142,7 @@ class TargetState:
     overcommitted: dict[Where, int] = field(default_factory=dict)
 
     def is_ambiguous(self, where: Where, providers: Collection[str]) -> bool:
-        """Return whether one of some providers may get an amount under several names."""
+        """Return whether an amount may have several classes on one of some providers."""
         names = [place.provider for place in self.places[where]]
         return len(set(names)) < len(names) and any(names.count(name) > 1 for name in providers)
 
@@ -153,19 +153,19 @@ class TargetState:
 
     @property
     def name(self) -> str:
-        """The names of the trees, for a message."""
+        """The names of the trees, for messages."""
         return listed([root.name for root in self.roots], 8)
 
     def is_own(self, provider: TargetProvider) -> bool:
-        """Return whether a provider is in one of the trees, and not one that shares with them."""
+        """Return whether a provider belongs to the trees; False for a sharing one of others."""
         return any(provider.root_provider_uuid == root.uuid for root in self.roots)
 
     def root_of(self, provider: TargetProvider) -> ProviderState:
-        """Return the root of a provider that is in one of the trees."""
+        """Return the root of a provider of the trees."""
         return next(root for root in self.roots if root.uuid == provider.root_provider_uuid)
 
     def put_parents_first(self) -> None:
-        """Order the providers as they can be made."""
+        """Order the providers so that parents come before their children."""
         providers = self.providers
 
         def depth(provider: TargetProvider) -> int:
@@ -177,5 +177,5 @@ class TargetState:
         }
 
     def is_written(self, consumer_uuid: str) -> bool:
-        """Return whether a consumer gets or loses something: it is written wherever it stays."""
+        """Return whether the service must write a consumer, even if it stays."""
         return consumer_uuid in self.added or consumer_uuid in self.removed

@@ -1,4 +1,4 @@
-"""The ways that a consumer may go: the service judges all that it holds whenever it writes it."""
+"""The possible ways of a consumer: the service checks all its allocations when it writes one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_WAYS = 10_000
 
 
 class HeldAmount(NamedTuple):
-    """An amount of a class that a consumer holds on a source.
+    """An amount of a class that a consumer has on a source.
 
     :param number: by source, consumer and class
     :param known: the row that decides it
@@ -44,7 +44,7 @@ Way = tuple[PlacedAmount, ...]
 
 @dataclass(frozen=True, slots=True)
 class ConsumerItem:
-    """One item: holdings of one consumer whose ways depend on each other.
+    """One item: allocations of one consumer whose ways depend on each other.
 
     :param ways: in the order of preference
     :param divisible: whether the amount of the only holding may be divided; then a way is the
@@ -60,7 +60,7 @@ class ConsumerItem:
 
 
 class ConsumerJudge:
-    """Judges one consumer as the service does.
+    """Checks one consumer as the service does.
 
     :param items: its holdings, each with the ways that it may go by itself
     :ivar causes: why the service would not write the consumer
@@ -94,7 +94,7 @@ class ConsumerJudge:
         self._wrong = [where for where, kept in self._kept.items() if not self._admits(where, kept)]
 
     def judged(self) -> Iterator[ConsumerItem]:
-        """Return the items, those that depend on each other as one, with the ways that can be.
+        """Return the items with their possible ways; dependent items are one.
 
         :raises Refused: if there are too many ways to try
         """
@@ -190,7 +190,7 @@ class ConsumerJudge:
 
 
 def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
-    """See whether the ways of a consumer are few enough to be tried.
+    """Raise an error if a consumer has too many ways to try.
 
     :raises Refused: if there are too many
     """

@@ -1,1 +1,1 @@
-"""Specifications and plans of a reshape as files have them. Pure."""
+"""The file format of specifications and plans. Pure."""

@@ -1,4 +1,4 @@
-"""Plans: one tree to a line; last the digest of all that precedes it."""
+"""Plans: one tree on each line, and a digest at the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlanOptions(msgspec.Struct, frozen=True):
 
 
 class RecipeRecord(msgspec.Struct, Generic[S], frozen=True):
-    """The input of a reshape, by which its trees are planned again."""
+    """The input of a reshape, from which its trees are planned again."""
 
     spec: S
     assignments: tuple[AssignmentRow, ...]
@@ -42,7 +42,7 @@ class RecipeRecord(msgspec.Struct, Generic[S], frozen=True):
 
 
 class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """The members before the trees.
+    """The fields before the trees.
 
     :param command: the command that made the plan, without the program
     :param recipe: of a reshape
@@ -110,7 +110,7 @@ def identity(plan: Plan) -> str:
 
 
 def document(plan: Plan) -> dict[str, Any]:
-    """Return a plan for a program: its file, and for each tree the operations that take it back."""
+    """Return a plan for programs: its file, and the rollback operations of each tree."""
     trees = [builtins(changes.record(tree)) for tree in plan.trees]
     for tree, shown in zip(plan.trees, trees, strict=True):
         shown['inverse'] = list(map(operations.record, operations_of(tree, backward=True)))

@@ -1,4 +1,4 @@
-"""The JSON Schema of each file, for editors and for programs that write or read it."""
+"""The JSON Schema of each file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 
 
 class AssignmentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An amount of a class of a consumer belongs to a provider."""
+    """An amount of a consumer, and its provider."""
 
     consumer_uuid: specs.Name
     resource_class: specs.Symbol
@@ -42,7 +42,7 @@ KINDS = tuple(_TYPES)
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The schema of a kind of file.
+    """Return the schema of a kind of file.
 
     :param kind: one of :data:`KINDS`
     """

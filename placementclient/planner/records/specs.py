@@ -1,4 +1,4 @@
-"""Specifications as a plan's file has them, and as their schema describes them.
+"""The file format of specifications, for plans and for the schema.
 
 :mod:`placementclient.planner.specification` reads the ones that operators write, with the line of
 each thing.
@@ -20,7 +20,7 @@ Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
 
 
 class SelectionRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The trees to work on: those that meet every condition that is given."""
+    """The selected trees: those that meet every condition."""
 
     name: tuple[Name, ...] = ()
     uuid: tuple[Name, ...] = ()
@@ -29,7 +29,7 @@ class SelectionRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_un
 
 
 class InventoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The fields of an inventory that are given."""
+    """The given fields of an inventory."""
 
     allocation_ratio: Annotated[float, msgspec.Meta(ge=0, le=LARGEST_RATIO)] | UnsetType = UNSET
     max_unit: Amount | UnsetType = UNSET
@@ -40,7 +40,7 @@ class InventoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_un
 
 
 class ProviderSpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider to make, or what to change on one that is there."""
+    """A provider to create, or changes to an existing one."""
 
     name: Name
     parent: Name | UnsetType = UNSET
@@ -65,7 +65,7 @@ class MoveRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AdditionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Inventory and allocations that Placement never had."""
+    """Inventory and allocations that are new to Placement."""
 
     resource_provider: Name
     inventories: Mapping[Symbol, InventoryRecord]
@@ -88,7 +88,7 @@ class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 def record(spec: Spec) -> SpecRecord:
-    """A specification in its long form, in a fixed order."""
+    """Return a specification in its long form, in a fixed order."""
     selected = spec.selection
     return SpecRecord(
         trees=SelectionRecord(selected.names, selected.uuids, selected.traits, selected.classes)

@@ -1,1 +1,1 @@
-"""The assignment problem as numbers, and its solvers: heuristics, CP-SAT."""
+"""The assignment problem in numbers, and its solvers: heuristics, CP-SAT."""

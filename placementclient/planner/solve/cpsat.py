@@ -1,4 +1,4 @@
-"""Exact integer programming with OR-tools' CP-SAT, for problems that nothing else decides."""
+"""Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EFFORT = 0.3
 
 
 class OutOfBudget(Exception):
-    """The search ended before it knew."""
+    """The search ended without a result."""
 
 
 class _Share(NamedTuple):
@@ -30,7 +30,7 @@ class _Share(NamedTuple):
 
 
 def place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
-    """A solution with the fewest divisions, then the earlier options; ``None``: there is none.
+    """Return a solution with the fewest divisions, then the earliest options, or ``None``.
 
     :raises OutOfBudget: if neither is known in time
     """
@@ -38,7 +38,7 @@ def place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] |
 
 
 def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
-    """Find every option that is possible, and prove that the others are not.
+    """Find all possible options, and prove that the others are impossible.
 
     :param decision: a solution and what is known to be possible; both facts are extended
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
@@ -49,7 +49,7 @@ def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None
 
 
 def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
-    """A part of an infeasible problem that is infeasible.
+    """Return an infeasible part of an infeasible problem.
 
     :return: the same groups, some of them with fewer items or none; and whether no item can be
         spared, as far as could be found out

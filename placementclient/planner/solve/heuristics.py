@@ -1,4 +1,4 @@
-"""The quick pass of the search: finds most solutions, and proves most choices, without a solver.
+"""The fast part of the search, which finds most solutions and proves most choices.
 
 Everything that it says is checked against the rooms; what it does not say is still open.
 """
@@ -22,12 +22,12 @@ MOST_STEPS = 200_000
 
 
 def place(problem: Problem) -> list[list[ItemPlacement]] | None:
-    """A solution with the fewest divisions; ``None``: none was found, there may be one."""
+    """Return a solution with the fewest divisions, or ``None`` if the heuristic finds none."""
     return _fitted(problem) or _fitted(problem, is_even=True)
 
 
 def explore(problem: Problem, decision: Decision) -> None:
-    """Learn what is possible from solutions in which items go where none is known to go."""
+    """Find possible options with solutions that send items to new places."""
     for is_even in (True, False):
         is_new = True
         while is_new:

@@ -1,4 +1,4 @@
-"""The assignment as a problem of integers: items into bins.
+"""The assignment as an integer problem: items and bins.
 
 Names, consumers and providers stay outside, so that trees that are alike become equal problems,
 which are solved once.
@@ -14,7 +14,7 @@ from placementclient.model.inventories import Units
 
 
 class Demand(NamedTuple):
-    """The demand of an option on a bin.
+    """The amount that an option needs of a bin.
 
     :param bin: its index
     :param amount: in units of its class
@@ -29,7 +29,7 @@ class Demand(NamedTuple):
 
 
 class Part(NamedTuple):
-    """An amount of an item, and the index of the option that it takes."""
+    """An amount of an item, with the index of its option."""
 
     option: int
     amount: int
@@ -49,11 +49,11 @@ class Bin(NamedTuple):
     units: Units = Units()
 
     def takes(self, demand: Demand) -> bool:
-        """Return whether the units admit all of what may be divided."""
+        """Return whether the units allow the whole of an item that may be divided."""
         return demand.stays or self.units.admit(demand.amount + demand.held)
 
     def largest_part(self, most: int, held: int) -> int:
-        """The largest amount up to ``most`` that it admits for one who holds ``held``; 0: none."""
+        """Return the largest possible amount up to ``most`` beside ``held``, or 0."""
         least, largest, step = self.units
         total = min(most + held, largest) // step * step
         return total - held if total >= least and total > held else 0
@@ -61,7 +61,7 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
-    """An amount to place: as a whole by one option, or divided over several.
+    """An amount to place: whole with one option, or divided between several.
 
     :param options: the demands of each option, in the order of preference
     :param divisible: whether it may be divided; then each option has one demand, of the whole, and
@@ -73,13 +73,13 @@ class Item:
 
     @property
     def size(self) -> int:
-        """Return how much of an item that may be divided there is."""
+        """Return the size of an item that may be divided."""
         return self.options[0][0].amount
 
 
 @dataclass(frozen=True, slots=True)
 class ItemGroup:
-    """So many items that are all alike."""
+    """A number of equal items."""
 
     item: Item
     count: int
@@ -87,7 +87,7 @@ class ItemGroup:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Bins, and what has to get into them."""
+    """Bins, and the items for them."""
 
     bins: tuple[Bin, ...]
     groups: tuple[ItemGroup, ...]
@@ -95,7 +95,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Decision:
-    """The solution of a problem, and the other possibilities.
+    """The solution of a problem, and the other possible options.
 
     :param placements: of each group, one for each of its items
     :param possible: of each group, the options that some solution uses
@@ -110,7 +110,7 @@ class Decision:
     proved: bool = True
 
     def note(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
-        """Learn from a solution what is possible."""
+        """Record the options of a solution as possible."""
         for index, others in enumerate(placements):
             for placement in others:
                 self.possible[index].update(option for option, _ in placement)
@@ -118,7 +118,7 @@ class Decision:
                     self.fixed[index] = False
 
     def is_open(self, problem: Problem) -> bool:
-        """Return whether something is neither known to be possible nor proved not to be."""
+        """Return whether an option is neither possible nor proved impossible."""
         return any(
             len(possible) < len(group.item.options) or (group.item.divisible and fixed)
             for group, possible, fixed in zip(

@@ -1,4 +1,4 @@
-"""The exact search: impossible, forced, and open rows.
+"""The exact search: infeasible problems, forced rows, and open rows.
 
 What has one possible option is placed first. What is left falls into parts that have nothing in
 common; of each, :mod:`.heuristics` decides what people meet every day (room to spare, items and
@@ -36,7 +36,7 @@ CORE_TIMEOUT = 5.0
 
 
 class SearchVerdict(enum.Enum):
-    """The result of a search beside a solution."""
+    """The result of a search without a solution."""
 
     IMPOSSIBLE = 'impossible'
     UNDETERMINED = 'undetermined'
@@ -44,7 +44,7 @@ class SearchVerdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ItemDecision:
-    """The knowledge about one item.
+    """The result for one item.
 
     :param placement: the amounts by option
     :param possible: every option that some solution is known to use, in the order of preference
@@ -78,7 +78,7 @@ class Impossible:
         self._problem, self._members = problem, members
 
     def core(self) -> tuple[tuple[int, ...], bool]:
-        """Items that alone are impossible, and whether it is known that none can be spared."""
+        """Items that are infeasible by themselves, and whether the set is minimal."""
         if self._problem is None:
             return self.items, True
         core, minimal = _core(self._problem)
@@ -243,7 +243,7 @@ def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand
 
 @functools.lru_cache(maxsize=4096)
 def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
-    """Solve one problem. Trees that are alike cost it once.
+    """Solve one problem; equal problems are solved once.
 
     :param timeout: how long to search, in seconds
     """

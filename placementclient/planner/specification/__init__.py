@@ -1,1 +1,1 @@
-"""Reading what operators write: specifications and assignments, with the line of each thing."""
+"""Parsers of specifications and assignments, with the line of each value."""

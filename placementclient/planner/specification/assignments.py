@@ -1,4 +1,4 @@
-"""Known assignments: rows of a CSV, JSON or YAML file."""
+"""Assignments: rows of a CSV, JSON or YAML file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEEDED = COLUMNS[:2]
 
 
 def parse(text: str, path: str) -> list[AssignmentRow]:
-    """Read assignments. Rows without ``to_provider`` are passed over: they are not filled in.
+    """Parse assignments. Rows without ``to_provider`` are skipped.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :param path: the file that the text came from
@@ -56,7 +56,7 @@ def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None
 
 
 def skeleton(undecided: Iterable[OpenRow]) -> str:
-    """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
+    """Return a CSV file of undecided rows to fill in; comments give the choices."""
     rows = list(undecided)
     is_named = any(row.classes for row in rows)
     out = io.StringIO()

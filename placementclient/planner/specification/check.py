@@ -1,4 +1,4 @@
-"""A specification against a snapshot: names of classes, traits and sources that cannot be right."""
+"""A specification compared with a snapshot: wrong names of classes, traits and sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Keys = tuple[str | int, ...]
 
 
 def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator[errors.BadFile]:
-    """Everything in a specification that no tree can suit.
+    """Return the faults of a specification that are wrong for every tree.
 
     :param partial: whether the snapshot, or what is planned of it, may be a part only, so that a
         custom name that no provider has there may be elsewhere
@@ -45,7 +45,7 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
 
 
 def is_known(name: str) -> bool:
-    """Return whether a name is one of the standard resource classes or traits."""
+    """Return whether a name is a standard resource class or trait."""
     return name in STANDARDS or name in os_traits.get_traits()
 
 

@@ -1,4 +1,4 @@
-"""Conditions of ``trees``, and patterns of sources, that select nothing."""
+"""Conditions of ``trees`` and patterns of sources that select nothing."""
 
 from __future__ import annotations
 

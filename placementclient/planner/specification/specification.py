@@ -1,4 +1,4 @@
-"""Reads the specification of a reshape: what moves where. Both of its forms become one value."""
+"""Parses the specification of a reshape, in its short or long form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = 'all'
 
 
 def parse(text: str, path: str) -> Spec:
-    """Read a specification, YAML or JSON, in either form.
+    """Parse a specification, YAML or JSON, in either form.
 
     :param path: the file that the text came from
     :raises errors.BadFile: if it is none, with the line
@@ -33,7 +33,7 @@ def parse(text: str, path: str) -> Spec:
 
 
 def from_document(document: Any, path: str) -> Spec:
-    """The same from what was decoded already, as in a plan.
+    """Return a specification from a decoded document, as in a plan.
 
     :raises errors.BadFile: if it is none
     """
@@ -157,7 +157,7 @@ def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
 
 
 def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
-    """The fields of one inventory that are given.
+    """Return the given fields of one inventory.
 
     :raises errors.BadFile: if one is unknown, or its value cannot be
     """

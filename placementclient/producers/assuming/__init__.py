@@ -1,4 +1,4 @@
-"""Snapshots as they would be if something were otherwise: the files of ``--assume``. Pure."""
+"""Snapshots under assumptions: the files of ``--assume``. Pure."""
 
 from __future__ import annotations
 

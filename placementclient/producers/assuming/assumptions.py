@@ -24,7 +24,7 @@ _NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
 
 @dataclass(frozen=True, slots=True)
 class ProviderEdit:
-    """Providers that have other inventories, traits or aggregates.
+    """Changed inventories, traits or aggregates of providers.
 
     :param inventories: the fields that are given, by class; the others stay
     :param traits: those that come, and those that go
@@ -40,7 +40,7 @@ class ProviderEdit:
 
 @dataclass(frozen=True, slots=True)
 class NewHosts:
-    """Empty hosts that are like one that is there.
+    """Empty copies of an existing host.
 
     :param like: its name or UUID
     :param name: of the new ones; ``{n}`` is their number, from 1
@@ -52,14 +52,14 @@ class NewHosts:
     name: str
 
     def names(self) -> Iterator[str]:
-        """Return the names of the new hosts, one by one: they may be too long to hold them all."""
+        """Yield the names of the new hosts; there may be too many for a list."""
         for n in range(1, self.add + 1):
             yield _NUMBER.sub(lambda match, n=n: format(n, match[1] or ''), self.name)  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
 class HostsGone:
-    """Hosts that are switched off.
+    """Removed hosts.
 
     :param without: their names, UUIDs, or patterns of names
     """
@@ -70,7 +70,7 @@ class HostsGone:
 
 @dataclass(frozen=True, slots=True)
 class NewServers:
-    """Servers that are to come.
+    """Future servers.
 
     :param count: how many
     :param on: names, UUIDs, or patterns of names of hosts; empty: on any
@@ -84,7 +84,7 @@ class NewServers:
 
 @dataclass(frozen=True, slots=True)
 class AfterPlan:
-    """The cloud as it is after a plan."""
+    """The cloud after a plan."""
 
     at: Cursor
     plan: Plan
@@ -94,7 +94,7 @@ Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
 
 
 class NamedFiles(NamedTuple):
-    """The readers of files that an assumption names.
+    """The functions that read files which an assumption names.
 
     :param plan: reads a plan, given its path
     :param scheduling: of servers of a flavor
@@ -106,7 +106,7 @@ class NamedFiles(NamedTuple):
 
 
 def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
-    """Read assumptions, YAML or JSON.
+    """Parse assumptions, YAML or JSON.
 
     :param path: the file that the text came from
     :raises errors.BadFile: for what is wrong, with line and column

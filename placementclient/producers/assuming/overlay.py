@@ -1,4 +1,4 @@
-"""A snapshot as it would be under assumptions."""
+"""A snapshot under assumptions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NAMED = 5
 
 
 def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
-    """Return a snapshot as it would be under assumptions, made in turn.
+    """Return a snapshot with assumptions applied in order.
 
     :raises errors.BadFile: for one that does not suit the snapshot, with line and column
     """

@@ -1,4 +1,4 @@
-"""Servers that are to come: each gets a place that Placement would grant."""
+"""Future servers, each at a place that Placement would grant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from placementclient.producers.assuming.assumptions import NewServers
 def placed(
     snapshot: Snapshot, servers: NewServers, roots: Sequence[str] | None = None
 ) -> list[Allocations]:
-    """Return the allocations of each server that has room: hosts get one server each, in turn.
+    """Return the allocations of each server that has room; hosts get one server each in turn.
 
     :param roots: the roots of the trees that they may be on, in order; ``None``: any, by name
     """
