@@ -12,7 +12,6 @@ import msgspec
 from placementclient.api import query
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
-from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter
@@ -21,18 +20,8 @@ from placementclient.model.requests import Filter
 FEW = 16
 
 
-class _ProviderAnswer(msgspec.Struct):
-    """A provider; the parent and the root from 1.14 on."""
-
-    uuid: str
-    name: str
-    generation: Integer
-    parent_provider_uuid: str | None = None
-    root_provider_uuid: str | None = None
-
-
 class _ProviderList(msgspec.Struct):
-    resource_providers: builtins.list[_ProviderAnswer]
+    resource_providers: builtins.list[Provider]
 
 
 def list(
@@ -49,8 +38,10 @@ def list(
         ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
     """
     parameters = {'name': name, 'uuid': uuid, **query.of_filter(matching)}
-    answer = client.send(endpoints.LIST_PROVIDERS, answer=_ProviderList, query=parameters)
-    return [_provider(record) for record in answer.body.resource_providers]
+    body: _ProviderList = client.send(
+        endpoints.LIST_PROVIDERS, answer=_ProviderList, query=parameters
+    ).body
+    return body.resource_providers
 
 
 def with_name(client: Client, name: str) -> Provider | None:
@@ -114,10 +105,9 @@ def create(
     """
     body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
     # Below 1.20 the answer says no more than where the provider is.
-    answer = client.send(endpoints.CREATE_PROVIDER, answer=_ProviderAnswer | None, body=body)
-    if answer.body:
-        return _provider(answer.body)
-    return show(client, _location(answer.headers).rpartition('/')[2]).value
+    answer = client.send(endpoints.CREATE_PROVIDER, answer=Provider | None, body=body)
+    made: Provider | None = answer.body
+    return made or show(client, _location(answer.headers).rpartition('/')[2]).value
 
 
 def show(client: Client, provider_uuid: str) -> Read[Provider]:
@@ -125,11 +115,8 @@ def show(client: Client, provider_uuid: str) -> Read[Provider]:
 
     :raises errors.NotFound: if there is none with this UUID
     """
-    answer = client.send(
-        endpoints.SHOW_PROVIDER, {'provider': provider_uuid}, answer=_ProviderAnswer
-    )
-    provider = _provider(answer.body)
-    return Read(provider, provider.generation, answer.last_modified)
+    answer = client.send(endpoints.SHOW_PROVIDER, {'provider': provider_uuid}, answer=Provider)
+    return Read(answer.body, answer.body.generation, answer.last_modified)
 
 
 def generation(client: Client, provider_uuid: str) -> int:
@@ -155,8 +142,8 @@ def set(
     if orphan:
         body['parent_provider_uuid'] = None
     parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.SET_PROVIDER, parts, answer=_ProviderAnswer, body=body)
-    return _provider(answer.body)
+    provider: Provider = client.send(endpoints.SET_PROVIDER, parts, answer=Provider, body=body).body
+    return provider
 
 
 def delete(client: Client, provider_uuid: str) -> None:
@@ -176,13 +163,3 @@ def _location(headers: Mapping[str, str]) -> str:
 
 def _given(**fields: str | None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _provider(record: _ProviderAnswer) -> Provider:
-    return Provider(
-        record.uuid,
-        record.name,
-        record.generation,
-        record.parent_provider_uuid,
-        record.root_provider_uuid,
-    )

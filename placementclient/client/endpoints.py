@@ -21,7 +21,6 @@ ANSWER_LIMIT = 1 << 30
 class Endpoint(NamedTuple):
     """A method and a path, and the first microversion that has them."""
 
-    name: str
     method: str
     template: str
     since: Microversion = LOWEST
@@ -75,55 +74,49 @@ _PROVIDER_TRAITS = f'{_PROVIDER}/traits'
 _CONSUMER = '/allocations/{consumer}'
 _TRAIT = '/traits/{trait}'
 
-SHOW_API = Endpoint('SHOW_API', 'GET', '/')
+SHOW_API = Endpoint('GET', '/')
 
-LIST_CLASSES = Endpoint('LIST_CLASSES', 'GET', _CLASSES, _since(2))
-CREATE_CLASS = Endpoint('CREATE_CLASS', 'POST', _CLASSES, _since(2))
-SHOW_CLASS = Endpoint('SHOW_CLASS', 'GET', _CLASS, _since(2))
-SET_CLASS = Endpoint('SET_CLASS', 'PUT', _CLASS, _since(2))
-DELETE_CLASS = Endpoint('DELETE_CLASS', 'DELETE', _CLASS, _since(2), silent=True)
+LIST_CLASSES = Endpoint('GET', _CLASSES, _since(2))
+CREATE_CLASS = Endpoint('POST', _CLASSES, _since(2))
+SHOW_CLASS = Endpoint('GET', _CLASS, _since(2))
+SET_CLASS = Endpoint('PUT', _CLASS, _since(2))
+DELETE_CLASS = Endpoint('DELETE', _CLASS, _since(2), silent=True)
 
-LIST_PROVIDERS = Endpoint('LIST_PROVIDERS', 'GET', _PROVIDERS)
-CREATE_PROVIDER = Endpoint('CREATE_PROVIDER', 'POST', _PROVIDERS)
-SHOW_PROVIDER = Endpoint('SHOW_PROVIDER', 'GET', _PROVIDER)
-SET_PROVIDER = Endpoint('SET_PROVIDER', 'PUT', _PROVIDER)
-DELETE_PROVIDER = Endpoint('DELETE_PROVIDER', 'DELETE', _PROVIDER, silent=True)
+LIST_PROVIDERS = Endpoint('GET', _PROVIDERS)
+CREATE_PROVIDER = Endpoint('POST', _PROVIDERS)
+SHOW_PROVIDER = Endpoint('GET', _PROVIDER)
+SET_PROVIDER = Endpoint('PUT', _PROVIDER)
+DELETE_PROVIDER = Endpoint('DELETE', _PROVIDER, silent=True)
 
-LIST_INVENTORIES = Endpoint('LIST_INVENTORIES', 'GET', _INVENTORIES)
-CREATE_INVENTORY = Endpoint('CREATE_INVENTORY', 'POST', _INVENTORIES)
-SET_INVENTORIES = Endpoint('SET_INVENTORIES', 'PUT', _INVENTORIES)
-DELETE_INVENTORIES = Endpoint('DELETE_INVENTORIES', 'DELETE', _INVENTORIES, _since(5), silent=True)
-SHOW_INVENTORY = Endpoint('SHOW_INVENTORY', 'GET', _INVENTORY)
-SET_INVENTORY = Endpoint('SET_INVENTORY', 'PUT', _INVENTORY)
-DELETE_INVENTORY = Endpoint('DELETE_INVENTORY', 'DELETE', _INVENTORY, silent=True)
+LIST_INVENTORIES = Endpoint('GET', _INVENTORIES)
+CREATE_INVENTORY = Endpoint('POST', _INVENTORIES)
+SET_INVENTORIES = Endpoint('PUT', _INVENTORIES)
+DELETE_INVENTORIES = Endpoint('DELETE', _INVENTORIES, _since(5), silent=True)
+SHOW_INVENTORY = Endpoint('GET', _INVENTORY)
+SET_INVENTORY = Endpoint('PUT', _INVENTORY)
+DELETE_INVENTORY = Endpoint('DELETE', _INVENTORY, silent=True)
 
-SHOW_PROVIDER_USAGES = Endpoint('SHOW_PROVIDER_USAGES', 'GET', f'{_PROVIDER}/usages')
-LIST_AGGREGATES = Endpoint('LIST_AGGREGATES', 'GET', _AGGREGATES, _since(1))
-SET_AGGREGATES = Endpoint('SET_AGGREGATES', 'PUT', _AGGREGATES, _since(1))
-LIST_PROVIDER_ALLOCATIONS = Endpoint('LIST_PROVIDER_ALLOCATIONS', 'GET', f'{_PROVIDER}/allocations')
-LIST_PROVIDER_TRAITS = Endpoint('LIST_PROVIDER_TRAITS', 'GET', _PROVIDER_TRAITS, _since(6))
-SET_PROVIDER_TRAITS = Endpoint('SET_PROVIDER_TRAITS', 'PUT', _PROVIDER_TRAITS, _since(6))
-DELETE_PROVIDER_TRAITS = Endpoint(
-    'DELETE_PROVIDER_TRAITS', 'DELETE', _PROVIDER_TRAITS, _since(6), silent=True
-)
+SHOW_PROVIDER_USAGES = Endpoint('GET', f'{_PROVIDER}/usages')
+LIST_AGGREGATES = Endpoint('GET', _AGGREGATES, _since(1))
+SET_AGGREGATES = Endpoint('PUT', _AGGREGATES, _since(1))
+LIST_PROVIDER_ALLOCATIONS = Endpoint('GET', f'{_PROVIDER}/allocations')
+LIST_PROVIDER_TRAITS = Endpoint('GET', _PROVIDER_TRAITS, _since(6))
+SET_PROVIDER_TRAITS = Endpoint('PUT', _PROVIDER_TRAITS, _since(6))
+DELETE_PROVIDER_TRAITS = Endpoint('DELETE', _PROVIDER_TRAITS, _since(6), silent=True)
 
-REPLACE_ALLOCATIONS = Endpoint(
-    'REPLACE_ALLOCATIONS', 'POST', '/allocations', _since(13), silent=True
-)
-SHOW_ALLOCATIONS = Endpoint('SHOW_ALLOCATIONS', 'GET', _CONSUMER)
-SET_ALLOCATIONS = Endpoint('SET_ALLOCATIONS', 'PUT', _CONSUMER, silent=True)
-DELETE_ALLOCATIONS = Endpoint('DELETE_ALLOCATIONS', 'DELETE', _CONSUMER, silent=True)
-LIST_CANDIDATES = Endpoint('LIST_CANDIDATES', 'GET', '/allocation_candidates', _since(10))
+REPLACE_ALLOCATIONS = Endpoint('POST', '/allocations', _since(13), silent=True)
+SHOW_ALLOCATIONS = Endpoint('GET', _CONSUMER)
+SET_ALLOCATIONS = Endpoint('PUT', _CONSUMER, silent=True)
+DELETE_ALLOCATIONS = Endpoint('DELETE', _CONSUMER, silent=True)
+LIST_CANDIDATES = Endpoint('GET', '/allocation_candidates', _since(10))
 
-LIST_TRAITS = Endpoint('LIST_TRAITS', 'GET', '/traits', _since(6))
-SHOW_TRAIT = Endpoint('SHOW_TRAIT', 'GET', _TRAIT, _since(6))
-CREATE_TRAIT = Endpoint('CREATE_TRAIT', 'PUT', _TRAIT, _since(6))
-DELETE_TRAIT = Endpoint('DELETE_TRAIT', 'DELETE', _TRAIT, _since(6), silent=True)
+LIST_TRAITS = Endpoint('GET', '/traits', _since(6))
+SHOW_TRAIT = Endpoint('GET', _TRAIT, _since(6))
+CREATE_TRAIT = Endpoint('PUT', _TRAIT, _since(6))
+DELETE_TRAIT = Endpoint('DELETE', _TRAIT, _since(6), silent=True)
 
-SHOW_USAGES = Endpoint('SHOW_USAGES', 'GET', '/usages', _since(9))
+SHOW_USAGES = Endpoint('GET', '/usages', _since(9))
 #: The service takes about 8 ms for each consumer, all in one transaction.
-RESHAPE = Endpoint(
-    'RESHAPE', 'POST', '/reshaper', _since(30), silent=True, timeout=600, roles='service'
-)
+RESHAPE = Endpoint('POST', '/reshaper', _since(30), silent=True, timeout=600, roles='service')
 
 ALL: tuple[Endpoint, ...] = tuple(row for row in globals().values() if isinstance(row, Endpoint))

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
+from placementclient.client.strict_json import Integer
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer
@@ -22,8 +24,7 @@ VERSION: Final = 1
 P = TypeVar('P')
 C = TypeVar('C')
 
-#: A generation or a sum of amounts: JSON has integers of any length, databases have not.
-Generation = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+#: A sum of amounts: JSON has integers of any length, databases have not.
 Sum = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 #: ``{provider UUID: {resource class: amount}}``
 AllocationsRecord = Mapping[str, Mapping[str, Amount]]
@@ -34,7 +35,7 @@ class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
 
     uuid: str
     name: str
-    generation: Generation
+    generation: Integer
     parent_provider_uuid: str | None
     root_provider_uuid: str | None
     inventories: Mapping[str, Inventory]
@@ -49,7 +50,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
     allocations: AllocationsRecord
     project_id: str | None
     user_id: str | None
-    generation: Generation | None
+    generation: Integer | None
     type: str | None
 
 
@@ -150,50 +151,22 @@ def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
     )
 
 
+# A record has the fields of the values, in their order.
+
+
 def provider_state(record: ProviderRecord) -> ProviderState:
-    provider = Provider(
-        record.uuid,
-        record.name,
-        record.generation,
-        record.parent_provider_uuid,
-        record.root_provider_uuid,
-    )
-    return ProviderState(
-        provider, record.inventories, record.traits, record.aggregates, record.usages
-    )
+    fields = astuple(record)
+    return ProviderState(Provider(*fields[:5]), *fields[5:])
 
 
 def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
-    return Consumer(
-        uuid,
-        record.allocations,
-        record.project_id,
-        record.user_id,
-        record.generation,
-        record.type,
-    )
+    return Consumer(uuid, *astuple(record))
 
 
 def provider_record(state: ProviderState) -> ProviderRecord:
-    provider = state.provider
-    return ProviderRecord(
-        provider.uuid,
-        provider.name,
-        provider.generation,
-        provider.parent_provider_uuid,
-        provider.root_provider_uuid,
-        state.inventories,
-        state.traits,
-        state.aggregates,
-        state.usages,
-    )
+    provider, *content = astuple(state)
+    return ProviderRecord(*astuple(provider), *content)
 
 
 def consumer_record(consumer: Consumer) -> ConsumerRecord:
-    return ConsumerRecord(
-        consumer.allocations,
-        consumer.project_id,
-        consumer.user_id,
-        consumer.generation,
-        consumer.type,
-    )
+    return ConsumerRecord(*astuple(consumer)[1:])

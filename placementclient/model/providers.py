@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from placementclient.client import errors
+from placementclient.client.strict_json import Integer
 
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
@@ -60,7 +61,7 @@ class Provider(msgspec.Struct, frozen=True, gc=False):
 
     uuid: str
     name: str
-    generation: int
+    generation: Integer
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
 

@@ -14,8 +14,6 @@ from placementclient.model.providers import normalized
 
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
-#: How long the service lets the name of a provider be.
-LONGEST_NAME = 200
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
 
 

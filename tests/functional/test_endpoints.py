@@ -70,7 +70,7 @@ def is_unknown(refusal: str | None) -> bool:
     )
 
 
-@pytest.mark.parametrize('row', endpoints.ALL, ids=lambda row: row.name)
+@pytest.mark.parametrize('row', endpoints.ALL, ids=str)
 def test_since_is_the_first_version_that_has_the_endpoint(client: Client, row: Endpoint) -> None:
     assert not is_unknown(refusal(client, row, row.since))
     if row.since > LOWEST:

@@ -6,11 +6,11 @@ import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import (
-    LONGEST_NAME,
     ROOT,
     Addition,
     Move,

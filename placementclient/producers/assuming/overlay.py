@@ -18,12 +18,12 @@ from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
+from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.specifications import LONGEST_NAME
 from placementclient.producers.assuming import Assumed, placing
 from placementclient.producers.assuming.assumptions import (
     AfterPlan,

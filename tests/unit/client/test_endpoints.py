@@ -42,20 +42,12 @@ QUOTED = {
 }
 
 
-def ids(row: Endpoint) -> str:
-    return row.name
-
-
-def test_each_row_is_a_constant_of_its_own_name() -> None:
-    assert endpoints.ALL
-    assert all(getattr(endpoints, row.name) is row for row in endpoints.ALL)
-
-
 def test_no_two_rows_are_the_same_route() -> None:
+    assert endpoints.ALL
     assert len({(row.method, row.template) for row in endpoints.ALL}) == len(endpoints.ALL)
 
 
-@pytest.mark.parametrize('row', endpoints.ALL, ids=ids)
+@pytest.mark.parametrize('row', endpoints.ALL, ids=str)
 def test_a_row_is_a_method_a_path_and_a_known_version(row: Endpoint) -> None:
     assert row.method in ('GET', 'PUT', 'POST', 'DELETE')
     assert row.template.startswith('/')
@@ -78,7 +70,7 @@ def test_a_path_needs_all_its_parts() -> None:
         endpoints.SET_INVENTORY.path(provider='x')
 
 
-@pytest.mark.parametrize('row', WITH_PARTS, ids=ids)
+@pytest.mark.parametrize('row', WITH_PARTS, ids=str)
 @pytest.mark.parametrize('part', UNSAFE, ids=ascii)
 def test_a_part_that_leads_elsewhere_is_refused_in_every_place(row: Endpoint, part: str) -> None:
     names = fields(row.template)
