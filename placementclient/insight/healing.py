@@ -12,7 +12,7 @@ from msgspec import structs
 
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
-from placementclient.model.servers import ServerDetail
+from placementclient.model.servers import Server
 from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
@@ -35,7 +35,7 @@ class Heal:
     :param resources: what it should hold and does not, on its host
     """
 
-    server: ServerDetail
+    server: Server
     state: HealState
     reason: str = ''
     consumer: Consumer | None = None
@@ -48,7 +48,7 @@ Ports = Mapping[str, Sequence[Port]]
 
 def missing(
     snapshot: Snapshot,
-    servers: Iterable[ServerDetail],
+    servers: Iterable[Server],
     migrating: Collection[str],
     ports: Ports = MappingProxyType({}),
 ) -> Iterator[Heal]:
@@ -72,7 +72,7 @@ def missing(
 
 def short_of_ports(
     snapshot: Snapshot,
-    servers: Iterable[ServerDetail],
+    servers: Iterable[Server],
     migrating: Collection[str],
     ports: Ports,
 ) -> Iterator[Heal]:
@@ -131,7 +131,7 @@ def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[P
 
 
 def disowned(
-    snapshot: Snapshot, servers: Iterable[ServerDetail], migrating: Collection[str]
+    snapshot: Snapshot, servers: Iterable[Server], migrating: Collection[str]
 ) -> Iterator[Heal]:
     """Return the servers whose allocations belong to another project or user.
 
@@ -153,16 +153,16 @@ def disowned(
         )
 
 
-def _owned(consumer: Consumer, server: ServerDetail) -> Consumer:
+def _owned(consumer: Consumer, server: Server) -> Consumer:
     return structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
 
 
-def _left_alone(server: ServerDetail, migrating: Collection[str]) -> Heal | None:
+def _left_alone(server: Server, migrating: Collection[str]) -> Heal | None:
     reason = under_way(server, migrating)
     return Heal(server, HealState.LEFT_ALONE, reason) if reason else None
 
 
-def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
+def under_way(server: Server, migrating: Collection[str]) -> str:
     """Return the reason to leave a server alone, or an empty string.
 
     :param migrating: as of :func:`missing`
@@ -174,7 +174,7 @@ def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
     return 'a migration is not over' if server.uuid in migrating else ''
 
 
-def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
+def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:
     def unknown(reason: str) -> Heal:
         return Heal(server, HealState.UNKNOWN, reason)
 

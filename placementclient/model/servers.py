@@ -22,20 +22,35 @@ class Server(msgspec.Struct, frozen=True, gc=False):
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
     :param task: what is being done with it
-    :param status: in small letters; ``None`` where the list does not say it
     :param changed_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` where the list does
         not say it
-    :param detail: what decides what it holds; ``None`` where the list does not say it
+    :param status: in small letters; ``None`` where the list does not say it
     :param name: ``None`` where the list does not say it
+    :param is_detailed: whether the list says what decides its allocations: all that follows
+    :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
+        one that is on no host
+    :param flavor: ``None`` where it is not known
+    :param boots_from_volume: whether its root disk is a volume
+    :param zone: the availability zone that it is in
+    :param is_pinned: whether it has to stay there; ``None`` where the list does not say it
+    :param image_properties: ``None`` where the list does not say them
     """
 
     uuid: str
     hosts: tuple[str, ...] = ()
     task: str | None = None
     changed_at: str | None = None
-    detail: ServerDetail | None = None
     status: str | None = None
     name: str | None = None
+    is_detailed: bool = False
+    node: str | None = None
+    flavor: Flavor | None = None
+    project_id: str = ''
+    user_id: str = ''
+    boots_from_volume: bool = False
+    zone: str | None = None
+    is_pinned: bool | None = None
+    image_properties: Mapping[str, str] | None = None
 
     @property
     def is_offloaded(self) -> bool:
@@ -46,33 +61,6 @@ class Server(msgspec.Struct, frozen=True, gc=False):
     def is_resized(self) -> bool:
         """True for a server whose resize or migration waits for confirm or revert."""
         return self.status in _RESIZED
-
-
-class ServerDetail(msgspec.Struct, frozen=True, gc=False):
-    """A server with the facts that decide its allocations.
-
-    :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
-        one that is on no host
-    :param flavor: ``None`` where it is not known
-    :param boots_from_volume: whether its root disk is a volume
-    :param task: what is being done with it
-    :param is_resized: whether a resize or migration waits to be confirmed or reverted
-    :param zone: the availability zone that it is in
-    :param is_pinned: whether it has to stay there; ``None`` where the list does not say it
-    :param image_properties: ``None`` where the list does not say them
-    """
-
-    uuid: str
-    node: str | None
-    flavor: Flavor | None
-    project_id: str
-    user_id: str
-    boots_from_volume: bool = False
-    task: str | None = None
-    is_resized: bool = False
-    zone: str | None = None
-    is_pinned: bool | None = None
-    image_properties: Mapping[str, str] | None = None
 
 
 class ServerGroup(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
-from placementclient.model.servers import Server, ServerDetail, ServerGroup, ServerMigration
+from placementclient.model.servers import Server, ServerGroup, ServerMigration
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import schema
 from placementclient.nova.schema import RecordPlace
@@ -47,23 +47,14 @@ def servers(document: Any, path: str) -> dict[str, Server]:
     :raises errors.BadFile: if it is something else, or has a server twice
     """
     found = {}
-    raw = schema.listed(document, 'servers', path)
-    for each, (place, record) in zip(raw, _servers(document, path), strict=True):
-        uuid = place.required('ID', record.server_uuid)
-        is_detailed = not _undetailed(each) and isinstance(record.flavor, Mapping)
-        found[uuid] = Server(
-            uuid,
-            tuple(filter(None, _hosts(record))),
-            record.osextststaskstate or record.taskstate,
-            record.updated or record.updatedat,
-            _server_detail(record, place, {}) if is_detailed else None,
-            _lower(record.osextstsvmstate or record.status),
-            record.name,
-        )
+    for raw, place, record in _servers(document, path):
+        is_detailed = not _undetailed(raw) and isinstance(record.flavor, Mapping)
+        server = _server(place, record)
+        found[server.uuid] = _detailed(server, raw, place, record, {}) if is_detailed else server
     return found
 
 
-def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[ServerDetail]:
+def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
     """Return the servers with their flavors, in the order of the list.
 
     :param document: the answer of ``GET /servers/detail`` to an administrator
@@ -72,32 +63,39 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     :raises errors.BadFile: if the document is something else, or has a server twice
     """
     found = []
-    raw = schema.listed(document, 'servers', path)
-    for each, (place, record) in zip(raw, _servers(document, path), strict=True):
+    for raw, place, record in _servers(document, path):
         # Only an administrator gets all fields; a missing field must not be taken for an empty one.
-        for name in _undetailed(each):
+        for name in _undetailed(raw):
             raise place.error(f'has no {name!r}: GET /servers/detail has it')
-        detail = _server_detail(record, place, flavors)
-        pinned = each.get('pinned_availability_zone', _UNSAID)
-        if pinned is not _UNSAID:
-            detail = replace(detail, is_pinned=pinned is not None)
-        found.append(detail)
+        found.append(_detailed(_server(place, record), raw, place, record, flavors))
     return found
 
 
-def _servers(document: Any, path: str) -> Iterator[tuple[RecordPlace, schema.ServerRecord]]:
-    return schema.decoded(
+def _servers(
+    document: Any, path: str
+) -> Iterator[tuple[Mapping[str, Any], RecordPlace, schema.ServerRecord]]:
+    records = schema.decoded(
         document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
     )
+    raw = schema.listed(document, 'servers', path)
+    return ((fields, *pair) for fields, pair in zip(raw, records, strict=True))
 
 
-def _hosts(record: schema.ServerRecord) -> tuple[str | None, ...]:
-    return (
+def _server(place: RecordPlace, record: schema.ServerRecord) -> Server:
+    hosts = (
         record.host,
         record.computehost,
         record.hypervisorhostname,
         record.osextsrvattrhost,
         record.osextsrvattrhypervisorhostname,
+    )
+    return Server(
+        place.required('ID', record.server_uuid),
+        tuple(filter(None, hosts)),
+        record.osextststaskstate or record.taskstate,
+        record.updated or record.updatedat,
+        _lower(record.osextstsvmstate or record.status),
+        record.name,
     )
 
 
@@ -107,9 +105,13 @@ def _undetailed(record: Mapping[str, Any]) -> list[str]:
     return [spelt for name, spelt in _DETAILS.items() if name not in said]
 
 
-def _server_detail(
-    record: schema.ServerRecord, place: RecordPlace, flavors: Mapping[str, Flavor]
-) -> ServerDetail:
+def _detailed(
+    server: Server,
+    raw: Mapping[str, Any],
+    place: RecordPlace,
+    record: schema.ServerRecord,
+    flavors: Mapping[str, Flavor],
+) -> Server:
     embedded = record.flavor
     if not isinstance(embedded, Mapping):
         raise place.error('its flavor is not one of GET /servers/detail')
@@ -121,17 +123,18 @@ def _server_detail(
     else:
         # The policy of the cloud keeps them back.
         flavor = None
-    return ServerDetail(
-        place.required('ID', record.server_uuid),
-        record.osextsrvattrhypervisorhostname,
-        flavor,
-        place.required('tenant_id', record.tenantid, record.projectid),
-        place.required('user_id', record.userid),
+    pinned = raw.get('pinned_availability_zone', _UNSAID)
+    return replace(
+        server,
+        is_detailed=True,
+        node=record.osextsrvattrhypervisorhostname,
+        flavor=flavor,
+        project_id=place.required('tenant_id', record.tenantid, record.projectid),
+        user_id=place.required('user_id', record.userid),
         # The API says '' of a server that was booted from a volume.
-        not record.image,
-        record.osextststaskstate,
-        record.osextstsvmstate == 'resized',
-        record.osextazavailabilityzone,
+        boots_from_volume=not record.image,
+        zone=record.osextazavailabilityzone,
+        is_pinned=None if pinned is _UNSAID else pinned is not None,
         image_properties=_properties(record.image),
     )
 

@@ -16,7 +16,7 @@ from placementclient.client.microversion import TYPED
 from placementclient.insight.healing import Ports, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Plan, TreeChange
-from placementclient.model.servers import ServerDetail
+from placementclient.model.servers import Server
 from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
@@ -40,18 +40,18 @@ class Healing(Producer):
     def __init__(
         self,
         client: Client,
-        servers: Sequence[ServerDetail],
+        servers: Sequence[Server],
         migrating: Collection[str],
         *,
         is_chosen: bool = False,
-        is_current: Callable[[ServerDetail], bool] | None = None,
+        is_current: Callable[[Server], bool] | None = None,
         ports: Iterable[Port] = (),
     ) -> None:
         super().__init__(client)
         self._migrating = migrating
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
-        self._chosen: Sequence[ServerDetail] = ()
+        self._chosen: Sequence[Server] = ()
         self._plan = Plan(())
         self._ports: dict[str, list[Port]] = {}
         for port in ports:
@@ -95,7 +95,7 @@ class Healing(Producer):
             return None
         return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
 
-    def _servers_of(self, roots: Sequence[str]) -> list[ServerDetail]:
+    def _servers_of(self, roots: Sequence[str]) -> list[Server]:
         """Return the servers that the change of some trees was about."""
         trees = filter(None, map(self._plan.tree, roots))
         failed = {note.object for note in self.notes}
@@ -112,7 +112,7 @@ def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
 
 def healed(
     snapshot: Snapshot,
-    servers: Sequence[ServerDetail],
+    servers: Sequence[Server],
     migrating: Collection[str],
     *,
     types: bool = True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from msgspec.structs import replace
+
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute
@@ -13,7 +15,7 @@ from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.model.flavors import Flavor
 from placementclient.model.providers import normalized
-from placementclient.model.servers import ServerDetail
+from placementclient.model.servers import Server
 from placementclient.model.services import COMPUTE_SERVICE, Port
 
 
@@ -84,7 +86,7 @@ class HealAllocation(Changing):
 
     def _asked(
         self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]
-    ) -> tuple[list[ServerDetail], set[str]]:
+    ) -> tuple[list[Server], set[str]]:
         """The servers that are in question, and those of which a migration is not over."""
         from placementclient.nova import records, service
 
@@ -119,15 +121,17 @@ class HealAllocation(Changing):
         path = parsed_args.flavors
         return records.flavors_by_id(disk.read_document(path), path) if path else {}
 
-    def _is_current(self, flavors: dict[str, Flavor], server: ServerDetail) -> bool:
+    def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
         """Return whether Nova still has a server, and as it was listed."""
         from placementclient.nova import records, service
 
         document = service.server(self.client, server.uuid)
-        return records.server_details(document, COMPUTE_SERVICE, flavors) == [server]
+        live = records.server_details(document, COMPUTE_SERVICE, flavors)
+        facts = {'name': server.name, 'changed_at': server.changed_at}
+        return [replace(state, **facts) for state in live] == [server]
 
 
-def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:
+def _chosen(servers: list[Server], chosen: list[str]) -> list[Server]:
     by_uuid = {server.uuid: server for server in servers}
     for uuid in chosen:
         if uuid not in by_uuid:

@@ -268,7 +268,7 @@ def _heal_lists(
     parsed_args: argparse.Namespace, servers: Mapping[str, Server] | None
 ) -> dict[str, str]:
     """The files that ``allocation heal`` can read too, by its option for each."""
-    if not all(server.detail for server in (servers or {}).values()):
+    if not all(server.is_detailed for server in (servers or {}).values()):
         return {}
     given = {'--servers': parsed_args.servers, '--migrations': parsed_args.migrations}
     return {option: path for option, path in given.items() if path and path != NOVA}

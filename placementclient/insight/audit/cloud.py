@@ -169,11 +169,7 @@ class Cloud:
         """Return the reason to skip a server at this moment, or an empty string."""
         if server.uuid in self._unsettled:
             return CHANGED
-        if server.detail is not None:
-            return healing.under_way(server.detail, self.migrating)
-        if server.task is not None:
-            return f'it is under way: {server.task}'
-        return 'a migration is not over' if server.uuid in self.migrating else ''
+        return healing.under_way(server, self.migrating)
 
     def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
         """Return the roots that a host's names fit: those with an exact name, or all similar."""

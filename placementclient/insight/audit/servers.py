@@ -12,7 +12,7 @@ from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
-from placementclient.model.servers import Server, ServerDetail
+from placementclient.model.servers import Server
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import resources
 
@@ -57,11 +57,11 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
     for heal in healing.missing(cloud.snapshot, _detailed(cloud), cloud.migrating):
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
         unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
-        yield cloud.listed[heal.server.uuid], should_hold | unknown
+        yield heal.server, should_hold | unknown
     for server in cloud.listed.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if (
-            server.detail is None
+            not server.is_detailed
             and server.hosts
             and (consumer is None or not consumer.allocations)
         ):
@@ -91,8 +91,7 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
             'user_id': consumer.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
-        server = cloud.listed[heal.server.uuid]
-        yield _fault(cloud, server, facts, HealServer(server.uuid))
+        yield _fault(cloud, heal.server, facts, HealServer(heal.server.uuid))
 
 
 def wrong_host(cloud: Cloud) -> Iterator[Finding]:
@@ -113,7 +112,7 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
     """
     for server, consumer, root in _on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
-        is_known = server.detail is not None or cloud.host_roots(server.hosts)
+        is_known = server.is_detailed or cloud.host_roots(server.hosts)
         if is_known and not cloud.named([root], server.hosts):
             facts = {
                 'holds': {
@@ -141,11 +140,10 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
     Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
     """
     for server, consumer, root in _on_one_host(cloud):
-        detail = server.detail
-        if detail is None or detail.flavor is None or not cloud.named([root], server.hosts):
+        if server.flavor is None or not cloud.named([root], server.hosts):
             continue
         try:
-            requested = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
+            requested = resources(server.flavor, boots_from_volume=server.boots_from_volume)
         except Refusal:
             continue
         expected, allocated = (
@@ -184,8 +182,8 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
             yield server, consumer, next(iter(hosts))
 
 
-def _detailed(cloud: Cloud) -> list[ServerDetail]:
-    return [server.detail for server in cloud.listed.values() if server.detail]
+def _detailed(cloud: Cloud) -> list[Server]:
+    return [server for server in cloud.listed.values() if server.is_detailed]
 
 
 def _fault(

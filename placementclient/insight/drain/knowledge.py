@@ -14,7 +14,7 @@ from placementclient.insight.drain.cloud import Knowledge, zone
 from placementclient.model.consumers import Allocations
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
-from placementclient.model.servers import ServerDetail, ServerGroup, same_host
+from placementclient.model.servers import Server, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest
@@ -42,7 +42,6 @@ def learn(
     other = document if isinstance(document, Mapping) else {}
     flavors = records.flavors_by_id(other, path) if 'flavors' in other else {}
     servers = records.server_details(document, path, flavors)
-    states = records.servers(document, path)
     aggregates = records.aggregates(other, path) if 'aggregates' in other else []
     groups = records.server_groups(other, path) if 'server_groups' in other else []
     learning = _Learning(snapshot, aggregates, groups, servers, scheduling)
@@ -50,7 +49,7 @@ def learn(
         Knowledge(
             learning.requests,
             learning.least,
-            {uuid: server.status for uuid, server in states.items() if server.status},
+            {server.uuid: server.status for server in servers if server.status},
             {server.uuid for server in servers},
             learning.zones,
             {group.uuid: group.most for group in groups if group.policy == _APART},
@@ -66,7 +65,7 @@ class _Learning:
         snapshot: Snapshot,
         aggregates: Sequence[HostAggregate],
         groups: Sequence[ServerGroup],
-        servers: Sequence[ServerDetail],
+        servers: Sequence[Server],
         scheduling: Scheduling,
     ) -> None:
         self._snapshot = snapshot
@@ -117,7 +116,7 @@ class _Learning:
         if not has_groups:
             yield 'Not counted: server groups, as there are no server_groups in the file'
 
-    def _learn(self, server: ServerDetail, allocations: Allocations) -> None:
+    def _learn(self, server: Server, allocations: Allocations) -> None:
         if server.flavor is None:
             self._unknown['their flavor is not known'] += 1
             return
@@ -158,7 +157,7 @@ class _Learning:
             # It may have been booted without a zone, and may go to another one then.
             self.least[server.uuid] = known._replace(root_member_of=())
 
-    def _zone(self, server: ServerDetail) -> frozenset[str]:
+    def _zone(self, server: Server) -> frozenset[str]:
         """Return what stands for the zone that a server has to stay in; nothing if it may leave."""
         if not self._named or server.zone is None or server.is_pinned is False:
             return frozenset()

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from placementclient.insight.healing import Heal, HealState, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
-from placementclient.model.servers import ServerDetail
+from placementclient.model.servers import Server
 from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
-SERVER = ServerDetail('s', 'host1', FLAVOR, 'p', 'u')
+SERVER = Server('s', is_detailed=True, node='host1', flavor=FLAVOR, project_id='p', user_id='u')
 PLAIN = {'VCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}
 CLOUD = cloud(
     [
@@ -32,7 +32,7 @@ CLOUD = cloud(
 )
 
 
-def heal(server: ServerDetail, *migrating: str) -> Heal:
+def heal(server: Server, *migrating: str) -> Heal:
     [found] = missing(CLOUD, [server], migrating)
     return found
 
@@ -94,7 +94,7 @@ def test_what_is_not_known_is_named(changes: dict[str, Any], reason: str) -> Non
     ('changes', 'migrating', 'reason'),
     [
         ({'task': 'migrating'}, '', 'it is under way: migrating'),
-        ({'is_resized': True}, '', 'a resize waits to be confirmed or reverted'),
+        ({'status': 'resized'}, '', 'a resize waits to be confirmed or reverted'),
         ({}, 's', 'a migration is not over'),
     ],
 )

@@ -9,7 +9,7 @@ from placementclient.changes.results import Note
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
-from placementclient.model.servers import ServerDetail
+from placementclient.model.servers import Server
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.heal import healed
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -17,8 +17,8 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 FLAVOR = Flavor('m', 2, 1024, 0)
 
 
-def server(uuid: str, flavor: Flavor = FLAVOR) -> ServerDetail:
-    return ServerDetail(uuid, 'host', flavor, 'p', 'u')
+def server(uuid: str, flavor: Flavor = FLAVOR) -> Server:
+    return Server(uuid, node='host', flavor=flavor, project_id='p', user_id='u')
 
 
 def host(**limits: int) -> Snapshot:

@@ -12,13 +12,21 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
-from placementclient.model.servers import Server, ServerDetail, ServerMigration
+from placementclient.model.servers import Server, ServerMigration
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
 from tests.unit.insight.audit.auditing import reason, typed
 from tests.unit.insight.clouds import cloud, pool, provider
 
-DETAIL = ServerDetail('s', 'a', Flavor('m', 4, 2048), 'p', 'u')
+DETAILED = Server(
+    's',
+    ('a',),
+    is_detailed=True,
+    node='a',
+    flavor=Flavor('m', 4, 2048),
+    project_id='p',
+    user_id='u',
+)
 HOSTS = [provider('a', VCPU=8, MEMORY_MB=4096), provider('b', VCPU=8)]
 HELD = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
 HEAL = 'openstack resource provider allocation heal --server s'
@@ -43,7 +51,7 @@ def audited(
 
 
 def detailed(**changes: Any) -> Server:
-    return Server('s', ('a',), detail=replace(DETAIL, **changes))
+    return replace(DETAILED, **changes)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +84,7 @@ def test_a_server_that_holds_nothing(
 
 
 def test_a_host_that_placement_does_not_know() -> None:
-    [found] = findings(Server('s', ('z',), detail=replace(DETAIL, node='z')))
+    [found] = findings(replace(DETAILED, hosts=('z',), node='z'))
     assert found.roots == ()
     assert found.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
 
@@ -112,7 +120,7 @@ def test_a_server_of_another_owner() -> None:
     'server',
     [
         detailed(task='rebuilding'),
-        detailed(is_resized=True),
+        detailed(status='resized'),
         detailed(node=None),
         Server('s', ('a',), 'spawning'),
         Server('s'),
@@ -120,7 +128,7 @@ def test_a_server_of_another_owner() -> None:
 )
 def test_a_server_under_way_or_nowhere(server: Server) -> None:
     assert not findings(server)
-    if server.detail is not None and server.detail.node:
+    if server.node:
         assert not findings(server, replace(HELD, project_id='other'))
 
 
@@ -171,7 +179,7 @@ def test_who_is_passed_over_is_counted_by_reason(
         (Server('s', ('b',)), ['a', 'elsewhere'], False),
         # A driver may name hosts otherwise: only where Nova tells the node, that is one.
         (Server('s', ('rack7',)), ['a'], False),
-        (Server('s', ('z',), detail=replace(DETAIL, node='z')), ['a'], True),
+        (replace(DETAILED, hosts=('z',), node='z'), ['a'], True),
         (Server('s'), ['a'], False),
         (Server('s', ('b',), 'migrating'), ['a'], False),
     ],
