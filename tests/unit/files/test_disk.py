@@ -25,7 +25,6 @@ from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
 from placementclient.reshape import storage
 from tests.documents import document
@@ -69,35 +68,6 @@ def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) ->
     assert os.listdir(tmp_path) == [name]
 
 
-@pytest.mark.parametrize('indent', [None, 2])
-def test_any_layout_of_the_json_is_read(
-    tmp_path: Path, snapshot: Snapshot, plan: Plan, indent: int | None
-) -> None:
-    path = tmp_path / 'file.json'
-    path.write_text(json.dumps(document(snapshot), indent=indent))
-    assert document(disk.read_snapshot(str(path))) == document(snapshot)
-    storage.write_plan(str(path), plan)
-    path.write_text(json.dumps(json.loads(path.read_text()), indent=indent, sort_keys=True))
-    assert storage.read_plan(str(path)) == plan
-
-
-def test_a_file_is_json_with_one_item_to_a_line(
-    tmp_path: Path, snapshot: Snapshot, plan: Plan
-) -> None:
-    path = tmp_path / 'file.json'
-    disk.write_snapshot(str(path), snapshot)
-    assert json.loads(path.read_text()) == document(snapshot)
-    assert [line for line in path.read_text().splitlines() if SERVER in line[:40]]
-    storage.write_plan(str(path), plan)
-    shown = plans.document(plan)
-    assert shown['trees'][0].pop('inverse')
-    written = json.loads(path.read_text())
-    assert written.pop('digest').startswith('sha256:')
-    assert written == shown
-    assert len(path.read_text().splitlines()) == 3
-    assert storage.read_plan(str(path)) == plan
-
-
 def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
     path = tmp_path / 'plan.json'
     storage.write_plan(str(path), plan)
@@ -110,12 +80,6 @@ def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
     path.write_text(json.dumps(content))
     with pytest.raises(errors.BadFile, match='missing required field digest'):
         storage.read_plan(str(path))
-
-
-def test_nothing_in_it(tmp_path: Path) -> None:
-    path = str(tmp_path / 'file.json')
-    disk.write_snapshot(path, Snapshot([], []))
-    assert document(disk.read_snapshot(path)) == document(Snapshot([], []))
 
 
 def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: Plan) -> None:

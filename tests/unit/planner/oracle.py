@@ -287,6 +287,10 @@ class Truth:
             for provider, name, amount in parts:
                 names = held[uuid].setdefault(provider, {})
                 names[name] = names.get(name, 0) + amount
+        for uuid, added in target.added.items():
+            moving.add(uuid)
+            for (provider, name), amount in added.items():
+                held[uuid].setdefault(provider, {})[name] = amount
         allocations = {
             uuid: {
                 provider: kept
@@ -467,7 +471,17 @@ class _Draw:
             document['together'] = [list(self.CLASSES)]
         if self._is(25):
             document['split'] = True
-        return Case(self._trees, self._held, document, self._draw_known(document))
+        known = self._draw_known(document)
+        self._draw_more(document)
+        return Case(self._trees, self._held, document, known)
+
+    def _draw_more(self, document: dict[str, Any]) -> None:
+        """Add, now and then, devices, and units of what stays."""
+        if additions := [self._addition(name) for name in self._hosts if self._is(15)]:
+            document['additions'] = additions
+        if self._wild and self._is(15):
+            self._state_units(self._chance.choice(self._hosts))
+            document['providers'] = list(self._providers.values())
 
     def _inventories(self) -> dict[str, dict[str, Any]]:
         found = {}
@@ -544,6 +558,16 @@ class _Draw:
             if target not in self._providers and target != source:
                 self._state(target, [renamed.get(each, each) for each in moved])
 
+    def _addition(self, root: str) -> dict[str, Any]:
+        """Return a device that Placement never had, with its users."""
+        users = [uuid_of(name) for name in self._held if self._is(40)]
+        return {
+            'resource_provider': f'{root}d',
+            'parent': root,
+            'inventories': {'CUSTOM_D': self._inventory(1, 4)},
+            'consumers': {uuid: {'CUSTOM_D': self._chance.randint(1, 2)} for uuid in users},
+        }
+
     def _state(self, target: str, names: Sequence[str]) -> None:
         """Say, now and then, what becomes of the inventories of a target."""
         there = self._inventories().get(target, {})
@@ -554,6 +578,15 @@ class _Draw:
             stated = {each: {'total': there.get(each, {'total': 3})['total']} for each in names}
         if stated:
             self._providers[target] = {'name': target, 'inventories': stated}
+
+    def _state_units(self, root: str) -> None:
+        """Say which amounts of what stays a host admits from now on."""
+        moves = [move for move in self._moves if move['from_resource_provider'] == root]
+        moved = {name for move in moves for name in move['moved_resources']}
+        entry = self._providers.setdefault(root, {'name': root, 'inventories': {}})
+        for name in sorted(self._trees[root]['inventories'].keys() - moved):
+            unit = self._chance.choice(['max_unit', 'min_unit', 'step_size'])
+            entry['inventories'].setdefault(name, {unit: self._chance.randint(1, 3)})
 
     def _draw_known(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
         known = []
@@ -622,8 +655,10 @@ def rows_of(plan: Plan) -> tuple[Solution, dict[Holding, set[str]]]:
     for tree in plan.trees:
         uuids = {change.name: change.uuid for change in tree.providers}
         for row in tree.rows:
-            holding = (row.consumer_uuid, uuids[row.from_provider or ''], row.resource_class)
-            where = (uuids[row.to_provider or ''], row.to_resource_class)
+            if row.from_provider is None or row.to_provider is None:
+                continue  # an addition, or its way back
+            holding = (row.consumer_uuid, uuids[row.from_provider], row.resource_class)
+            where = (uuids[row.to_provider], row.to_resource_class)
             parts.setdefault(holding, Counter())[where] += row.amount
             labels.setdefault(holding, set()).add(row.label)
     solution = {

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec import structs
 
-from placementclient.client import errors
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import invariants, planner, replan
+from placementclient.planner import invariants, planner
 from placementclient.planner.specification import specification
-from tests.unit.planner.clouds import applied, cloud, uuid_of
+from tests.unit.planner.clouds import cloud, uuid_of
 
 SPEC = """
 trees: {name: [compute1]}
@@ -164,58 +161,3 @@ def test_a_mutation_is_caught(mutation: Callable[[TreeChange], TreeChange]) -> N
     with pytest.raises(invariants.BadPlan) as caught:
         invariants.check(replace(good, trees=(mutation(good.trees[0]),)))
     assert caught.value.facts
-
-
-@st.composite
-def clouds(draw: st.DrawFn) -> tuple[dict[str, object], dict[str, object], list[int], bool]:
-    totals = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
-    ratio = draw(st.sampled_from([1.0, 1.0, 1.1, 2.0]))
-    amounts = draw(st.lists(st.integers(1, 3), max_size=5))
-    left = draw(st.integers(0, 2))
-    trees = {
-        'compute1': {
-            'inventories': {
-                'VGPU': {'total': sum(totals) + left, 'allocation_ratio': ratio},
-                'VCPU': {'total': 64},
-            }
-        }
-    }
-    consumers = {
-        f'c{index}': {'compute1': {'VGPU': amount, 'VCPU': 1}}
-        for index, amount in enumerate(amounts)
-    }
-    return trees, consumers, totals, draw(st.booleans())
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(clouds())
-def test_plans_hold_and_lead_back(
-    case: tuple[dict[str, object], dict[str, object], list[int], bool],
-) -> None:
-    trees, consumers, totals, split = case
-    snapshot = cloud(trees, consumers)
-    moves = [
-        {
-            'from_resource_provider': 'compute1',
-            'to_resource_provider': f'gpu{index}',
-            'moved_resources': {'VGPU': total},
-        }
-        for index, total in enumerate(totals)
-    ]
-    wanted = specification.from_document({'moves': moves, 'split': split}, 'spec')
-    try:
-        made = planner.make(snapshot, wanted, allow_inferred=True)
-    except errors.Infeasible:
-        return
-    invariants.check(made)
-    assert made == planner.make(snapshot, wanted, allow_inferred=True)
-    live = applied(snapshot, made.trees[0])
-    if any(warning.kind == 'overcommitted' for warning in made.trees[0].warnings):
-        return  # the source has no room for what comes back
-    back = applied(live, replan.rollback(live, made, made.trees[0]))
-    root = uuid_of('compute1')
-    assert back.providers[root].inventories == snapshot.providers[root].inventories
-    assert back.providers[root].usages == snapshot.providers[root].usages
-    for uuid, consumer in snapshot.consumers.items():
-        assert back.consumers[uuid].allocations == consumer.allocations
