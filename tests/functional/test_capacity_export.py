@@ -20,7 +20,7 @@ from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from tests.functional.away import Service, free_port
 from tests.functional.conftest import Placement
-from tests.functional.test_capacity_requests import varied
+from tests.functional.test_insight_capacity import varied
 
 UP = 'openstack_placement_up'
 CAPACITY = 'openstack_hypervisor_placement_allocatable_capacity'

@@ -13,7 +13,6 @@ from placementclient.api import allocation, allocation_candidate
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.insight.capacity import fits
-from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.consumers import Candidate, Consumer
 from placementclient.model.inventories import Inventory
@@ -25,25 +24,13 @@ from placementclient.placing.topology import Topology
 from tests.functional import clouds
 from tests.functional.conftest import Placement
 from tests.functional.planted import Planted
-from tests.numbers import few_quick
 
 VCPU = Inventory(8, allocation_ratio=2.1)
 MEMORY = Inventory(16384, reserved=384, max_unit=8192)
-SHAPES = [
-    {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 30},
-    {'VCPU': 2, 'MEMORY_MB': 512, 'VGPU': 2},
-    {'VCPU': 9},
-    {'VCPU': 1},
-    {'VCPU': 4, 'MEMORY_MB': 2048},
-    {'VCPU': 5, 'MEMORY_MB': 8192, 'DISK_GB': 100},
-    {'VCPU': 1, 'VGPU': 3},
-    {'MEMORY_MB': 12000},
-]
-
-
-def by_tree(snapshot: Snapshot, shape: Mapping[str, int]) -> list[Fits]:
-    """How many servers of an unnumbered group without conditions fit."""
-    return fits.by_tree(Topology(snapshot), [CandidateRequest(Filter(shape))])
+#: Of the varied cloud; named, as they are the same in every run.
+SHAPE = {'VCPU': 2, 'MEMORY_MB': 512}
+WITH_DISK = SHAPE | {'DISK_GB': 10}
+DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
 def mixed() -> Snapshot:
@@ -71,79 +58,165 @@ def mixed() -> Snapshot:
     return cloud.snapshot
 
 
-@pytest.fixture
-def loaded(client: Client) -> Client:
-    """A client of a mixed cloud."""
-    clouds.load(client, mixed())
-    return client
+def varied() -> Snapshot:
+    """Hosts with traits on roots, cells and devices; one that is disabled, and a pool."""
+    cloud = Planted()
+    both = {'VCPU': Inventory(8), 'MEMORY_MB': Inventory(8192)}
+    cloud.provider('flat', both, None, ('CUSTOM_FAST', 'HW_CPU_X86_AVX2'), ('zone', 'nfs'))
+    cloud.provider('off', both, None, ('CUSTOM_FAST', DISABLED), ('nfs',))
+    cloud.provider('plain', both, None, (), ('nfs',))
+    cloud.provider('nested', {}, None, ('HW_CPU_X86_AVX2',), ('zone', 'nfs'))
+    for cell, trait in enumerate(('CUSTOM_FAST', 'CUSTOM_BIG')):
+        cloud.provider(f'cell_{cell}', both, 'nested', (trait,))
+        gpu = {'VGPU': Inventory(4, max_unit=1 + cell)}
+        cloud.provider(f'gpu_{cell}', gpu, f'cell_{cell}', (f'CUSTOM_GPU{cell}',))
+    cloud.provider(
+        'pool', {'DISK_GB': Inventory(95)}, None, (SHARING_TRAIT, 'CUSTOM_SSD'), ('nfs',)
+    )
+    cloud.consumer('a', cell_0={'VCPU': 2, 'MEMORY_MB': 512}, gpu_1={'VGPU': 1})
+    return cloud.snapshot
 
 
-def candidates(client: Client, shape: dict[str, int], *aggregates: str) -> list[Candidate]:
+def of(*required: str, shape: dict[str, int] = SHAPE, **others: tuple[str, ...]) -> Filter:
+    return Filter(shape, required, **others)  # type: ignore[arg-type]
+
+
+VGPU, MORE = Filter({'VGPU': 1}), Filter({'VGPU': 2})
+VARIED = {
+    'trait of a root or a cell': CandidateRequest(of('CUSTOM_FAST')),
+    'trait of a root with nothing': CandidateRequest(of('HW_CPU_X86_AVX2')),
+    'both cells': CandidateRequest(of('CUSTOM_FAST', 'CUSTOM_BIG')),
+    'one of two': CandidateRequest(of('CUSTOM_BIG,HW_CPU_X86_AVX2')),
+    'forbidden': CandidateRequest(of(forbidden=('CUSTOM_FAST',))),
+    'trait of a pool': CandidateRequest(of('CUSTOM_SSD', shape=WITH_DISK)),
+    'enabled': CandidateRequest(of(shape=WITH_DISK), root_forbidden=(DISABLED,)),
+    'root': CandidateRequest(of(), root_required=('HW_CPU_X86_AVX2',)),
+    'group': CandidateRequest(of(), {'1': VGPU}),
+    'group with trait': CandidateRequest(
+        of('CUSTOM_FAST'), {'1': Filter({'VGPU': 1}, ('CUSTOM_GPU1',))}
+    ),
+    'groups': CandidateRequest(of(), {'1': VGPU, '2': VGPU}, 'none'),
+    'groups apart': CandidateRequest(of(), {'1': VGPU, '2': VGPU}, 'isolate'),
+    'groups that differ': CandidateRequest(of(), {'1': VGPU, '2': MORE}, 'none'),
+    'class in two groups': CandidateRequest(of(shape={'VCPU': 2}), {'1': Filter({'VCPU': 4})}),
+    'two classes in a group': CandidateRequest(of(shape={'VGPU': 1}), {'_c': Filter(SHAPE)}),
+    'in vain': CandidateRequest(of('CUSTOM_FAST', 'CUSTOM_SSD')),
+}
+SHAPES = [
+    {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 30},
+    {'VCPU': 2, 'MEMORY_MB': 512, 'VGPU': 2},
+    {'VCPU': 9},
+    {'VCPU': 1},
+    {'VCPU': 4, 'MEMORY_MB': 2048},
+    {'VCPU': 5, 'MEMORY_MB': 8192, 'DISK_GB': 100},
+    {'VCPU': 1, 'VGPU': 3},
+    {'MEMORY_MB': 12000},
+]
+PLAIN = {'-'.join(map(str, shape.items())): CandidateRequest(Filter(shape)) for shape in SHAPES}
+#: The clouds, each with its requests.
+CLOUDS = {'mixed': (mixed, PLAIN), 'varied': (varied, VARIED)}
+CASES = [
+    *(('mixed', name) for name in list(PLAIN)[:3]),
+    *(pytest.param('mixed', name, marks=pytest.mark.slow) for name in list(PLAIN)[3:]),
+    *(pytest.param('varied', name, marks=pytest.mark.slow) for name in VARIED),
+]
+
+
+def candidates(client: Client, request: CandidateRequest) -> list[Candidate]:
     try:
-        return allocation_candidate.list(
-            client, CandidateRequest(Filter(shape, member_of=aggregates))
-        )[0]
+        return allocation_candidate.list(client, request)[0]
     except errors.BadRequest:  # of a class that the service does not know
         return []
 
 
-def places(snapshot: Snapshot, found: list[Candidate]) -> set[str]:
-    """The trees of candidates, by what is not shared of them."""
-    return {
-        snapshot.providers[state.provider.root_provider_uuid].name
-        for candidate in found
-        for state in map(snapshot.providers.__getitem__, candidate.allocations)
-        if state.provider.root_provider_uuid and not is_sharing(state)
+def place(snapshot: Snapshot, candidate: Candidate) -> str:
+    """The tree of a candidate, by what is not shared of it."""
+    states = [snapshot.providers[provider] for provider in candidate.allocations]
+    [root] = {s.provider.root_provider_uuid for s in states if not is_sharing(s)}
+    return snapshot.providers[str(root)].name
+
+
+def in_and_outside(aggregates: Mapping[str, str]) -> dict[str, CandidateRequest]:
+    """Requests for hosts in aggregates, and for hosts outside of them."""
+    zone, both = (aggregates['zone'],), (aggregates['zone'], aggregates['nfs'])
+    filters = {
+        'in a zone': Filter(SHAPE, member_of=zone),
+        'in a zone with a trait': Filter(SHAPE, ('CUSTOM_FAST',), member_of=zone),
+        'in two aggregates': Filter(SHAPE, member_of=both),
     }
+    for name, aggregate in aggregates.items():
+        for shape in (SHAPE, WITH_DISK):
+            filters[f'{shape} outside of {name}'] = Filter(shape, forbidden_member_of=(aggregate,))
+    return {name: CandidateRequest(conditions) for name, conditions in filters.items()}
 
 
-def test_it_fits_where_there_are_candidates(loaded: Client) -> None:
-    snapshot = clouds.captured(loaded)
+def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
+    """The UUIDs of the two aggregates: one has the pool."""
+    by_name = {state.name: state.aggregates for state in snapshot.providers.values()}
+    [nfs] = by_name['pool']
+    [zone] = by_name['flat'] - {nfs}
+    return {'nfs': nfs, 'zone': zone}
+
+
+@pytest.mark.parametrize('name', CLOUDS)
+def test_it_fits_where_there_are_candidates(client: Client, name: str) -> None:
+    cloud, requests = CLOUDS[name]
+    clouds.load(client, cloud())
+    snapshot = clouds.captured(client)
     topology = Topology(snapshot)
-    for shape in SHAPES:
-        trees = {item.name for item in by_tree(snapshot, shape) if item.count} - {ALL}
-        assert trees == places(snapshot, candidates(loaded, shape)), shape
-        for item in fits.by_aggregate(topology, [CandidateRequest(Filter(shape))])[:-1]:
-            granted = bool(candidates(loaded, shape, item.name))
-            assert bool(item.count) == granted, (shape, item.name)
+    if name == 'varied':
+        requests = requests | in_and_outside(snapshot_aggregates(snapshot))
+    for title, request in requests.items():
+        lines = fits.by_tree(topology, [request])
+        granted = {place(snapshot, candidate) for candidate in candidates(client, request)}
+        assert {line.name for line in lines if line.count} - {ALL} == granted, title
+        assert bool(lines[-1].count) == bool(granted), title
+    for request in PLAIN.values() if name == 'mixed' else ():
+        for line in fits.by_aggregate(topology, [request])[:-1]:
+            inside = CandidateRequest(Filter(request.common.resources, member_of=(line.name,)))
+            assert bool(line.count) == bool(candidates(client, inside)), (request, line.name)
 
 
-def refused_after(client: Client, snapshot: Snapshot, shape: dict[str, int]) -> int:
-    """How many servers the service grants, one after the other; who has no choice goes first."""
-    topology = Topology(snapshot)
+@pytest.mark.parametrize(('cloud', 'name'), CASES)
+def test_as_many_fit_as_can_be_claimed(client: Client, cloud: str, name: str) -> None:
+    made, requests = CLOUDS[cloud]
+    clouds.load(client, made())
+    request, granted = requests[name], 0
+    count = fits.by_tree(Topology(clouds.captured(client)), [request])[-1].count
+    while found := candidates(client, request):
+        # Not every candidate leaves as many for others.
+        expected = count - granted - 1
+        best = next((each for each in found if left(client, request, each) == expected), found[0])
+        allocation.set(client, claim(best))
+        granted += 1
+    assert granted == count
 
-    def choices(candidate: Candidate) -> int:
-        return max(len(topology.reached(topology.root_of[uuid])) for uuid in candidate.allocations)
 
-    for number in range(1000):
-        found = candidates(client, shape)
-        if not found:
-            return number
-        granted = min(found, key=choices).allocations
-        allocation.set(client, Consumer(str(uuid.uuid4()), granted, 'p', 'u', None, 'INSTANCE'))
-    raise AssertionError('it is never refused')
+def left(client: Client, request: CandidateRequest, candidate: Candidate) -> int:
+    """How many fit after a claim, as it says."""
+    consumer = claim(candidate)
+    allocation.set(client, consumer)
+    count = fits.by_tree(Topology(clouds.captured(client)), [request])[-1].count
+    allocation.delete(client, consumer.uuid)
+    return count
 
 
-@pytest.mark.parametrize('shape', few_quick(SHAPES, quick=3), ids=lambda shape: '-'.join(shape))
-def test_as_many_fit_as_can_be_claimed(loaded: Client, shape: dict[str, int]) -> None:
-    client, snapshot = loaded, clouds.captured(loaded)
-    expected = by_tree(snapshot, shape)[-1].count
-    assert refused_after(client, snapshot, shape) == expected
-    assert by_tree(clouds.captured(client), shape)[-1].count == 0
+def claim(candidate: Candidate) -> Consumer:
+    return Consumer(str(uuid.uuid4()), candidate.allocations, 'p', 'u', None, 'INSTANCE')
 
 
 def test_each_tree_grants_what_it_is_said_to(client: Client) -> None:
-    shape = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 30}
+    request = PLAIN[next(iter(PLAIN))]
     clouds.load(client, mixed())
     snapshot = clouds.captured(client)
-    for item in by_tree(snapshot, shape)[:-1]:
+    for item in fits.by_tree(Topology(snapshot), [request])[:-1]:
         made = []
-        while here := [c for c in candidates(client, shape) if item.name in places(snapshot, [c])]:
-            made.append(str(uuid.uuid4()))
-            allocation.set(client, Consumer(made[-1], here[0].allocations, 'p', 'u', None, 'X'))
+        while here := [c for c in candidates(client, request) if item.name == place(snapshot, c)]:
+            made.append(claim(here[0]))
+            allocation.set(client, made[-1])
         assert len(made) == item.count, item.name
         for consumer in made:
-            allocation.delete(client, consumer)
+            allocation.delete(client, consumer.uuid)
 
 
 def table(placement: Placement, *argv: str) -> list[dict[str, Any]]:

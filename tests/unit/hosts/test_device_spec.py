@@ -30,6 +30,7 @@ NONE: frozenset[str] = frozenset()
         ({'vendor_id': '8086', 'product_id': '10ED'}, '0000:81:00.1', True),
         ({'vendor_id': '*'}, '0000:81:00.1', True),
         ({'vendor_id': '10de'}, '0000:81:00.1', False),
+        ({'product_id': '1515'}, '0000:81:00.1', False),
         ({'address': '0000:81:00.1'}, '0000:81:00.1', True),
         ({'address': '0000:81:00.*'}, '0000:81:00.7', True),
         ({'address': '*:81:*.*'}, '0000:81:00.7', True),
