@@ -57,7 +57,7 @@ def list(
 ) -> tuple[builtins.list[Candidate], dict[str, ProviderSummary]]:
     """Return the candidates of a request, and their providers by UUID.
 
-    :param request: what its parts need is said at :class:`CandidateRequest`
+    :param request: see :class:`CandidateRequest` for the microversions of its parts
     """
     parameters = query.of_candidates(request)
     body: _CandidateList = client.send(

@@ -135,8 +135,9 @@ def disowned(
 ) -> Iterator[Heal]:
     """Return the servers whose allocations belong to another project or user.
 
-    So do older allocations without owner: the service gave them an owner that does not exist.
-    As ``nova-manage placement heal_allocations`` (34.0); arguments as of :func:`missing`.
+    This includes old allocations without an owner: the service gave them a placeholder. The rule
+    is that of ``nova-manage placement heal_allocations`` (34.0). For the arguments see
+    :func:`missing`.
     """
     for server in servers:
         consumer = snapshot.consumers.get(server.uuid)

@@ -35,11 +35,11 @@ class PlannedRow:
 
     :param resource_class: its name on the source
     :param amount: in units of the class
-    :param from_provider: the source's name; ``None`` of what Placement never had
-    :param to_provider: the target's name: the source's own, if the amount stays; ``None`` on the
-        way back of what was added
+    :param from_provider: the name of the source; ``None`` for an addition
+    :param to_provider: the name of the target, which is the source if the amount stays; ``None``
+        for the rollback of an addition
     :param to_resource_class: the name of the class on the target
-    :param evidence: the operator's, for a mapped row
+    :param evidence: the evidence of a mapped row
     """
 
     consumer_uuid: str

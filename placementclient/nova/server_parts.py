@@ -20,7 +20,7 @@ class Refusal(errors.PlacementError):
 class ServerRequest:
     """A server to schedule.
 
-    :param image: ``None`` where nothing is known of it: no property of it asks for anything then
+    :param image: ``None`` if it is unknown, so that it adds nothing to the request
     :param zone: the availability zone; with ``:HOST`` or ``:HOST:NODE`` behind it a host, too
     :param from_volume: whether its root disk is a volume
     :param hints: the names of the scheduler's hints

@@ -30,10 +30,8 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
     """The number of servers of a shape that fit.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
-    :param count: the most that fit together
-    :param by_class: how many would fit if one class, or one group with a suffix, alone counted
-    :param runs_out_first: the class of which there is the least; ``TOGETHER`` where more of it
-        would not help
+    :param by_class: the number if only one class, or one group with a suffix, counted
+    :param runs_out_first: the class that limits the number; ``TOGETHER`` if no single class does
     """
 
     name: str

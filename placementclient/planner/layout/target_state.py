@@ -28,10 +28,10 @@ class Place:
     """A place for an amount: a provider and a class of it.
 
     :param provider: its name
-    :param resource_class: what the class is called there
-    :param stays: whether this is the source itself, as it was
-    :param only_mapped: whether only assignments lead here: some of a class changes its name in
-        place, and whose that is cannot be seen from amounts
+    :param resource_class: the name of the class on the provider
+    :param stays: whether the amount stays on its source
+    :param only_mapped: whether only given assignments may use it: a part of a class gets another
+        name on the same provider, and amounts do not show which part
     """
 
     provider_uuid: str
