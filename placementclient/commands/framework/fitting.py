@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: The columns that are left out, in this order, until the others fit.
+#: The columns that are left out after the empty ones, in this order, until the others fit.
 LEFT_OUT = (
     'root_provider_uuid',
     'parent_provider_uuid',
@@ -18,11 +18,15 @@ LEFT_OUT = (
     'reserved',
     'last_modified',
     'command',
+    'allocations',
+    'providers',
 )
 #: A width that no table has: cliff wraps nothing.
 UNLIMITED = 1 << 20
-#: The parts of a cell that stay whole: dates, and words up to a space or the comma of a list.
-_PART = re.compile(r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[^ ,]+,?| +|,')
+#: The parts of a cell that are never broken: dates, amounts with units, words.
+_PART = re.compile(
+    r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[\d.,]+ [KMGTPE]iB\b,?|[^ ,]+,?| +|,'
+)
 
 
 class Fitted:
@@ -42,7 +46,7 @@ class Fitted:
         listed = [tuple(row) for row in rows]
         least = [_least(column) for column in zip(names, *listed, strict=True)]
         shown, left_out = list(range(len(names))), []
-        for name in LEFT_OUT:
+        for name in dict.fromkeys((*_empty(names, listed), *LEFT_OUT)):
             if _table_width([least[place] for place in shown]) > self._width and name in names:
                 shown.remove(names.index(name))
                 left_out.append(name)
@@ -69,6 +73,12 @@ class Fitted:
                 break
             widths[max(slack, key=widths.__getitem__)] -= 1
         return widths
+
+
+def _empty(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the columns in which no row has a value; none of a table without rows."""
+    columns = zip(names, *rows, strict=True)
+    return [name for name, *cells in columns if cells and not any(cell != '' for cell in cells)]
 
 
 def _table_width(widths: Sequence[int]) -> int:

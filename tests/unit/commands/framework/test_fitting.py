@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import io
+import re
 from collections.abc import Callable
 
 import pytest
+from cliff.formatters.table import TableFormatter
 
+from placementclient.commands.framework.fitting import Fitted
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
 PROVIDER = {'uuid': UUID, 'generation': 7, 'root_provider_uuid': UUID, 'parent_provider_uuid': None}
+
+#: The options of a table without any.
+OPTIONS = argparse.Namespace(print_empty=False, fit_width=False, max_width=0)
 
 Listed = Callable[..., Result]
 
@@ -58,3 +66,41 @@ def test_texts_are_wrapped_between_words(listed: Listed) -> None:
         f'| {UUID} | one host with a name of |          7 |',
         '|                                      | many words              |            |',
     ]
+
+
+@pytest.mark.parametrize(
+    ('names', 'row', 'columns'),
+    [
+        (
+            ('object', 'change', 'before', 'after', 'state', 'reason'),
+            (f'consumer {UUID}', 'allocations', '', 'compute2 (VCPU 2, DISK_GB 40)', 'done', ''),
+            ['object', 'change', 'after', 'state'],
+        ),
+        (
+            ('tree', 'resource_class', 'shared_by', 'providers', 'capacity', 'used', 'largest_fit'),
+            ('compute1', 'MEMORY_MB', 'pool', 1, '95.1 GiB', '56 GiB', '39.1 GiB'),
+            ['tree', 'resource_class', 'shared_by', 'capacity', 'used', 'largest_fit'],
+        ),
+        (
+            ('wave', 'server', 'from', 'to', 'allocations', 'command'),
+            (1, UUID, 'compute1', 'compute2', 'MEMORY_MB 8 GiB, VCPU 4', f'migrate {UUID}'),
+            ['wave', 'server', 'from', 'to'],
+        ),
+    ],
+)
+def test_tables_of_changes_capacity_and_drains_fit(
+    names: tuple[str, ...], row: tuple[object, ...], columns: list[str]
+) -> None:
+    printed, warnings = io.StringIO(), list[str]()
+    Fitted(TableFormatter(), 80, warnings.append).emit_list(names, [row], printed, OPTIONS)
+    lines = printed.getvalue().splitlines()
+    assert lines[1].replace('|', '').split() == columns
+    assert max(map(len, lines)) <= 80
+    assert warnings
+
+
+def test_amounts_stay_with_their_units() -> None:
+    printed = io.StringIO()
+    row = 'a name of some words that has no room here', '95.1 GiB', '1,024 MiB, 2 TiB', UUID
+    Fitted(TableFormatter(), 80, print).emit_list(('a', 'b', 'c', 'd'), [row], printed, OPTIONS)
+    assert re.search(r'95\.1 GiB +\| 1,024 MiB, +\|', printed.getvalue())
