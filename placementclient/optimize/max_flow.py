@@ -1,20 +1,15 @@
-"""The largest amount that users can draw from sources, if each user reaches only some."""
+"""The most that users can draw from sources of which each reaches only some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-
-class Step(NamedTuple):
-    """A step that frees a source: a user's share that can come from elsewhere."""
-
-    source: int
-    user: int
+#: A user's share moves from one source to another; from ``None``: it is drawn for the first time.
+_Move = tuple[int | None, int, int]
 
 
 class Flow:
-    """A maximum flow by augmenting paths, for demands that are added one by one.
+    """A maximum flow by augmenting paths, kept while demands are added one by one.
 
     Users and sources are numbered from 0. Deterministic: shortest paths, in the order given.
 
@@ -35,53 +30,37 @@ class Flow:
         :return: how many it gets: the most that is possible, up to ``amount``
         """
         left = amount
-        for source in self._reachable[user]:
-            number = min(left, self.free[source])
-            if number:
-                self.free[source] -= number
-                self._add(source, user, number)
-                left -= number
-        while left and (number := self._augment(user, left)):
+        while left and (moves := self._moves(user)):
+            end = moves[0][2]
+            shares = (self.drawn[source][mover] for source, mover, _ in moves if source is not None)
+            number = min(left, self.free[end], *shares)
+            self.free[end] -= number
+            for source, mover, target in moves:
+                self._add(target, mover, number)
+                if source is not None:
+                    self._add(source, mover, -number)
             left -= number
         return amount - left
 
-    def reach(self, starts: Iterable[int]) -> dict[int, Step | None]:
-        """The sources in which a unit can be freed for some of ``starts`` by moving shares on,
-        each with the share that has to go there; the nearest first.
+    def _moves(self, user: int) -> list[_Move]:
+        """Return the fewest moves that let a user draw units, the last one first; none: it cannot.
 
-        Sources that never had any are not reached: nothing could be moved there.
+        The first one is its own; each other one makes room for the one before it.
         """
-        reached: dict[int, Step | None] = {
-            source: None for source in starts if self.free[source] or self.drawn[source]
-        }
-        pending = list(reached)
+        moves: dict[int, _Move] = {source: (None, user, source) for source in self._reachable[user]}
+        pending = list(moves)
         for source in pending:
-            for user in self.drawn[source]:
-                for other in self._reachable[user]:
-                    if other not in reached and (self.free[other] or self.drawn[other]):
-                        reached[other] = Step(source, user)
-                        pending.append(other)
-        return reached
-
-    def _augment(self, user: int, most: int) -> int:
-        """Draw some units more, if need be by moving the shares of others out of the way."""
-        reach = self.reach(self._reachable[user])
-        end = next((source for source in reach if self.free[source]), None)
-        if end is None:
-            return 0
-        steps: list[tuple[Step, int]] = []
-        start = end
-        while (step := reach[start]) is not None:
-            steps.append((step, start))
-            start = step.source
-        shares = (self.drawn[step.source][step.user] for step, _ in steps)
-        number = min(most, self.free[end], *shares)
-        self.free[end] -= number
-        for step, to in steps:
-            self._add(to, step.user, number)
-            self._add(step.source, step.user, -number)
-        self._add(start, user, number)
-        return number
+            if self.free[source]:
+                path = [moves[source]]
+                while (before := path[-1][0]) is not None:
+                    path.append(moves[before])
+                return path
+            for mover in self.drawn[source]:
+                for target in self._reachable[mover]:
+                    if target not in moves:
+                        moves[target] = (source, mover, target)
+                        pending.append(target)
+        return []
 
     def _add(self, source: int, user: int, number: int) -> None:
         drawn = self.drawn[source]

@@ -35,13 +35,6 @@ def test_what_has_been_drawn_is_kept_in_all() -> None:
     assert flow.draw(1, 1) == 0
 
 
-def test_what_can_be_freed() -> None:
-    flow = Flow([1, 1, 0, 1], [[0, 1], [0], [3]])
-    flow.draw(0, 1)
-    assert flow.reach([0]) == {0: None, 1: (0, 0)}
-    assert flow.reach([2]) == {}
-
-
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[list[int], list[list[int]], list[int]]:
     available = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
