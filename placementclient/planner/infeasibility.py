@@ -58,9 +58,11 @@ class CauseKind:
         self._defaults = defaults
         KINDS[name] = self
 
-    def __call__(self, tree: str, *values: Any, **named: Any) -> Cause:
+    def __call__(
+        self, tree: str, *values: Any, keys: tuple[str | int, ...] | None = None, **named: Any
+    ) -> Cause:
         given = dict(zip(self.fields, values, strict=False)) | named
-        return Cause(self.name, tree, {**self._defaults, **given})
+        return Cause(self.name, tree, {**self._defaults, **given}, keys)
 
     def filled(self, values: Mapping[str, Any]) -> str:
         """Return the sentence with its values.
@@ -68,15 +70,6 @@ class CauseKind:
         :param values: the facts
         """
         return (self._text.format if isinstance(self._text, str) else self._text)(**values)
-
-
-class SpecFault(CauseKind):
-    """A fault of the specification that only appears for a tree; its position comes first."""
-
-    def __call__(self, tree: str, *values: Any, **named: Any) -> Cause:
-        """Return the cause; the first of the values leads to the fault in the specification."""
-        cause = super().__call__(tree, *values[1:], **named)
-        return Cause(cause.kind, tree, cause.values, values[0])
 
 
 #: Every kind by its name.
@@ -244,42 +237,42 @@ RESERVED_UNPLACED = CauseKind(
 )
 #: An assignment does not suit what is there now.
 BAD_ROW = CauseKind('bad-row', 'reason', '{reason}')
-SAME_PLACE = SpecFault(
+SAME_PLACE = CauseKind(
     'same-place', 'provider resource_class', 'moving {resource_class} from {provider} to itself'
 )
-NO_TARGET = SpecFault(
+NO_TARGET = CauseKind(
     'no-target', 'provider', 'there is no provider {provider}; a new one needs a name'
 )
-OTHER_UUID = SpecFault(
+OTHER_UUID = CauseKind(
     'other-uuid', 'provider uuid', '{provider} exists already, and its UUID is {uuid}'
 )
 #: ``moved``: by all moves up to this one
-TOO_MUCH = SpecFault(
+TOO_MUCH = CauseKind(
     'too-much',
     'provider resource_class moved total',
     '{moved} {resource_class} are moved off {provider}, which has {total}',
 )
-LONG_NAME = SpecFault(
+LONG_NAME = CauseKind(
     'long-name',
     'name longest',
     lambda name, longest: (
         f'the name {name[:20]}… has {len(name)} characters, at most {longest} are allowed'
     ),
 )
-HAS_ALREADY = SpecFault(
+HAS_ALREADY = CauseKind(
     'has-already',
     'provider resource_class',
     '{provider} has {resource_class} already, or gets it by a move',
 )
 #: ``section``: the list that the other entry is in; ``other``: how that one spells it
-NAMED_TWICE = SpecFault(
+NAMED_TWICE = CauseKind(
     'named-twice',
     'provider section other',
     lambda provider, section, other: (
         f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
     ),
 )
-NO_CONSUMER = SpecFault('no-consumer', 'consumer_uuid', 'unknown consumer {consumer_uuid}')
+NO_CONSUMER = CauseKind('no-consumer', 'consumer_uuid', 'unknown consumer {consumer_uuid}')
 
 
 @dataclass(frozen=True, slots=True)

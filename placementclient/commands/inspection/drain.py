@@ -144,7 +144,6 @@ class PlanDrain(base.Lister):
         from placementclient.files import disk
         from placementclient.files.documents import Json
         from placementclient.insight.drain.cloud import DrainCloud
-        from placementclient.insight.drain.hosts import selected
         from placementclient.render import drains
 
         self._check_combination(parsed_args)
@@ -157,7 +156,7 @@ class PlanDrain(base.Lister):
         )
         names = parsed_args.host
         client = None if parsed_args.snapshot else self.client
-        hosts = selected(cloud, names, selectors.selection(client, parsed_args))
+        hosts = cloud.selected(names, selectors.selection(client, parsed_args))
         self.warn(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from placementclient.insight.capacity import search
-from placementclient.insight.capacity.search import Choice, SiteDemand, Use
+from placementclient.insight.capacity.search import Choice, Choices, Use
 from placementclient.insight.capacity.supply import TOGETHER, Site, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.requests import CandidateRequest, Filter
@@ -112,11 +112,11 @@ class FitCounter:
     def _search(self, sites: Sequence[Site]) -> int:
         supply, labels = self._supply, self._supply.labels
         stock = dict(supply.amounts)
-        demands = []
+        demands: list[tuple[int, Choices]] = []
         for site in sites:
             limit = min(self._reachable(site, name) for name in labels)
             if limit:
-                demands.append(SiteDemand(limit, site.choices or self._plain(site, stock)))
+                demands.append((limit, site.choices or self._plain(site, stock)))
         return search.most(demands, stock, supply.rules) if demands else 0
 
     def _plain(self, site: Site, stock: dict[tuple[str, str], int]) -> dict[str, list[Choice]]:

@@ -44,15 +44,8 @@ class Choice(NamedTuple):
     traits: frozenset[int] = frozenset()
 
 
-class SiteDemand(NamedTuple):
-    """The choices of servers at one site.
-
-    :param limit: the most that can be there
-    :param choices: by the label of the part
-    """
-
-    limit: int
-    choices: Mapping[str, Sequence[Choice]]
+#: The sources of each part of the servers at one site, by the label of the part.
+Choices = Mapping[str, Sequence[Choice]]
 
 
 class Rules(NamedTuple):
@@ -68,9 +61,12 @@ class Rules(NamedTuple):
     traits: int = 0
 
 
-def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], rules: Rules) -> int:
+def most(
+    sites: Sequence[tuple[int, Choices]], stock: Mapping[tuple[str, str], int], rules: Rules
+) -> int:
     """Return how many servers fit on all sites together.
 
+    :param sites: the most servers that can be at each, and their choices
     :param stock: the amounts that the choices take from
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
@@ -78,8 +74,8 @@ def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], ru
         'What is asked for is shared or grouped, and runs short together, which'
     ).CpModel()
     counts, taken = [], dict[tuple[str, str], list[Any]]()
-    for demand in demands:
-        site = _SiteVariables(model, demand, rules)
+    for limit, choices in sites:
+        site = _SiteVariables(model, limit, choices, rules)
         counts.append(site.count)
         for key, terms in site.taken.items():
             taken.setdefault(key, []).extend(terms)
@@ -97,12 +93,12 @@ def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], ru
 class _SiteVariables:
     """The servers at one site, as variables of a model: how many come from which choice."""
 
-    def __init__(self, model: Any, demand: SiteDemand, rules: Rules) -> None:
-        self._model, self._demand = model, demand
+    def __init__(self, model: Any, limit: int, choices: Choices, rules: Rules) -> None:
+        self._model, self._limit = model, limit
         self.count = self._variable()
         self._shares = {
-            label: [(choice, self._variable()) for choice in choices]
-            for label, choices in demand.choices.items()
+            label: [(choice, self._variable()) for choice in of_part]
+            for label, of_part in choices.items()
         }
         for shares in self._shares.values():
             model.add(sum(share for _, share in shares) == self.count)
@@ -111,7 +107,7 @@ class _SiteVariables:
         self._cover(rules)
 
     def _variable(self) -> Any:
-        return self._model.new_int_var(0, self._demand.limit, '')
+        return self._model.new_int_var(0, self._limit, '')
 
     def _take(self) -> dict[tuple[str, str], list[Any]]:
         taken: dict[tuple[str, str], list[Any]] = {}

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from placementclient.client import errors
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import GONE, Departure, departure
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
@@ -114,6 +116,32 @@ class DrainCloud:
 
     def _is_host(self, root: ProviderState) -> bool:
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
+
+    def selected(self, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
+        """Return the UUIDs of the roots of the selected hosts; by default of all.
+
+        :param arguments: names, UUIDs or patterns
+        :param selection: the conditions that one provider of a host has to meet
+        :raises errors.PlacementError: if there is none, or an argument names no host
+        """
+        has_conditions = selection != ProviderSelector()
+        if not (arguments or has_conditions):
+            return list(self.hosts)
+        roots = dict.fromkeys(uuid for argument in arguments for uuid in self._called(argument))
+        if has_conditions:
+            states = [state for uuid in self.hosts for state in self.snapshot.tree(uuid)]
+            roots |= dict.fromkeys(match.provider.root_uuid for match in selection.selected(states))
+        return list(roots)
+
+    def _called(self, argument: str) -> list[str]:
+        """Return the roots of the hosts that an argument names, without shared storage."""
+        providers = self.snapshot.providers
+        roots = self.snapshot.root_uuids([argument])
+        hosts = [uuid for uuid in roots if uuid in self.hosts or not is_sharing(providers[uuid])]
+        if not hosts:
+            storage = ', '.join(providers[uuid].name for uuid in roots)
+            raise errors.NoSuchProvider(f'{storage} is storage that others share, not a host')
+        return hosts
 
     def tree(self, root_uuid: str) -> list[ProviderState]:
         return self.topology.trees[root_uuid]

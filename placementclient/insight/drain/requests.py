@@ -12,7 +12,7 @@ from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Request, RequestPart, parsed
+from placementclient.placing.requests import Request, RequestPart, alternatives, parsed
 
 _NONE: frozenset[str] = frozenset()
 
@@ -47,9 +47,9 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
             for uuid, parts in above.items()
             if uuid not in places
         ),
-        root_required=_each(root.traits - {DISABLED}),
+        root_required=alternatives(sorted(root.traits - {DISABLED})),
         root_forbidden=frozenset({DISABLED}),
-        root_member_of=_each(root.aggregates),
+        root_member_of=alternatives(sorted(root.aggregates)),
         shared=_shared(snapshot, allocations),
     )
 
@@ -91,8 +91,8 @@ def _part_like(
     """The part of a strict request that stands for what a server holds on one provider."""
     return RequestPart(
         tuple(sorted(resources.items())),
-        _each(state.traits - {DISABLED}),
-        member_of=_each(state.aggregates),
+        alternatives(sorted(state.traits - {DISABLED})),
+        member_of=alternatives(sorted(state.aggregates)),
         group=str(states.index(state)),
     )
 
@@ -113,7 +113,3 @@ def _shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, st
         if uuid in snapshot.providers and is_sharing(snapshot.providers[uuid])
         for name, amount in sorted(resources.items())
     )
-
-
-def _each(names: frozenset[str]) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset({name}) for name in sorted(names))

@@ -136,7 +136,7 @@ class _Builder:
             elif target is origin and target_class == name:
                 keys = _keys(index, 'moved_resources', name)
                 self.causes.append(
-                    infeasibility.SAME_PLACE(self._root.name, keys, source.name, name)
+                    infeasibility.SAME_PLACE(self._root.name, source.name, name, keys=keys)
                 )
             else:
                 self._flows.append(
@@ -156,11 +156,11 @@ class _Builder:
                 self.causes.append(
                     infeasibility.TOO_MUCH(
                         self._root.name,
-                        _keys(flow.move, 'moved_resources', flow.resource_class),
                         before.name,
                         flow.resource_class,
                         moved[origin],
                         total,
+                        keys=_keys(flow.move, 'moved_resources', flow.resource_class),
                     )
                 )
 
@@ -173,12 +173,14 @@ class _Builder:
             if name in target.inventories or Where(target.uuid, name) in gained:
                 keys = 'additions', index, 'inventories', name
                 self.causes.append(
-                    infeasibility.HAS_ALREADY(self._root.name, keys, target.name, name)
+                    infeasibility.HAS_ALREADY(self._root.name, target.name, name, keys=keys)
                 )
         for consumer_uuid, amounts in addition.consumers.items():
             if consumer_uuid not in self._snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
-                self.causes.append(infeasibility.NO_CONSUMER(self._root.name, at, consumer_uuid))
+                self.causes.append(
+                    infeasibility.NO_CONSUMER(self._root.name, consumer_uuid, keys=at)
+                )
             added = self.target_state.added.setdefault(consumer_uuid, {})
             added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
 

@@ -139,7 +139,7 @@ class TargetProviders:
         section = 'additions' if isinstance(other, Addition) else 'providers'
         self._causes.append(
             infeasibility.NAMED_TWICE(
-                self._root.name, keys, there.name if there else key, section, other.name
+                self._root.name, there.name if there else key, section, other.name, keys=keys
             )
         )
 
@@ -192,7 +192,7 @@ class TargetProviders:
             return None
         if there is None and is_uuid(name):
             keys = keys or self.places[template]
-            self._causes.append(infeasibility.NO_TARGET(self._root.name, keys, name))
+            self._causes.append(infeasibility.NO_TARGET(self._root.name, name, keys=keys))
             return None
         provider = self._made.get(key)
         if provider is None:
@@ -218,7 +218,9 @@ class TargetProviders:
         ):
             return False
         keys = *keys[:-1], 'uuid'
-        self._causes.append(infeasibility.OTHER_UUID(self._root.name, keys, there.name, there.uuid))
+        self._causes.append(
+            infeasibility.OTHER_UUID(self._root.name, there.name, there.uuid, keys=keys)
+        )
         return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
@@ -227,7 +229,9 @@ class TargetProviders:
         :param keys: what leads to it in the specification
         """
         if len(name) > LONGEST_NAME:
-            self._causes.append(infeasibility.LONG_NAME(self._root.name, keys, name, LONGEST_NAME))
+            self._causes.append(
+                infeasibility.LONG_NAME(self._root.name, name, LONGEST_NAME, keys=keys)
+            )
 
     def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Rules, SiteDemand, Use, most
+from placementclient.insight.capacity.search import Choice, Rules, Use, most
 
 
 def test_too_many_ways_to_have_the_traits() -> None:
@@ -17,4 +17,4 @@ def test_too_many_ways_to_have_the_traits() -> None:
     }
     stock = {(str(n), label): 64 for n in range(4) for label in labels}
     with pytest.raises(errors.PlacementError, match='more than 100,000 ways'):
-        most([SiteDemand(64, choices)], stock, Rules(covering=tuple(labels), traits=2))
+        most([(64, choices)], stock, Rules(covering=tuple(labels), traits=2))
