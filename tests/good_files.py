@@ -13,6 +13,7 @@ from typing import Any
 
 from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import JournalEntry
+from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
@@ -20,7 +21,8 @@ from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
 from placementclient.producers import declarations
-from placementclient.reshape import journal, storage
+from placementclient.reshape import storage
+from placementclient.reshape.carrier import ReshapeCarrier
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
 from tests.unit.planner.records.test_plans import CLOUD, SPEC
@@ -147,10 +149,11 @@ def of_journal() -> bytes:
     return b''.join(journals.encode(JournalEntry(at=at, **each)) for each in facts)
 
 
+CARRIER = ReshapeCarrier(Client(None), PLAN, plans.identity(PLAN))
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
-    'journal': (lambda path: journal.read(path, PLAN), [of_journal()]),
+    'journal': (CARRIER.recorded, [of_journal()]),
     'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),

@@ -17,11 +17,10 @@ from placementclient.changes.comparison import (
     LeftAlone,
     Obstructed,
     TreeComparison,
-    compared,
     sent,
 )
 from placementclient.changes.diff import operations_of
-from placementclient.changes.journal import Journal, Record, TreeJournal
+from placementclient.changes.journal import Journal, TreeJournal
 from placementclient.changes.operations import (
     CreateProvider,
     EnsureClass,
@@ -72,7 +71,6 @@ class Carrier:
 
     :param identity: of the plan, where its journal has a file
     :ivar journal: of the plan; in memory, unless it has a file
-    :ivar records: of the journal, by the roots of trees
     """
 
     #: Whether what is left of a tree is one transaction, where the service has these.
@@ -89,7 +87,6 @@ class Carrier:
     def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
         self.client, self.plan, self.identity = client, plan, identity
         self.journal = Journal(None, {})
-        self.records: Mapping[str, Record] = {}
         #: Those that make the custom classes and traits that the trees of the run have made.
         self._names = set[Operation]()
         self._done: dict[str, list[Operation]] = {}
@@ -106,13 +103,14 @@ class Carrier:
         """Open the journal of the plan."""
         return journal.opened(path, self.identity)
 
-    def recorded(self, path: str) -> Mapping[str, Record]:
+    def recorded(self, path: str) -> Journal:
         """Read the journal of the plan."""
-        return journal.read(path, self.identity)
+        return Journal(None, journal.read(path, self.identity))
 
     def is_there(self, tree: TreeChange) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
-        return self._is_there(tree, self.read(tree))
+        with unknown_outcomes():
+            return self._is_there(tree, self._read(tree))
 
     def stands(self, tree: TreeChange, *, backward: bool) -> bool:
         """Return whether a tree is still as the journal says that the last run left it.
@@ -150,7 +148,7 @@ class Carrier:
 
     def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
         """Return a function for the deviations of a tree; it reads the trees together if it can."""
-        return lambda tree: list(self._compared(tree).deviations(bool(self.records)))
+        return lambda tree: list(self._compared(tree).deviations(bool(self.journal.records)))
 
     def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report changes of others that undo it.
@@ -233,16 +231,19 @@ class Carrier:
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return its state, and the remaining operations of one direction."""
-        live = self.read(tree)
-        own = sent(self.journal.of(tree.root_provider_uuid))
-        return live, rebase_change(tree, live, own, backward=backward)
+        with unknown_outcomes():
+            live = self._read(tree)
+        return live, self._rebased(tree, live, backward=backward)
 
-    def read(self, tree: TreeChange) -> Snapshot:
+    def _read(self, tree: TreeChange) -> Snapshot:
         def attempt() -> Snapshot:
             return scope.read(self.client, tree, is_begun=self.is_begun(tree))
 
-        with unknown_outcomes():
-            return attempts.retried(self.client, attempt)
+        return attempts.retried(self.client, attempt)
+
+    def _rebased(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
+        own = sent(self.journal.of(tree.root_provider_uuid))
+        return rebase_change(tree, live, own, backward=backward)
 
     def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
@@ -319,7 +320,10 @@ class Carrier:
             return self.leave_alone(tree, reason)
 
     def _compared(self, tree: TreeChange) -> TreeComparison:
-        return compared(self.client, tree, self.records.get(tree.root_provider_uuid))
+        live = self._read(tree)
+        forward, back = self._rebased(tree, live), self._rebased(tree, live, backward=True)
+        record = self.journal.records.get(tree.root_provider_uuid)
+        return TreeComparison(tree, live, forward, back, record)
 
     def _is_there(self, tree: TreeChange, live: Snapshot) -> bool | None:
         known = tree.before.providers

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placementclient.api.attempts import retried
-from placementclient.changes import scope
 from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
-from placementclient.changes.rebase import Obstacle, Rebased, rebase_change
+from placementclient.changes.rebase import Obstacle, Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence, row_sentence, rows
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
 from placementclient.model.plans import TreeChange
@@ -36,32 +33,15 @@ class Obstructed(LeftAlone):
         super().__init__(first([obstacle_sentence(each) for each in self.obstacles]))
 
 
-def sent(record: Record | None) -> Sequence[Operation]:
+def sent(record: Record) -> Sequence[Operation]:
     """Return the operations of a tree that were sent, according to the journal.
 
     :raises errors.PlacementError: if the journal was edited
     """
     try:
-        return tuple(filter(None, map(operations.parsed, record.sent if record else ())))
+        return tuple(filter(None, map(operations.parsed, record.sent)))
     except ValueError as reason:
         raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
-
-
-def compared(client: Client, tree: TreeChange, record: Record | None) -> TreeComparison:
-    """Read a tree, and compare it with its plan.
-
-    :param record: of the journal, if it has one
-    """
-    is_begun = record is not None and record.begun
-    there = retried(client, lambda: scope.read(client, tree, is_begun=is_begun))
-    own = sent(record)
-    return TreeComparison(
-        tree,
-        there,
-        rebase_change(tree, there, own),
-        rebase_change(tree, there, own, backward=True),
-        record,
-    )
 
 
 @dataclass(frozen=True, slots=True)

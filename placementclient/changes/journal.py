@@ -73,7 +73,8 @@ class Journal:
         self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
-        return self.records.setdefault(root_provider_uuid, Record())
+        """Return what is known of a tree: nothing, if no line is about it."""
+        return self.records.get(root_provider_uuid) or Record()
 
     def begin(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that.
@@ -225,12 +226,8 @@ class TreeJournal:
         self._journal.sync()
 
 
-#: Looks at the records of a journal before they are used; raises if one must not be.
-Check = Callable[[Mapping[str, Record]], None]
-
-
 @contextlib.contextmanager
-def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Journal]:
+def opened(path: str, identity: str) -> Iterator[Journal]:
     """Open or create the journal of a plan, and lock it.
 
     :param path: of the journal
@@ -244,7 +241,7 @@ def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Jou
         with system.explained(path):
             if not _has_locked(descriptor, path):
                 raise JournalLocked(path, system.lock_holder(descriptor))
-            journal = _begun(JournalFile(path, descriptor), identity, check)
+            journal = _begun(JournalFile(path, descriptor), identity)
         yield journal
         journal.begin()
     finally:
@@ -261,7 +258,7 @@ def _has_locked(descriptor: int, path: str) -> bool:
     return False
 
 
-def read(path: str, identity: str, check: Check | None = None) -> dict[str, Record]:
+def read(path: str, identity: str) -> dict[str, Record]:
     """Return the records of the trees in the journal of a plan; none without a journal.
 
     :param path: of the journal
@@ -271,13 +268,13 @@ def read(path: str, identity: str, check: Check | None = None) -> dict[str, Reco
     if not os.path.lexists(path):
         return {}
     content = system.read_own(path)
-    return _learned(_checked(path, content, identity).entries, check)
+    return _learned(_checked(path, content, identity).entries)
 
 
-def _begun(lines: JournalFile, identity: str, check: Check | None) -> Journal:
+def _begun(lines: JournalFile, identity: str) -> Journal:
     content = lines.content()
     found = _checked(lines.path, content, identity)
-    records = _learned(found.entries, check)
+    records = _learned(found.entries)
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
@@ -309,12 +306,10 @@ def _checked(path: str, content: bytes, identity: str) -> journals.JournalConten
     return found
 
 
-def _learned(entries: Iterable[JournalEntry], check: Check | None) -> dict[str, Record]:
+def _learned(entries: Iterable[JournalEntry]) -> dict[str, Record]:
     records: dict[str, Record] = {}
     for entry in entries:
         _learn(records, entry)
-    if check:
-        check(records)
     return records
 
 

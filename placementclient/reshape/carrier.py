@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from msgspec import structs
@@ -13,6 +13,7 @@ from placementclient.changes import scope
 from placementclient.changes.carrier import Carrier, Look, PlannedAgain, VerificationFailed
 from placementclient.changes.comparison import LeftAlone, Obstructed, not_applied
 from placementclient.changes.diff import operations_of
+from placementclient.changes.journal import Journal, Record
 from placementclient.changes.operations import Operation, Reshape
 from placementclient.changes.rebase import additions, rebase_change
 from placementclient.changes.records import operations
@@ -21,17 +22,15 @@ from placementclient.client import errors
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import invariants
+from placementclient.planner import invariants, review
 from placementclient.reading.capture import UnstableRead
 from placementclient.reshape import (
     comparison,
-    journal,
     preconditions,
     reading,
     replanning,
 )
 from placementclient.reshape.comparison import Phase, TreeState
-from placementclient.reshape.journal import Journal, Record
 from placementclient.reshape.preconditions import Drifted
 from placementclient.reshape.reading import StateSource
 
@@ -50,11 +49,21 @@ class ReshapeCarrier(Carrier):
         invariants.check(self.plan)
         reshaper.check_allowed(self.client)
 
-    def opened(self, path: str) -> AbstractContextManager[Journal]:
-        return journal.opened(path, self.plan)
+    @contextmanager
+    def opened(self, path: str) -> Iterator[Journal]:
+        """Open the journal, and hold its plans of trees to what was reviewed.
 
-    def recorded(self, path: str) -> Mapping[str, Record]:
-        return journal.read(path, self.plan)
+        :raises errors.BadFile: if a tree was to become something else
+        """
+        with super().opened(path) as journal:
+            self._check_revised(path, journal.records)
+            yield journal
+
+    def recorded(self, path: str) -> Journal:
+        """Read the journal; the error is that of :meth:`opened`."""
+        journal = super().recorded(path)
+        self._check_revised(path, journal.records)
+        return journal
 
     def is_there(self, tree: TreeChange) -> bool:
         source = StateSource(self.client, [tree])
@@ -94,9 +103,9 @@ class ReshapeCarrier(Carrier):
 
         def read_status(tree: TreeChange) -> TreeStatus:
             status, reason = _status(source, self._current(tree))
-            record = self.records.get(tree.root_provider_uuid)
+            record = self.journal.of(tree.root_provider_uuid)
             is_left_alone = False
-            if record is not None and status is not Status.APPLIED:
+            if status is not Status.APPLIED:
                 if record.ended == State.LEFT_ALONE:
                     status, reason = self._left_alone(tree, record, status)
                     is_left_alone = status is Status.DIFFERS
@@ -116,8 +125,9 @@ class ReshapeCarrier(Carrier):
             snapshot = source.snapshot(current)
             if comparison.has_happened(current, snapshot):
                 return list(comparison.of_snapshot(current, snapshot))
-            record = self.records.get(tree.root_provider_uuid)
-            pending = not_applied(tree.root_provider_name, record, bool(self.records))
+            records = self.journal.records
+            record = records.get(tree.root_provider_uuid)
+            pending = not_applied(tree.root_provider_name, record, bool(records))
             return [pending, *comparison.before_apply(current, snapshot.providers)]
 
         return compare
@@ -182,6 +192,26 @@ class ReshapeCarrier(Carrier):
             return f'what was prepared is still there: {obstacle}'
         return ''
 
+    def _check_revised(self, path: str, records: Mapping[str, Record]) -> None:
+        assert self.plan.recipe is not None
+        reviewed = {tree.root_provider_uuid: tree for tree in self.plan.trees}
+        for root_uuid, record in records.items():
+            again = record.plan
+            if again is None:
+                continue
+            if root_uuid not in reviewed:
+                raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
+            for difference in review.differences(reviewed[root_uuid], again):
+                raise errors.BadFile(
+                    path,
+                    f'a line plans {reviewed[root_uuid].root_provider_name} as something else than '
+                    f'what was reviewed: {difference}. Make the plan again, under another name',
+                )
+            try:
+                invariants.check_tree(again, self.plan.recipe.spec)
+            except invariants.BadPlan as fault:
+                raise errors.BadFile(path, str(fault)) from None
+
     def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         obstacle = self._obstacle(self._current(tree))
@@ -228,8 +258,7 @@ class ReshapeCarrier(Carrier):
 
     def _current(self, tree: TreeChange) -> TreeChange:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
-        record = self.records.get(tree.root_provider_uuid)
-        return record.plan if record and record.plan else tree
+        return self.journal.of(tree.root_provider_uuid).plan or tree
 
     def _look(self, source: StateSource, tree: TreeChange) -> Look:
         """Compare a tree with what it was planned on."""

@@ -64,7 +64,6 @@ def apply(
     run, selected = _carrier(client, plan), plan.selected(trees)
     run.check(selected)
     with run.opened(journal_path) as run.journal:
-        run.records = run.journal.records
         queue = TreeQueue(
             selected,
             limit=limit,
@@ -93,9 +92,8 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
 
 
 def _carrier(client: Client, plan: Plan) -> Carrier:
-    if plan.recipe is None:
-        return Carrier(client, plan, plans.identity(plan))
-    return ReshapeCarrier(client, plan)
+    kind = Carrier if plan.recipe is None else ReshapeCarrier
+    return kind(client, plan, plans.identity(plan))
 
 
 def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
@@ -228,5 +226,5 @@ def _recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
     """Return the carrier of a plan, which knows its journal, if there is one."""
     run = _carrier(client, plan)
     if journal_path is not None:
-        run.records = run.recorded(journal_path)
+        run.journal = run.recorded(journal_path)
     return run

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.changes import journal
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.reshape import engines, journal
+from placementclient.planner.records import plans
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.lifecycles import Killed, killed_at
 
@@ -37,6 +39,6 @@ def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> No
         path.write_bytes(whole[:length])
         outcome = engines.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
-        with journal.opened(str(path), plan) as opened:
+        with journal.opened(str(path), plans.identity(plan)) as opened:
             assert opened.of(plan.trees[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []

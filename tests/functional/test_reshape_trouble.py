@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import trait
+from placementclient.changes import journal
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -20,8 +21,9 @@ from placementclient.model.plans import Plan
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
+from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
-from placementclient.reshape import engines, journal
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -80,9 +82,9 @@ def test_a_full_disk_stops_before_the_request(
 def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
+    with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
         engines.apply(client, plan, path)
-    with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
+    with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
         engines.rollback(client, plan, path)
 
 

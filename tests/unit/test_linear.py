@@ -25,6 +25,7 @@ from placementclient.api import (
     trait,
     usage,
 )
+from placementclient.changes import journal
 from placementclient.changes.diff import operations_of
 from placementclient.changes.journal import TreeJournal
 from placementclient.client.http import Client
@@ -33,8 +34,9 @@ from placementclient.files import snapshots
 from placementclient.model.plans import Plan
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.planner import planner
+from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
-from placementclient.reshape import journal, storage
+from placementclient.reshape import storage
 from tests.functional.clouds import cloud, plan_of, used
 from tests.good_files import (
     AGGREGATES,
@@ -175,7 +177,7 @@ def _written(write: Callable[[str], None]) -> bytes:
 
 def in_a_journal(n: int) -> bytes:
     def write(path: str) -> None:
-        with journal.opened(path, planned(n)) as opened:
+        with journal.opened(path, plans.identity(planned(n))) as opened:
             for tree in planned(n).trees:
                 for operation in operations_of(tree):
                     TreeJournal(opened, tree.root_provider_uuid).intend(operation)
@@ -223,7 +225,7 @@ def test_a_file_is_read_in_linear_time_and_memory(kind: str, tmp_path: Path) -> 
         path = tmp_path / f'{n}'
         path.write_bytes(content(n))
         if kind == 'journal':
-            return work(lambda: journal.read(str(path), planned(n)))
+            return work(lambda: journal.read(str(path), plans.identity(planned(n))))
         return work(lambda: read(str(path)))
 
     check_linear(measured, size)

@@ -20,7 +20,7 @@ from placementclient.model.outcomes import State
 from placementclient.model.plans import Plan
 from placementclient.planner.records import plans
 from placementclient.reading.capture import capture
-from placementclient.reshape import engines, journal, storage
+from placementclient.reshape import engines, storage
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement
@@ -321,7 +321,7 @@ def test_another_tree_under_the_key_of_this_one(
         engines.verify(placement.client(), plan, journal_path=path)
     path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[0])), uuid_of('x'))
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
-        journal.read(path, plan)
+        engines.status(placement.client(), plan, journal_path=path)
 
 
 @pytest.mark.parametrize(

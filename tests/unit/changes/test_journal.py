@@ -12,27 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.changes import journal
 from placementclient.changes.operations import CreateProvider, Reshape
 from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.plans import Plan, Recipe, TreeChange
+from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.specification import specification
-from placementclient.reshape import journal
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
+TREE = TreeChange(ROOT, 'a', Snapshot((), ()), Snapshot((), ()), is_atomic=True)
 CREATE, RESHAPE = CreateProvider(ROOT, 'Köln', None), Reshape((), ())
-
-
-def plan_of(amount: int) -> Plan:
-    move = {
-        'from_resource_provider': 'a',
-        'to_resource_provider': 'b',
-        'moved_resources': {'VGPU': amount},
-    }
-    tree = TreeChange(ROOT, 'a', Snapshot((), ()), Snapshot((), ()), is_atomic=True)
-    return Plan((tree,), recipe=Recipe(specification.from_document([move], 'spec.yaml')))
 
 
 @pytest.fixture
@@ -41,47 +31,45 @@ def path(tmp_path: Path) -> str:
 
 
 def test_what_it_knows_afterwards(path: str) -> None:
-    plan = plan_of(1)
-    with journal.opened(path, plan) as opened:
+    with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
-        opened.revise(plan.trees[0])
-    with journal.opened(path, plan) as opened:
+        opened.revise(TREE)
+    with journal.opened(path, 'one') as opened:
         record = opened.of(ROOT)
         assert (record.begun, record.ended) == (True, None)
-        assert record.plan == plan.trees[0]
+        assert record.plan == TREE
         opened.end(ROOT, 'applied')
-    assert journal.read(path, plan)[ROOT].ended == 'applied'
+    assert journal.read(path, 'one')[ROOT].ended == 'applied'
 
 
 def test_there_need_not_be_one(path: str) -> None:
-    assert journal.read(path, plan_of(1)) == {}
+    assert journal.read(path, 'one') == {}
 
 
 def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_of(1)
-    with journal.opened(path, plan) as opened:
+    with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.end(ROOT, 'applied')
     whole = Path(path).read_bytes()
     monkeypatch.setattr(os, 'fsync', lambda descriptor: None)
     for length in range(len(whole) + 1):
         Path(path).write_bytes(whole[:length])
-        with journal.opened(path, plan) as opened:
+        with journal.opened(path, 'one') as opened:
             opened.intend(ROOT, operations.record(RESHAPE))
         assert Path(path).read_bytes().startswith(whole[:length])
-        record = journal.read(path, plan)[ROOT]
+        record = journal.read(path, 'one')[ROOT]
         assert (record.begun, record.ended) == (True, None)
 
 
 def test_it_belongs_to_one_plan(path: str) -> None:
-    with journal.opened(path, plan_of(1)):
+    with journal.opened(path, 'one'):
         pass
-    with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, plan_of(2)):
+    with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, 'two'):
         pass
     with pytest.raises(errors.BadFile, match='another plan'):
-        journal.read(path, plan_of(2))
+        journal.read(path, 'two')
 
 
 @pytest.mark.parametrize(
@@ -89,20 +77,20 @@ def test_it_belongs_to_one_plan(path: str) -> None:
 )
 def test_it_is_not_written_to_what_is_none(path: str, content: str) -> None:
     Path(path).write_text(content)
-    with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, plan_of(1)):
+    with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
         pass
     assert Path(path).read_text() == content
 
 
 def test_one_at_a_time(path: str) -> None:
     with (
-        journal.opened(path, plan_of(1)),
+        journal.opened(path, 'one'),
         pytest.raises(journal.JournalLocked) as caught,
-        journal.opened(path, plan_of(1)),
+        journal.opened(path, 'one'),
     ):
         pass
     assert caught.value.path == path
-    with journal.opened(path, plan_of(1)):
+    with journal.opened(path, 'one'):
         pass
 
 
@@ -110,7 +98,7 @@ def test_after_a_failure_nothing_is_written_any_more(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even if there is room again: it would continue a line that is not complete."""
-    with journal.opened(path, plan_of(1)) as opened:
+    with journal.opened(path, 'one') as opened:
 
         def full(descriptor: int, content: bytes) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -127,7 +115,7 @@ def test_after_a_failure_nothing_is_written_any_more(
 def test_a_disk_that_does_not_sync_stops_an_intent(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with journal.opened(path, plan_of(1)) as opened:
+    with journal.opened(path, 'one') as opened:
 
         def broken(descriptor: int) -> None:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -138,7 +126,7 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
 
 
 def test_a_journal_that_was_removed_stops_an_intent(path: str) -> None:
-    with journal.opened(path, plan_of(1)) as opened:
+    with journal.opened(path, 'one') as opened:
         opened.begin()
         os.unlink(path)
         with pytest.raises(journal.JournalFailed, match='it was removed: nothing more'):
@@ -151,7 +139,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(
     """The first sync lasts until all others have written."""
     threads = 8
     syncs = []
-    with journal.opened(path, plan_of(1)) as opened:
+    with journal.opened(path, 'one') as opened:
         opened.begin()
 
         def slow(descriptor: int) -> None:
@@ -173,7 +161,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(
 
 
 def test_every_line_has_its_time(path: str) -> None:
-    with journal.opened(path, plan_of(1)) as opened:
+    with journal.opened(path, 'one') as opened:
         opened.note(ROOT, 'done', Client(None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
     assert all(line['at'].endswith('+00:00') for line in lines)
@@ -181,7 +169,7 @@ def test_every_line_has_its_time(path: str) -> None:
 
 @pytest.mark.parametrize('path', ['/nowhere/plan.journal', '/'])
 def test_a_place_where_none_can_be(path: str) -> None:
-    with pytest.raises(errors.BadFile), journal.opened(path, plan_of(1)):
+    with pytest.raises(errors.BadFile), journal.opened(path, 'one'):
         pass
 
 
@@ -192,18 +180,18 @@ def test_a_link_that_others_may_have_made_is_not_followed(tmp_path: Path) -> Non
     tmp_path.chmod(0o1777)
     with (
         pytest.raises(errors.BadFile, match='symbolic link'),
-        journal.opened(str(path), plan_of(1)),
+        journal.opened(str(path), 'one'),
     ):
         pass
     with pytest.raises(errors.BadFile, match='symbolic link'):
-        journal.read(str(path), plan_of(1))
+        journal.read(str(path), 'one')
     assert (tmp_path / 'precious').read_text() == ''
 
 
 def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path: str) -> None:
     for content in ('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'):
         Path(path).write_text(content)
-        with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, plan_of(1)):
+        with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
             pass
         assert Path(path).read_text() == content
 
@@ -217,6 +205,6 @@ def test_where_nothing_can_be_locked_that_is_told(
     monkeypatch.setattr(fcntl, 'flock', flock)
     with (
         pytest.raises(errors.BadFile, match='No locks available'),
-        journal.opened(path, plan_of(1)),
+        journal.opened(path, 'one'),
     ):
         pass
