@@ -11,7 +11,7 @@ import pytest
 from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.reading import tree_reader
-from tests.functional import clouds
+from tests.functional import clouds, guide
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
@@ -106,6 +106,15 @@ def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
     texts = {element.text for element in drawn.iter('{http://www.w3.org/2000/svg}text')}
     assert {'compute0', 'compute1_gpu1', 'storage', 'CUSTOM_A40', '2/64'} <= texts
     assert 'href' not in path.read_text()
+
+
+def test_the_picture_of_the_page_is_drawn_by_its_command(
+    placement: Placement, tmp_path: Path
+) -> None:
+    picture = tmp_path / 'trees.svg'
+    snapshot = guide.SOURCE / 'examples' / 'compute.json'
+    placement(f'resource provider tree graph --snapshot {snapshot} -o {picture}')
+    assert (guide.SOURCE / 'trees.svg').read_text() == picture.read_text()
 
 
 def test_a_picture_of_a_plan(client: Client, placement: Placement, tmp_path: Path) -> None:
