@@ -322,3 +322,21 @@ def test_wrong_usage(client: Client, placement: Placement) -> None:
         result = placement(f'resource provider {words}')
         assert (result.status, sentence in result.stderr) == (status, True), result
     assert content(clouds.captured(client)) == before
+
+
+@pytest.mark.parametrize('option', ['--yes', '--dry-run'])
+def test_a_value_that_one_cannot_have_is_its_failure(
+    client: Client, placement: Placement, option: str
+) -> None:
+    build(client)
+    placement(f'{SET} compute0 --amend --resource VCPU:total=4')
+    command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
+    result = placement(command)
+    said = 'compute0: VCPU: reserved 8 is above the total of 4\n'
+    assert (result.status, result.stderr.startswith(said)) == (6, True)
+    found = {row['object']: row.get('state') for row in json.loads(result.stdout)}
+    done = {'compute0': 'failed', 'compute1': 'done'}
+    assert found == (done if option == '--yes' else {'compute1': None})
+    assert vcpu(client, 'compute0')[0] == 0
+    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
+    assert (alone.status, alone.stdout, alone.stderr) == (1, '', said)

@@ -33,7 +33,7 @@ from placementclient.nova import service
 from placementclient.placing.topology import Topology
 from tests.functional import clouds, planted_services
 from tests.functional.bulk import Database
-from tests.functional.clouds import content
+from tests.functional.clouds import content, disturbed
 from tests.functional.conftest import Placement, Result
 from tests.functional.lifecycles import lifecycle
 from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
@@ -424,3 +424,31 @@ def test_servers_that_come_and_go_are_no_findings(
     assert (clean.status, clean.stdout, clean.stderr) == (0, '[]\n', '')
     assert [row['subject'] for row in json.loads(found.stdout)] == [leaked]
     assert (found.status, 'does not look complete' in found.stderr) == (3, True)
+
+
+def test_ctrl_c_tells_the_repairs_that_are_made(
+    small: Site, placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trait, 'set_on_provider', interrupted)
+    result = small.audit(placement, *small.files, '--fix', '--yes')
+    ends = [row['fix'] for row in json.loads(result.stdout) if row['id'] in SAFE]
+    assert result.status == 130
+    assert set(ends) == {'done', 'failed: Interrupted', 'not started'}
+
+
+def test_a_consumer_that_changes_while_others_are_fixed_is_left(
+    small: Site, placement: Placement
+) -> None:
+    uuid = uuid_of('gone')
+
+    def touch() -> None:
+        allocation.set(small.client, allocation.show(small.client, uuid).value)
+
+    with disturbed(small.client, 'POST', '/allocations', touch):
+        rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
+    assert rows['orphan']['fix'] == f'failed: The allocations of consumer {uuid} have changed since'
+    assert allocation.show(small.client, uuid).value.allocations
+    assert {rows[id]['fix'] for id in SAFE - {'orphan'}} == {'done'}

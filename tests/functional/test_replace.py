@@ -15,7 +15,9 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
 from placementclient.producers import restore
+from tests.deadline import ends_within
 from tests.functional import clouds
+from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
@@ -32,6 +34,7 @@ SERVER = holder(
 )
 UNTYPED_ALONE = holder('alone', {'compute0': {'VCPU': 1}}, kind=None)
 UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
+LATE = holder('late', {'compute0': {'VCPU': 1}})
 
 
 def under(document: object, names: dict[str, str]) -> object:
@@ -370,3 +373,53 @@ def test_a_name_that_is_too_long_is_refused_before_anything_is_done(
     result = placement(f'{REPLACE} --uuid {NEW} --name {name} --yes')
     assert (result.status, 'is longer than 200 characters' in result.stderr) == (1, True)
     assert content(clouds.captured(client)) == before
+
+
+@pytest.mark.parametrize('is_embedded', [True, False])
+def test_a_host_with_a_new_consumer_is_not_taken_back(
+    request: pytest.FixtureRequest, service_url: str, is_embedded: bool, tmp_path: Path
+) -> None:
+    """Otherwise its consumers would be on two providers, one of which has another name."""
+    run = request.getfixturevalue('placement' if is_embedded else 'placement_over_http')
+    client = request.getfixturevalue('client') if is_embedded else client_of(service_url)
+    clouds.emptied(client)
+    build(client, SERVER, UNTYPED)
+    path = str(tmp_path / 'plan.json')
+    assert run(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    assert run(f'resource provider reshape apply {path} --yes').status == 0
+    allocation.set(client, replace(LATE, allocations={NEW: {'VCPU': 1}}))
+    before = content(clouds.captured(client))
+    result = run(f'resource provider reshape rollback {path} --yes')
+    assert (result.status, 'left alone' in result.stdout) == (3, True)
+    assert f'has allocations: consumer {LATE.uuid}' in result.stdout
+    assert content(clouds.captured(client)) == before
+
+
+@pytest.mark.parametrize('is_applied', [False, True])
+def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
+    client: Client, placement: Placement, tmp_path: Path, is_applied: bool
+) -> None:
+    build(client, SERVER)
+    before = clouds.captured(client)
+    path, gpu = str(tmp_path / 'plan.json'), uuid_of('compute0_gpu1')
+    assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    if is_applied:
+        assert placement(f'resource provider reshape apply {path} --yes').status == 0
+    resource_provider.set(client, gpu, 'compute0_gpu1', parent_provider_uuid=uuid_of('compute1'))
+    there = content(clouds.captured(client))
+    for command in ('status', 'verify', 'apply --yes', 'rollback --yes'):
+        verb, *options = command.split()
+        with ends_within(60):
+            result = placement('resource', 'provider', 'reshape', verb, path, *options)
+        assert 'compute0_gpu1' in result.stdout, result
+    if is_applied:
+        # The rollback takes back all but the child, which is where the others have put it.
+        state = before.providers[gpu]
+        moved = replace(
+            state.provider,
+            parent_provider_uuid=uuid_of('compute1'),
+            root_provider_uuid=uuid_of('compute1'),
+        )
+        others = {**before.providers, gpu: replace(state, provider=moved)}
+        there = content(Snapshot(others.values(), before.consumers.values()))
+    assert ordered(content(clouds.captured(client))) == ordered(there)

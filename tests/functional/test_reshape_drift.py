@@ -15,6 +15,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
+from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -245,3 +246,13 @@ def test_what_was_not_reviewed_is_not_done(
     after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert after.providers[ROOT].usages['VGPU'] == 2
+
+
+def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    resource_provider.create(client, 'compute0_gpu1')
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
+    assert len(capture.capture(client, ['compute0']).providers) == 1

@@ -21,7 +21,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from tests.functional import clouds
-from tests.functional.clouds import content, uuid_of, watched
+from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.lifecycles import Killed, killed_at
 
@@ -192,3 +192,16 @@ def test_what_others_have_changed_is_refused(
     sentence = f'A restore of this snapshot does not leave these as they are: {said}\n'
     assert (result.status, result.stderr) == (1, sentence)
     assert content(clouds.captured(client)) == before
+
+
+def test_who_writes_beside_it_is_not_overwritten(client: Client) -> None:
+    """Another writer, between the allocations and the limits of what is over-committed."""
+
+    def intervene() -> None:
+        generation = resource_provider.generation(client, HOST)
+        inventory.create(client, HOST, 'MEMORY_MB', {'total': 1024}, generation)
+
+    with disturbed(client, 'POST', '/allocations', intervene):
+        restore.load(client, cloud())
+    there = inventory.list(client, HOST).value
+    assert there == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}

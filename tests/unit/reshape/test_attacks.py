@@ -134,6 +134,20 @@ def a_guess(tree: dict[str, Any]) -> None:
         row['label'] = 'inferred'
 
 
+def another_parent(tree: dict[str, Any]) -> None:
+    for child in children(tree):
+        child['parent_provider_uuid'] = OTHER
+
+
+def a_child_less(tree: dict[str, Any]) -> None:
+    gone = children(tree)[1]
+    tree['after']['providers'].remove(gone)
+
+
+def a_provider_gone(tree: dict[str, Any]) -> None:
+    tree['after']['providers'].remove(root(tree))
+
+
 def another_root(tree: dict[str, Any]) -> None:
     tree['root_provider_uuid'] = OTHER
 
@@ -161,8 +175,8 @@ def another_owner(tree: dict[str, Any]) -> None:
 #: What ``tests/unit/planner/test_invariants.py`` changes of a plan is refused in the same way.
 MUTATIONS = (
     more_totals, more_totals_and_moves, more_of_everything, more_moves, no_moves, moves_elsewhere,
-    other_ratio, another_place, a_guess, another_root, another_name, fewer_traits, traits_kept,
-    another_owner,
+    other_ratio, another_place, a_guess, another_parent, another_root, another_name, fewer_traits,
+    traits_kept, a_child_less, a_provider_gone, another_owner,
 )  # fmt: skip
 #: These say something of the present that is not so: the tree is planned again.
 FALSEHOODS = (false_inventory, false_holdings, less_memory)

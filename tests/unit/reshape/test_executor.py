@@ -458,3 +458,44 @@ def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_pa
 
 
 PARTS = ('inventories', 'allocations')
+
+
+def mark(placement: Placement, uuid: str) -> None:
+    """Let another operator add a trait to a provider."""
+    placement.providers[uuid].traits.add('HW_CPU_X86_SSE')
+    placement.providers[uuid].generation += 1
+
+
+def test_a_child_that_others_have_changed_is_not_taken_back(tmp_path: Path) -> None:
+    placement, plan = made()
+    path, client = str(tmp_path / 'journal'), placement.client()
+    (child,) = plan.trees[0].created()
+    engines.apply(client, plan, path)
+    mark(placement, child.uuid)
+    (result,) = engines.rollback(client, plan, path).trees
+    assert (result.state, 'HW_CPU_X86_SSE' in result.reason) == (LEFT, True), result
+    assert 'VGPU' in placement.providers[child.uuid].inventories
+
+
+def test_what_was_prepared_stays_if_others_have_changed_it(tmp_path: Path) -> None:
+    placement, plan = made()
+    (child,) = plan.trees[0].created()
+
+    def disturb(placement: Placement) -> None:
+        shrink(placement)
+        mark(placement, child.uuid)
+
+    placement.faults.append(at(disturb, '/reshaper'))
+    (result,) = engines.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
+    assert (result.state, 'what was prepared is still there' in result.reason) == (LEFT, True)
+    assert child.uuid in placement.providers
+
+
+def test_there_is_no_way_back_without_the_root(tmp_path: Path) -> None:
+    placement, plan = made(hosts=2)
+    path, client = str(tmp_path / 'journal'), placement.client()
+    engines.apply(client, plan, path)
+    del placement.providers[ROOT]
+    first, second = engines.rollback(client, plan, path).trees
+    assert (first.state, second.state) == (LEFT, State.ROLLED_BACK)
+    assert 'No resource provider has the UUID' in first.reason
