@@ -122,16 +122,9 @@ class _EmptyHosts:
             SnapshotIndex(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
             for hosts in (others[:_FEW], others)
         ]
-        self._conflicts: dict[Any, list[str]] = {}
 
     def never_together(self, request: CandidateRequest) -> list[str]:
         """Return the fewest requirements that no tree meets together; none if one meets all."""
-        required = requirements(request)
-        if frozenset(required) not in self._conflicts:
-            self._conflicts[frozenset(required)] = self._searched(request)
-        return self._conflicts[frozenset(required)]
-
-    def _searched(self, request: CandidateRequest) -> list[str]:
         required = requirements(request)
         for index in self._indexes:
             matcher = Matcher(index, required)
