@@ -26,14 +26,10 @@ def find_places(target_state: TargetState) -> None:
         places: dict[Where, Place] = {}
         for flow in flows:
             target = target_state.providers[flow.target]
-            places[flow.destination] = Place(
-                target.uuid,
-                target.name,
-                flow.target_class,
-                only_mapped=left and target is source,
-            )
+            is_renamed = left and target is source
+            places[flow.destination] = Place(flow.destination, target.name, only_mapped=is_renamed)
         if left:
-            places[origin] = Place(source.uuid, source.name, origin.resource_class, stays=True)
+            places[origin] = Place(origin, source.name, stays=True)
         target_state.places[origin] = list(places.values())
 
 

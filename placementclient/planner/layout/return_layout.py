@@ -177,7 +177,7 @@ class _Layout:
         for move in self._tree.moves:
             target = target_state.providers[uuids[move.to_provider]]
             where = Where(target.uuid, move.to_resource_class)
-            back = Place(uuids[move.from_provider], move.from_provider, move.resource_class)
+            back = Place(Where(uuids[move.from_provider], move.resource_class), move.from_provider)
             places = target_state.places.setdefault(where, [])
             if back not in places:
                 places.append(back)
@@ -185,9 +185,8 @@ class _Layout:
                 target_state.limited[where] = dict(self._limits(where))
         for where, places in target_state.places.items():
             target = target_state.providers[where.provider_uuid]
-            name = where.resource_class
-            if name in target.inventories and where not in target_state.limited:
-                places.append(Place(target.uuid, target.name, name, stays=True))
+            if where.resource_class in target.inventories and where not in target_state.limited:
+                places.append(Place(where, target.name, stays=True))
 
     def _limits(self, where: Where) -> Iterator[tuple[str, int]]:
         for key, rows in self._rows.items():

@@ -27,24 +27,24 @@ class Where(NamedTuple):
 class Place:
     """A place for an amount: a provider and a class of it.
 
-    :param provider: its name
-    :param resource_class: the name of the class on the provider
+    :param provider: the name of the provider
     :param stays: whether the amount stays on its source
     :param only_mapped: whether only given assignments may use it: a part of a class gets another
         name on the same provider, and amounts do not show which part
     """
 
-    provider_uuid: str
+    where: Where
     provider: str
-    resource_class: str
     stays: bool = False
     only_mapped: bool = False
-    #: the place without its name
-    where: Where = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        where = Where(self.provider_uuid, self.resource_class)
-        object.__setattr__(self, 'where', where)
+    @property
+    def provider_uuid(self) -> str:
+        return self.where.provider_uuid
+
+    @property
+    def resource_class(self) -> str:
+        return self.where.resource_class
 
 
 @dataclass(slots=True)
