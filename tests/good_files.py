@@ -154,7 +154,7 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
     'journal': (CARRIER.recorded, [of_journal()]),
-    'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
+    'specification': (storage.read_specified, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
     'declaration': (text_with(declarations.parse), [DECLARED.encode(), of_json(PROVIDERS)]),

@@ -14,10 +14,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from placementclient.client import decoding, endpoints, errors, identity, lost_answers, microversion
+from placementclient.client import decoding, endpoints, errors, lost_answers, microversion
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
-from placementclient.client.keystone import translated
+from placementclient.client.keystone import caller, translated
 from placementclient.client.microversion import Microversion
 from placementclient.client.printable import printable
 
@@ -282,7 +282,7 @@ class Client:
             try:
                 return decoding.read(request, endpoint, kind, response)
             except errors.Forbidden as refusal:
-                who = identity.caller(self.session)
+                who = caller(self.session)
                 raise refusal.with_sentence(
                     f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
                     f'{endpoint.roles}{f"; you are {who}" if who else ""}'

@@ -37,10 +37,10 @@ def _tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
     yield 'options', [((name,), ' '.join(its.options)) for name, its in commands.items()]
     yield 'option', [(keys, kind) for kind, keys in tables.option_kinds(commands).items()]
     arguments: list[tuple[Sequence[str], str]] = []
-    for command, kinds, endless in tables.argument_kinds(commands):
-        arguments += [((f'{command} {i}',), kind) for i, kind in enumerate(kinds, 1)]
-        if endless:
-            arguments.append(((f'{command} *',), kinds[-1]))
+    for command, its in commands.items():
+        arguments += [((f'{command} {i}',), kind) for i, kind in enumerate(its.arguments, 1)]
+        if its.endless:
+            arguments.append(((f'{command} *',), its.arguments[-1]))
     yield 'argument', arguments
 
 

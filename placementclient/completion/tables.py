@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from placementclient.loading import command_help
@@ -88,10 +88,3 @@ def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
             if kind:
                 kinds.setdefault(kind, []).append(f'{command} {option}')
     return kinds
-
-
-def argument_kinds(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, list[str], bool]]:
-    """Return the kinds of the arguments of each command, and whether the last may be repeated."""
-    for command, its in commands.items():
-        if its.arguments:
-            yield command, list(its.arguments), its.endless

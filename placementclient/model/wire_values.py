@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import filterfalse
-from typing import NamedTuple
 
 from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.consumers import Allocations
@@ -21,22 +20,12 @@ _UUID = re.compile(r'[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}')
 _SHOWN = 60
 
 
-def _text(least: int, most: int) -> re.Pattern[str]:
-    return re.compile(f'.{{{least},{most}}}', re.DOTALL)
-
-
-class ValueForm(NamedTuple):
-    """The pattern of one kind of values, and its name for messages."""
-
-    pattern: re.Pattern[str]
-    noun: str
-
-
+#: The pattern of each kind of values, and its name for messages.
 _FORMS = {
-    'uuids': ValueForm(_UUID, 'a UUID'),
-    'symbols': ValueForm(SYMBOL, f'a name of A-Z, 0-9 and _ only, at most {LONGEST_SYMBOL} long'),
-    'names': ValueForm(_text(0, LONGEST_NAME), 'the name of a provider'),
-    'owners': ValueForm(_text(1, LONGEST_SYMBOL), 'the ID of a project or user'),
+    'uuids': (_UUID, 'a UUID'),
+    'symbols': (SYMBOL, f'a name of A-Z, 0-9 and _ only, at most {LONGEST_SYMBOL} long'),
+    'names': (re.compile(f'.{{0,{LONGEST_NAME}}}', re.DOTALL), 'the name of a provider'),
+    'owners': (re.compile(f'.{{1,{LONGEST_SYMBOL}}}', re.DOTALL), 'the ID of a project or user'),
 }
 
 
@@ -64,9 +53,9 @@ class WireValues:
 
     def faults(self) -> Iterator[str]:
         """Return a clause for each value that Placement would refuse."""
-        for kind, form in _FORMS.items():
-            for value in sorted(filterfalse(form.pattern.fullmatch, getattr(self, kind))):
-                yield f'{value[:_SHOWN]!r} is not {form.noun}'
+        for kind, (pattern, noun) in _FORMS.items():
+            for value in sorted(filterfalse(pattern.fullmatch, getattr(self, kind))):
+                yield f'{value[:_SHOWN]!r} is not {noun}'
         for inventory in self.inventories:
             for name in ('total', 'min_unit', 'max_unit'):
                 if not getattr(inventory, name):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from placementclient.client import errors, identity, refusals, strict_json
+from placementclient.client import errors, refusals, strict_json
 from placementclient.client.http import USER_AGENT, Client
-from placementclient.client.keystone import translated
+from placementclient.client.keystone import caller, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'
@@ -266,7 +266,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
     if response.status_code != 200:
         refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
         advice = _ADVICE.get(response.status_code, '')
-        if response.status_code == 403 and (who := identity.caller(client.session)):
+        if response.status_code == 403 and (who := caller(client.session)):
             advice += f', and you are {who}'
         answer = f'{response.reason} (HTTP {response.status_code})'
         raise refused(f'{service.name} refuses: {answer}{advice}')

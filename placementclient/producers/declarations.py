@@ -44,12 +44,6 @@ class Declared:
     children: tuple[Declared, ...] = ()
     adds: bool = False
 
-    def all(self) -> Iterator[Declared]:
-        """The provider and all below it, parents first."""
-        yield self
-        for child in self.children:
-            yield from child.all()
-
 
 def parse(text: str, path: str) -> tuple[Declared, ...]:
     """Parse a declaration: a provider, a list, or a provider configuration file of Nova.
@@ -152,4 +146,6 @@ def _record(
 
 def all_of(declarations: Iterable[Declared]) -> Iterator[Declared]:
     """Return declared providers and all below them, parents first."""
-    return (declaration for root in declarations for declaration in root.all())
+    for declaration in declarations:
+        yield declaration
+        yield from all_of(declaration.children)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
@@ -136,21 +136,13 @@ class NamesEdit:
 Edit = InventoryEdit | NamesEdit
 
 
-@dataclass(frozen=True)
-class Edited:
-    """Providers with an edit made.
-
-    :param refused: why a provider cannot have it, by name
-    """
-
-    after: Snapshot
-    refused: Mapping[str, str] = field(default_factory=dict)
-
-
-def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
+def edited(
+    snapshot: Snapshot, selected: Collection[str], edit: Edit
+) -> tuple[Snapshot, dict[str, str]]:
     """Return the snapshot with the edit of some providers, where it is possible.
 
     :param selected: the UUIDs of the providers
+    :return: the snapshot, and the reason of each provider that cannot have the edit, by its name
     """
     states, refused = dict(snapshot.providers), {}
     for uuid in selected:
@@ -159,5 +151,4 @@ def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
             states[uuid] = edit.made(state)
         except errors.BadArgument as reason:
             refused[state.name] = str(reason)
-    after = Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
-    return Edited(after, refused)
+    return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin), refused

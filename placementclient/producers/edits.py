@@ -73,17 +73,17 @@ class Edits(Producer):
             for uuid in self._selected
             if uuid in live.providers and live.providers[uuid].name not in self.refused
         ]
-        result = edited(live, selected, self._edit)
+        after, refused = edited(live, selected, self._edit)
         if self._is_again:
-            for reason in result.refused.values():
+            for reason in refused.values():
                 raise errors.BadArgument(reason)
-            return result.after
+            return after
         states = [live.providers[uuid] for uuid in selected]
         self._edit.check(states)
-        self._check_names(states, result.after)
-        self.refused = dict(result.refused)
-        self.remarks = [*self._edit.remarks(states), *self._shortfalls(result.after)]
-        return result.after
+        self._check_names(states, after)
+        self.refused = refused
+        self.remarks = [*self._edit.remarks(states), *self._shortfalls(after)]
+        return after
 
     def _shortfalls(self, after: Snapshot) -> Iterator[str]:
         """Say where the edit leaves less than what is in use: the service takes that."""
@@ -158,12 +158,9 @@ class Edits(Producer):
         if classes:
             _check_exist(classes, resource_class.list(self.client), 'resource class')
         traits = _names(desired, 'traits') - _names(states, 'traits')
-        if traits.difference(_traits_among(self.client, traits) if traits else ()):
+        present = trait.list(self.client, name=f'in:{",".join(sorted(traits))}') if traits else ()
+        if traits.difference(present):
             _check_exist(traits, trait.list(self.client), 'trait')
-
-
-def _traits_among(client: Client, names: Iterable[str]) -> list[str]:
-    return trait.list(client, name=f'in:{",".join(sorted(names))}')
 
 
 def _check_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:

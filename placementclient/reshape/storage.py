@@ -33,26 +33,12 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
         raise system.too_large(path, disk.TYPED)
-    spec = _spec(disk.as_text(content, path), path)
-    return spec, [row for name in (*spec.assignments, *rows) for row in read_assignments(name)]
-
-
-def read_spec(path: str) -> Spec:
-    """Return the specification of a reshape.
-
-    The names of its assignment files are relative to it, and come back relative to here.
-
-    :raises errors.BadFile: if it is none
-    """
-    return _spec(disk.read_text(path), path)
-
-
-def _spec(text: str, path: str) -> Spec:
-    wanted = specification.parse(text, path)
+    spec = specification.parse(disk.as_text(content, path), path)
     folder = '' if path == disk.STANDARD else os.path.dirname(path)
-    return replace(
-        wanted, assignments=tuple(os.path.join(folder, name) for name in wanted.assignments)
-    )
+    # Their names are relative to the specification.
+    named = tuple(os.path.join(folder, name) for name in spec.assignments)
+    assigned = [row for name in (*named, *rows) for row in read_assignments(name)]
+    return replace(spec, assignments=named), assigned
 
 
 def read_assignments(path: str) -> list[AssignmentRow]:

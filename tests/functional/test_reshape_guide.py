@@ -139,9 +139,8 @@ def test_a_specification(
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
 def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
     guide.written(FILES, tmp_path)
-    plan = planner.make(
-        guide.hosts(), storage.read_spec(name), allow_inferred=name.startswith('long')
-    )
+    spec = specification.parse(disk.read_text(name), name)
+    plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.trees
 
 
@@ -171,9 +170,8 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
-    plan = planner.make(
-        snapshot, storage.read_spec('vgpu.yaml'), storage.read_assignments('gpu-map.csv')
-    )
+    spec = specification.parse(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
+    plan = planner.make(snapshot, spec, storage.read_assignments('gpu-map.csv'))
     shown = codec.document(plan)
     tree = shown['trees'][0]
     cloud = document(snapshot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
@@ -16,15 +17,17 @@ from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
+from placementclient.insight.drain import moves, requests
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
 from placementclient.model.aside import LONGEST_NAME
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.assuming import Assumed, placing
+from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import (
     AfterPlan,
     Assumption,
@@ -133,7 +136,7 @@ class _Overlay:
     @make.register
     def _(self, assumption: NewServers) -> None:
         roots = self._roots(assumption.on, assumption.at.inside('on')) if assumption.on else None
-        held = placing.placed(self.snapshot, assumption, roots)
+        held = _placed(self.snapshot, assumption, roots)
         for allocations in held:
             new = str(uuid5(_NAMESPACE, f'server {len(self.placed)}'))
             self._allocate(Consumer(new, allocations, OWNER, OWNER, type=INSTANCE))
@@ -256,3 +259,27 @@ def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderS
         parent = copied.get(state.provider.parent_provider_uuid)
         provider = Provider(copied[state.uuid], copied_name, 0, parent, new_root)
         yield replace(state, provider=provider, usages={})
+
+
+def _placed(
+    snapshot: Snapshot, servers: NewServers, roots: Sequence[str] | None
+) -> list[Allocations]:
+    """Return the allocations of each server that has room; hosts get one server each in turn.
+
+    :param roots: the roots of the trees that they may be on, in order; ``None``: any, by name
+    """
+    cloud = DrainCloud(snapshot)
+    cloud.hosts = list(cloud.topology.trees if roots is None else roots)
+    requested = [requests.known(snapshot, each, {}) for each in servers.shape.requests(snapshot)]
+    problem = cloud.problem(requested, ())
+    allocations: list[Allocations] = []
+    for request in requested:
+        admitted = set(map(id, problem.shapes(request)))
+        hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
+        while hosts and len(allocations) < servers.count:
+            host = hosts.popleft()
+            if option := problem.option(request, host):
+                problem.place(request, host, option)
+                allocations.append(moves.held(request, host, option))
+                hosts.append(host)
+    return allocations

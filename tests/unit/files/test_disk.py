@@ -211,18 +211,26 @@ def test_a_document_that_is_none(tmp_path: Path) -> None:
 
 
 def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
-    path = tmp_path / 'spec.yaml'
+    path, elsewhere = tmp_path / 'spec.yaml', tmp_path / 'other' / 'map.csv'
+    elsewhere.parent.mkdir()
+    for file, amount in ((tmp_path / 'map.csv', 1), (elsewhere, 2)):
+        file.write_text(
+            'consumer_uuid,resource_class,amount,to_provider\n'
+            f'8a8d5b34-1a14-4d4f-8d3c-3a9b6b1b0e01,VGPU,{amount},b\n'
+        )
     path.write_text(
-        'assignments: [map.csv, /etc/map.csv]\n'
+        f'assignments: [map.csv, {elsewhere}]\n'
         'moves:\n- from_resource_provider: a\n  to_resource_provider: b\n'
         '  moved_resources: {VGPU: 1}\n'
     )
-    assert storage.read_spec(str(path)).assignments == (str(tmp_path / 'map.csv'), '/etc/map.csv')
+    spec, rows = storage.read_specified(str(path))
+    assert spec.assignments == (str(tmp_path / 'map.csv'), str(elsewhere))
+    assert [row.amount for row in rows] == [1, 2]
 
 
 @pytest.mark.parametrize(
     'read',
-    [storage.read_spec, storage.read_specified, storage.read_assignments, disk.read_document],
+    [storage.read_specified, storage.read_assignments, disk.read_document],
 )
 def test_a_snapshot_is_nothing_that_people_write(
     tmp_path: Path, snapshot: Snapshot, read: Callable[[str], object]

@@ -21,9 +21,9 @@ DISK = state('disk', DISK_GB=Inventory(100))
 
 
 def after(edit: Edit, *states: ProviderState) -> list[ProviderState]:
-    found = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
-    assert not found.refused
-    return list(found.after.providers.values())
+    after, refused = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
+    assert not refused
+    return list(after.providers.values())
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,18 @@ def test_who_lacks_a_class_is_passed_over() -> None:
 
 
 def test_only_the_selected_are_edited() -> None:
-    found = edited(Snapshot([HOST, DISK], ()), ['disk'], InventoryEdit({}, replaces=True))
-    assert found.after.providers == {'host': HOST, 'disk': replace(DISK, inventories={})}
+    after, _ = edited(Snapshot([HOST, DISK], ()), ['disk'], InventoryEdit({}, replaces=True))
+    assert after.providers == {'host': HOST, 'disk': replace(DISK, inventories={})}
 
 
 def test_a_value_that_one_cannot_have() -> None:
     edit = InventoryEdit({'VCPU': {'total': 4}}, amend=True)
-    found = edited(Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit)
-    assert found.refused == {'host': 'VCPU: reserved 6 is above the total of 4'}
-    assert found.after.providers['host'] == HOST
-    assert found.after.providers['b'].inventories == {'VCPU': Inventory(4)}
+    after, refused = edited(
+        Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit
+    )
+    assert refused == {'host': 'VCPU: reserved 6 is above the total of 4'}
+    assert after.providers['host'] == HOST
+    assert after.providers['b'].inventories == {'VCPU': Inventory(4)}
 
 
 @pytest.mark.parametrize(
