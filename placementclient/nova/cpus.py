@@ -107,7 +107,6 @@ def _check(
     realtime: set[int] | None,
     own: set[int] | None,
 ) -> None:
-    """Refuse what contradicts itself, as Nova's API does."""
     policy = _explicit_policy(wishes, policy, emulator)
     trait = _hyperthreading(wishes)
     if thread_policy and trait:

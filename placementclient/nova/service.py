@@ -49,7 +49,6 @@ class _CatalogService(NamedTuple):
 
     @property
     def endpoint_filter(self) -> dict[str, str]:
-        """Return the filter that selects the service in the catalog."""
         if not self.major:
             return {'service_type': self.type}
         versions = {'min_version': self.major, 'max_version': f'{self.major}.latest'}
@@ -201,7 +200,6 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
 
 
 def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
-    """The records of all pages."""
     _need_catalog(client, service)
     records: list[Any] = []
     page, asked, last = path, set[str](), None

@@ -46,8 +46,6 @@ _Policy = Literal['legacy', 'preferred', 'required', 'socket']
 
 
 class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """An alias of ``[pci] alias``."""
-
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
     capability_type: Literal['pci'] | msgspec.UnsetType = msgspec.UNSET
     vendor_id: _Id | msgspec.UnsetType = msgspec.UNSET

@@ -70,7 +70,6 @@ def compose(
 def _sides(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> tuple[Snapshot, Snapshot]:
-    """Return all that changes, before and after."""
     consumers = list(consumer_changes(snapshot, target_state, rows))
     gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
     providers = [provider.change() for provider in target_state.providers.values()]

@@ -128,8 +128,6 @@ def explain(
 
 
 class _RequestDiagnosis:
-    """Looks into a request that has no candidates."""
-
     def __init__(self, request: CandidateRequest, matcher: Matcher, ask: Ask | None) -> None:
         self._request, self._matcher, self._ask = request, matcher, ask
         self._needs = matcher.requirements
@@ -138,7 +136,6 @@ class _RequestDiagnosis:
         self._relieved: set[str] = set()
 
     def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
-        """All that is found."""
         is_known = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
         conflicts = [] if is_known else [minimized(self._needs, self._granted)]

@@ -237,8 +237,6 @@ def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
 
 
 class _MarkedSearch(PartSearch):
-    """Looks for one way to serve a request on a tree."""
-
     def __init__(
         self,
         matcher: Matcher,

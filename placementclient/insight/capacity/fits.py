@@ -212,7 +212,6 @@ def _together(first: Fits, second: Fits) -> Fits:
 
 
 def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
-    """Return how many servers fit in all."""
     if len(requests) == 1:
         return FitCounter(Supply(topology, requests[0], trees)).fits(name)
     return by_tree(topology, requests, trees)[-1].named(name)

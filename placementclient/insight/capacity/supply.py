@@ -83,7 +83,6 @@ class Supply:
         return Rules(apart, covering, len(self._request.covering))
 
     def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
-        """Return the name of each tree, and its site."""
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:

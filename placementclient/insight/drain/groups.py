@@ -117,7 +117,6 @@ class _Trimmer:
         self._trimmed: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
 
     def trimmed(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the room of a host that requests can use."""
         names = {at: name for (_, name), at in shape.rooms.items()}
         names |= {at: name for name, at in shape.totals.items()}
         capped = tuple(

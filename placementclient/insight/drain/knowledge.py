@@ -98,7 +98,6 @@ class _Learning:
                 self._learn(server, consumer.allocations)
 
     def remarks(self, has_aggregates: bool, has_groups: bool) -> Iterator[str]:
-        """Return sentences on what is not counted."""
         for reason, number in sorted(self._unknown.items()):
             yield f'Of {counted(number, "server")} only the allocations are counted: {reason}'
         if self._images:

@@ -51,7 +51,6 @@ def faults(subject: Subject) -> Iterator[str]:
 
 
 def _expected(subject: Subject) -> dict[_Way, list[_Expected]]:
-    """Return the moves of the specification in this tree."""
     result: dict[_Way, list[_Expected]] = {}
     for move, source, target in subject.moves:
         is_exact = not is_pattern(move.source)

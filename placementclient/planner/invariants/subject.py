@@ -62,7 +62,6 @@ class Subject:
             self._learn(root_uuid, names | {root_uuid, self._roots[root_uuid]})
 
     def _learn(self, root_uuid: str, names: Collection[str]) -> None:
-        """Find what the specification says of one of the trees."""
         scope = self.spec.index.scope(self._roots[root_uuid], names)
         moves = [
             SourcedMove(move, source, self.named(move.target, root_uuid, source))

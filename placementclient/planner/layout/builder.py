@@ -144,7 +144,6 @@ class _Builder:
                 )
 
     def _check_totals(self) -> None:
-        """Refuse to move more than there is."""
         moved: dict[Where, int] = {}
         for flow in self._flows:
             origin = flow.origin

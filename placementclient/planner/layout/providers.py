@@ -70,7 +70,6 @@ class TargetProviders:
         self._by_source = [key for key in self.entries if has_placeholder(key)]
 
     def _find_entries(self, spec: Spec, scope: TreeScope, planned: Collection[str] | None) -> None:
-        """Find the entries of ``providers`` that are about this tree."""
         targets = {self.named(spec.moves[index].target) for index in scope.moves}
         entries = {index: spec.providers[index] for index in scope.providers}
         parents = {
@@ -236,7 +235,6 @@ class TargetProviders:
     def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None
     ) -> dict[str, ProviderSpec]:
-        """Return the entries of the specification about a provider, by their keys."""
         names = (there.uuid, there.name) if there else (name,)
         keys = [names[0]] if names[0] in self.entries else []
         if source is not None:

@@ -265,7 +265,6 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
 
 
 def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
-    """A solution with the fewest divisions; ``None``: there is none."""
     placements = heuristics.place(problem)
     if placements is not None:
         return placements
