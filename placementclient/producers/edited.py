@@ -84,7 +84,7 @@ class InventoryEdit:
                     f'No resource provider that is selected has inventory of {name}'
                     f'{suggestion(name, classes)}'
                 )
-        dropped = {name for state in states for name in self._dropped(state)}
+        dropped = set() if self.amend else classes.difference(self.given)
         if dropped and not self.replaces:
             raise errors.UsageError(
                 f'{", ".join(sorted(dropped))} would be dropped: --replace does it, --amend keeps '
@@ -97,10 +97,6 @@ class InventoryEdit:
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
                 yield f'Passed over, without {name}: {listed(lacking, _NAMED, "others")}'
-
-    def _dropped(self, state: ProviderState) -> set[str]:
-        """Return the classes of which nothing would be left."""
-        return set() if self.amend else set(state.inventories).difference(self.given)
 
 
 @dataclass(frozen=True)

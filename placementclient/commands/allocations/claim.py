@@ -135,7 +135,6 @@ class ClaimAllocation(base.Lister):
 
         :param summaries: of the candidates that there are; those of its providers are added
         """
-
         for uuid in consumer.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
             used = api.usage.of_provider(self.client, uuid).value
@@ -155,7 +154,6 @@ def _is_claimed(
     consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
 ) -> bool:
     """Return whether a consumer holds as much of each class as is asked for, for the same owner."""
-
     wanted = together(each.resources for each in (request.common, *request.groups.values()))
     held = together(consumer.allocations.values())
     owner = (parsed_args.project_id, parsed_args.user_id)

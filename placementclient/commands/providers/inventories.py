@@ -92,7 +92,6 @@ class ReplaceInventories(Editing):
         self, given: Mapping[str, Fields], parsed_args: argparse.Namespace
     ) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
-
         members = api.resource_provider.list(
             self.client,
             matching=Filter(member_of=filters.any_of([parsed_args.provider], self.client)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, selectors
@@ -83,11 +83,7 @@ class PlanRunCommand(PlanCommand):
     )
 
     def carry_out(
-        self,
-        command: Literal['apply', 'rollback'],
-        plan: Plan,
-        total: int,
-        parsed_args: argparse.Namespace,
+        self, plan: Plan, total: int, parsed_args: argparse.Namespace, *, backward: bool = False
     ) -> Outcome:
         """Apply a plan or roll it back, and print the progress.
 
@@ -95,12 +91,12 @@ class PlanRunCommand(PlanCommand):
         """
         from placementclient.reshape import engines
 
-        run = {'apply': engines.apply, 'rollback': engines.rollback}[command]
         with progress.shown(self.app, self.log, total) as shown:
-            return run(
+            return engines.apply(
                 self.client,
                 plan,
                 journal_path(parsed_args),
+                backward=backward,
                 trees=parsed_args.tree,
                 limit=parsed_args.limit,
                 workers=parsed_args.workers,

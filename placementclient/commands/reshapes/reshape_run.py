@@ -33,11 +33,6 @@ def _made(plan: Plan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-def _number(trees: int, parsed_args: argparse.Namespace) -> int:
-    """Return how many trees a run changes at most."""
-    return trees if parsed_args.limit is None else min(trees, parsed_args.limit)
-
-
 class ApplyReshape(PlanRunCommand):
     """Apply a plan, tree by tree.
 
@@ -74,8 +69,8 @@ class ApplyReshape(PlanRunCommand):
             return self.output(Outcome(()))
         trees = plan.selected(parsed_args.tree)
         if plan.recipe is not None:
-            self._check_computes(plan.selected(parsed_args.tree), parsed_args)
-        count = _number(len(trees), parsed_args)
+            self._check_computes(trees, parsed_args)
+        count = min(len(trees), parsed_args.limit or len(trees))
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
         self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}', parsed_args)
@@ -83,7 +78,7 @@ class ApplyReshape(PlanRunCommand):
             self.log.warning(extent(trees))
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
-        outcome = self.carry_out('apply', plan, count, parsed_args)
+        outcome = self.carry_out(plan, count, parsed_args)
         self.advise(plan, parsed_args.plan, outcome.of(State.LEFT_ALONE))
         return self.output(outcome)
 
@@ -114,12 +109,13 @@ class RollbackReshape(PlanRunCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         plan = self.read(parsed_args)
-        count = _number(len(plan.selected(parsed_args.tree)), parsed_args)
+        trees = plan.selected(parsed_args.tree)
+        count = min(len(trees), parsed_args.limit or len(trees))
         question = (
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
         )
         self.confirm(question, parsed_args)
-        return self.output(self.carry_out('rollback', plan, count, parsed_args))
+        return self.output(self.carry_out(plan, count, parsed_args, backward=True))
 
 
 class StatusReshape(PlanCommand, watching.WatchingLister):
