@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.model.plans import Label, Plan, ProviderChange, TreeChange
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.plans import Label, Plan, PlannedRow, ProviderChange, TreeChange
+from placementclient.model.snapshots import ProviderState
 from placementclient.render import trees
 
-if TYPE_CHECKING:
-    from placementclient.model.plans import Plan, TreeChange
+#: The title of the moves of a reshape. A table of changes has the aggregates, moves do not.
+_MOVES = 'who goes where'
 
 
 def extent(trees: Iterable[TreeChange]) -> str:
@@ -24,43 +23,6 @@ def extent(trees: Iterable[TreeChange]) -> str:
     counts = changes_summary(trees)
     number = len(list(warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
-
-
-def changes_lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
-    """Return a plan of changes: its extent, then each tree before and after, and its changes.
-
-    :param is_summary: of each tree the number of changes only
-    """
-    from placementclient.render import changes
-
-    yield extent(plan.trees)
-    for tree in plan.trees:
-        if is_summary:
-            changed = counted(len(list(rows(tree.before, tree.after))), 'change')
-            yield f'  {tree.root_provider_name}: {changed}'
-            continue
-        yield ''
-        yield f'{tree.root_provider_name} ({tree.root_provider_uuid})'
-        for title, side in (('before', tree.before), ('after', tree.after)):
-            yield ''
-            yield f'  {title}'
-            yield from (f'    {line}' for line in _side(side))
-        yield ''
-        yield '  changes'
-        yield from (f'    {line}' for line in changes.lines(rows(tree.before, tree.after)))
-    if warned := list(warnings(plan.trees)):
-        yield from ('', 'Warnings:', *(f'  {line}' for line in warned))
-
-
-def _side(snapshot: Snapshot) -> Iterator[str]:
-    def text(state: ProviderState) -> Iterator[str]:
-        yield '  '.join([state.name, *_inventories(state)])
-        if state.traits:
-            yield ' '.join(sorted(state.traits))
-
-    for state in snapshot.walked():
-        if state.provider.parent_provider_uuid not in snapshot.providers:
-            yield from trees.draw(state, lambda each: snapshot.children(each.uuid), text)
 
 
 def summary(plan: Plan) -> dict[str, int]:
@@ -77,26 +39,41 @@ def summary(plan: Plan) -> dict[str, int]:
 
 
 def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
-    """The whole plan: each tree before and after, who goes where, warnings; totals at the end.
+    """Return a plan as text: its trees before and after, the moves of consumers, the warnings.
 
-    :param is_summary: without the trees
+    :param is_summary: leave out the trees
     """
     yield extent(plan.trees)
-    yield ''
+    if plan.recipe is None:
+        yield from _changes(plan.trees, is_summary)
+        yield from _warned(plan)
+        return
     for tree in () if is_summary else plan.trees:
-        yield from tree_lines(tree)
-        yield ''
+        yield from ('', *_tree(tree, _MOVES, map(_row, tree.rows)))
     for left_out in plan.left_out:
+        yield ''
         yield f'Left out: {left_out.root_provider_name} ({left_out.root_provider_uuid})'
-        for reason in left_out.reasons:
-            yield f'  {reason.message}'
-        yield ''
-    warned = list(warnings(plan.trees))
-    if warned:
-        yield 'Warnings:'
-        yield from (f'  {line}' for line in warned)
-        yield ''
+        yield from (f'  {reason.message}' for reason in left_out.reasons)
+    yield from _warned(plan)
+    yield ''
     yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
+
+
+def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
+    """Return the trees of a plan of changes; of a summary only the number of changes of each."""
+    from placementclient.render import changes
+
+    for tree in trees:
+        parts = list(rows(tree.before, tree.after))
+        if is_summary:
+            yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
+        else:
+            yield from ('', *_tree(tree, 'changes', changes.lines(parts)))
+
+
+def _warned(plan: Plan) -> Iterator[str]:
+    if texts := list(warnings(plan.trees)):
+        yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
 
 def warnings(trees: Iterable[TreeChange]) -> Iterator[str]:
@@ -106,32 +83,31 @@ def warnings(trees: Iterable[TreeChange]) -> Iterator[str]:
     )
 
 
-def tree_lines(tree: TreeChange) -> Iterator[str]:
+def _tree(tree: TreeChange, title: str, body: Iterable[str]) -> Iterator[str]:
+    """Return a tree before and after its change, and a titled part below, unless it is empty."""
     yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
-    for title, after in (('before', False), ('after', True)):
-        yield ''
-        yield f'  {title}'
-        yield from (f'    {line}' for line in _drawn(tree, after))
-    if tree.rows:
-        yield ''
-        yield '  who goes where'
-        for row in tree.rows:
-            name = row.resource_class
-            if row.to_resource_class != name:
-                name = f'{name} as {row.to_resource_class}'
-            evidence = f': {row.evidence}' if row.evidence else ''
-            way = f'{row.from_provider} → {row.to_provider}'
-            if row.from_provider is None:
-                way = f'new on {row.to_provider}'
-            yield (
-                f'    {row.consumer_uuid}  {row.amount} {name}  {way}  '
-                f'({row.label.value}{evidence})'
-            )
+    aggregates = title == _MOVES
+    for heading, after in (('before', False), ('after', True)):
+        drawn = _drawn(tree, after=after, aggregates=aggregates)
+        yield from ('', f'  {heading}', *(f'    {text}' for text in drawn))
+    if texts := list(body):
+        yield from ('', f'  {title}', *(f'    {text}' for text in texts))
 
 
-def _drawn(tree: TreeChange, after: bool) -> Iterator[str]:
+def _row(row: PlannedRow) -> str:
+    name = row.resource_class
+    if row.to_resource_class != name:
+        name = f'{name} as {row.to_resource_class}'
+    evidence = f': {row.evidence}' if row.evidence else ''
+    way = f'{row.from_provider} → {row.to_provider}'
+    if row.from_provider is None:
+        way = f'new on {row.to_provider}'
+    return f'{row.consumer_uuid}  {row.amount} {name}  {way}  ({row.label.value}{evidence})'
+
+
+def _drawn(tree: TreeChange, *, after: bool, aggregates: bool) -> Iterator[str]:
     """Draw the providers of a plan on one side, below the roots of their trees."""
-    shown = [change for change in tree.providers if after or not change.is_created]
+    shown = [change for change in tree.providers if (change.after if after else change.before)]
     shown_uuids = {change.uuid for change in shown}
 
     def children(node: ProviderChange | str) -> list[ProviderChange]:
@@ -149,14 +125,16 @@ def _drawn(tree: TreeChange, after: bool) -> Iterator[str]:
         yield '  '.join([node.name, *_inventories(content)])
         if content.traits:
             yield ' '.join(sorted(content.traits))
-        if node.content_before.aggregates != node.content_after.aggregates and content.aggregates:
+        is_changed = node.content_before.aggregates != node.content_after.aggregates
+        if aggregates and is_changed and content.aggregates:
             yield f'aggregates: {" ".join(sorted(content.aggregates))}'
 
     by_uuid = {change.uuid: change for change in shown}
     others = {change.root_provider_uuid for change in shown} - tree.roots.keys()
     for root in (*tree.roots, *sorted(others)):
         node: ProviderChange | str = by_uuid.get(root, root)
-        yield from trees.draw(node, children, text)
+        if isinstance(node, ProviderChange) or children(node):
+            yield from trees.draw(node, children, text)
 
 
 def _inventories(content: ProviderState) -> Iterator[str]:

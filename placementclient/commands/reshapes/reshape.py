@@ -205,14 +205,9 @@ class ShowReshape(DocumentCommand):
         from placementclient.reshape import storage
 
         plan = storage.read_plan(parsed_args.plan)
-        if plan.recipe is None:
-            plan = replace(plan, trees=plan.selected(parsed_args.tree))
-            shown = plans.changes_lines(plan, is_summary=parsed_args.summary)
-            return Text(codec.document(plan), shown)
-        if parsed_args.tree:
-            plan = replace(plan, trees=plan.selected(parsed_args.tree))
+        plan = replace(plan, trees=plan.selected(parsed_args.tree))
         shown = plans.lines(plan, is_summary=parsed_args.summary)
-        if parsed_args.summary:
+        if plan.recipe and parsed_args.summary:
             return Text(plans.summary(plan), shown)
         if parsed_args.formatter == self.formatter_default and not parsed_args.columns:
             return Text({}, shown)

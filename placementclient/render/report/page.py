@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 #: How many classes have a column of their own in the list of trees.
 COLUMNS = 5
-#: How full something is, in the words of the style sheet.
 #: How many hosts stand in a row of the heat map.
 _HEAT_COLUMNS = 60
+#: How full something is, in the words of the style sheet.
 _LEVELS = {'red': 'full', 'yellow': 'high', 'cyan': 'usual'}
 
 
