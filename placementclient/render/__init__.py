@@ -1,1 +1,1 @@
-"""Model and plan into rows, text and pictures. Nothing here does I/O."""
+"""Model and plans as rows, text, pictures and pages. Pure: no I/O."""

@@ -44,7 +44,7 @@ def rows(checks: Iterable[Check]) -> Output:
 
 
 def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
-    """The text about a check, for a terminal.
+    """Return the text about a check as lines for a terminal.
 
     :param row: its cells by column
     :param width: the longest line, in characters

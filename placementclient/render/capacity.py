@@ -1,4 +1,4 @@
-"""The tables of what there is room for."""
+"""The tables of free capacity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a change: the same for every command that changes more than one thing."""
+"""The table of a change, for every command that changes several objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CARRIED = (*PLANNED, 'state', 'reason')
 
 
 def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
-    """Return the parts of a change.
+    """Return the parts of a planned change.
 
     :param notes: the things that the command leaves as they are; ``None`` for a command that has
         none, whose table has no state
@@ -32,7 +32,7 @@ def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> O
 
 
 def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Output:
-    """Return the parts of a change that were made, then the trees that failed.
+    """Return the applied parts of a change, then the failed trees.
 
     :param notes: the things that the command left as they are; a tree that was left alone has some
     """
@@ -51,7 +51,7 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Outp
 def ending(
     results: Iterable[ChangeResult], notes: Iterable[Note], refused: Iterable[str] = ()
 ) -> str:
-    """Return how many trees are changed, and the names of what is left to do.
+    """Return how many trees are changed, and the names of those that are not.
 
     :param refused: the names of providers that cannot be changed
     """
@@ -72,7 +72,7 @@ def _noted(note: Note) -> tuple[object, ...]:
 
 
 def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
-    """Add the providers that could not be changed to the parts of a change that were made.
+    """Add the providers that could not be changed to the applied parts of a change.
 
     :param reasons: by the name of the provider
     """
@@ -87,7 +87,7 @@ def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
 
 
 def lines(rows: Iterable[ChangeRow]) -> list[str]:
-    """Return the table as text, for a question on a terminal."""
+    """Return the table as text, for a confirmation on a terminal."""
     from prettytable import PrettyTable  # takes long to load
 
     table: PrettyTable = PrettyTable(PLANNED, align='l')

@@ -29,7 +29,7 @@ Output = tuple[tuple[str, ...], Any]
 
 
 class Column(NamedTuple):
-    """A column, or a field of a single thing.
+    """A column of a table, or a field of a single object.
 
     :param name: its heading
     :param value: takes the value out of what is shown; the attribute of that name if not given
@@ -54,11 +54,11 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that there are, at any microversion."""
+        """All names, at any microversion."""
         return tuple(column.name for column in self._columns)
 
     def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
-        """A table of several items, with the columns that a microversion has."""
+        """Return a table of several items, with the columns of a microversion."""
         columns = self._known(version)
         values_of = [column.of for column in columns]
         values = [tuple([value(item) for value in values_of]) for item in items]
@@ -84,7 +84,7 @@ def _field(name: str) -> Column:
 
 
 def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
-    """Return the holdings by consumer as the service says them, with generations if given."""
+    """Return the holdings by consumer as the service has them, with generations if given."""
     return {
         holding.consumer_uuid: {'resources': dict(holding.resources)}
         | (
@@ -103,7 +103,7 @@ def candidates(
     *,
     long: bool,
 ) -> Output:
-    """A row for each provider of each candidate.
+    """Return a row for each provider of each candidate.
 
     :param long: with what each provider serves, and where it stands in its tree
     """
@@ -117,7 +117,7 @@ def claimed(
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
-    """A row for each provider of what was claimed, as number 0, and of its alternates.
+    """Return a row for each claimed provider, with number 0, and for those of the alternates.
 
     :param names: of the providers, by UUID
     """
@@ -126,7 +126,7 @@ def claimed(
 
 
 def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microversion) -> Output:
-    """Return the holdings of a consumer, with the names of the providers.
+    """Return the allocations of a consumer, with the names of the providers.
 
     :param names: by UUID
     """

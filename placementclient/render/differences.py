@@ -16,14 +16,14 @@ _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
 def parts(differences: Iterable[Difference]) -> Iterator[str]:
-    """Return each part of the differences as a text: ``+``, ``~`` or ``-``, and the object."""
+    """Return each difference as a text: ``+``, ``~`` or ``-``, and the object."""
     for difference in differences:
         for sign, what in _parts(difference):
             yield printable(f'{sign} {difference.name} {what}'.rstrip())
 
 
 def lines(texts: Iterable[str], width: int) -> Iterator[str]:
-    """Return the lines of some parts.
+    """Return some texts as lines.
 
     :param width: of the longest line, in characters; names and UUIDs are never broken
     """

@@ -1,4 +1,4 @@
-"""Drains: the rows of a plan, and what stands in the way of one, in words and as data."""
+"""Drains: the rows of a plan, and the obstacles, as text and as data."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
 
 
 def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
-    """Return a row for each failure that is too much, the worst first."""
+    """Return a row for each failure that leaves a server without a place, the worst first."""
     return _FAILURES.rows(
         ([_name(snapshot, uuid) for uuid in failure.hosts], failure) for failure in checked.failures
     )
 
 
 def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[str]:
-    """Return what failures of hosts come to, in sentences."""
+    """Return the result of the checked failures, as sentences."""
     extent = f'{checked.checked} of {checked.possible} losses checked'
     if checked.worst is not None:
         names = ' and '.join(_name(snapshot, uuid) for uuid in checked.worst.hosts)
@@ -90,7 +90,7 @@ def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[s
 
 
 def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
-    """Return sentences on arguments that name a part of a host and not its root."""
+    """Return sentences about arguments that name a child of a host."""
     for argument in arguments:
         named = snapshot.find(argument)
         for uuid in snapshot.root_uuids([argument]):
@@ -104,7 +104,7 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
 
 
 def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
-    """Return the number of servers that can move.
+    """Return the number of servers that can move, as a sentence.
 
     :param hosts: the UUIDs of the roots of the hosts to empty
     """
@@ -139,7 +139,7 @@ def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision)
 
 
 def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
-    """Return what stands in the way of a plan, in sentences."""
+    """Return the obstacles to a plan, as sentences."""
     yield from unsettled(decision.unsettled)
     yield from _unlike(cloud, decision.moves)
     if decision.moves or decision.strict.packing.is_complete:
@@ -171,7 +171,7 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
 
 
 def unsettled(findings: Sequence[Finding]) -> Iterator[str]:
-    """Return what no plan can move."""
+    """Return sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
         command = finding.facts['command']
         first = f': first {command}' if command else ''
@@ -185,7 +185,7 @@ def unsettled(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
-    """Return in which order batches are emptied, and which are blocked."""
+    """Return sentences about the number of batches that can be emptied, and the blocked ones."""
     total = len(rolling.order) + len(rolling.blocked)
     waves = rolling.moves[-1].wave if rolling.moves else 0
     yield (
@@ -239,7 +239,7 @@ def _words(cloud: DrainCloud, request: Request) -> str:
 def free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return what the other hosts have free after a plan, by availability zone and class."""
+    """Return the free amounts of the other hosts after a plan, by availability zone and class."""
     changes = gained((move.before, move.after) for move in moves)
     rooms: dict[tuple[str, str], dict[str, Any]] = {}
     for root in cloud.hosts:
@@ -280,7 +280,7 @@ def document(
     *,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return an answer as data.
+    """Return a plan as data.
 
     :param emptied: the UUIDs of the roots of the hosts
     :param facts: what else there is to know

@@ -34,7 +34,7 @@ _MISSING = {
 
 
 def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
-    """Return the text.
+    """Return the explanation as text.
 
     :param most: so many trees have a line with the number of their candidates
     """

@@ -1,4 +1,4 @@
-"""A mapping in a column: data for a script, a short text for a reader."""
+"""Mappings in a column: data for scripts, a short text for people."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AmountFacts(Facts):
 
 
 class Sized(Facts):
-    """An amount of a resource class, in a table for people with its unit: ``1.5 TiB``.
+    """An amount of a resource class, for people with its unit: ``1.5 TiB``.
 
     :param resource_class: its name
     :param amount: in the unit of the class: MiB of MEMORY_MB, GiB of DISK_GB
@@ -80,12 +80,12 @@ def amounts(resources: Resources) -> str:
 
 
 def sizes(resources: Resources) -> str:
-    """``DISK_GB 1.5 TiB, VCPU 4``: amounts with their units."""
+    """Return amounts with their units: ``DISK_GB 1.5 TiB, VCPU 4``."""
     return ', '.join(f'{name} {sized(name, amount)}' for name, amount in resources.items())
 
 
 def text(value: Any) -> str:
-    """A value without its punctuation, as far as it can be read so."""
+    """Return a value as text without punctuation, as far as it stays clear."""
     if value is None:
         return ''
     if isinstance(value, Mapping):

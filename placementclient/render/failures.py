@@ -1,4 +1,4 @@
-"""Exceptions as a person reads them."""
+"""Exceptions as text for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DECIDE = (
 
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
-    """A failure in words: most in one line, one that has many facts in a line for each."""
+    """Return an exception as text: one line, or a line for each of many facts."""
     if isinstance(failure, errors.Infeasible):
         yield 'Infeasible:'
         yield from _grouped(failure.causes)

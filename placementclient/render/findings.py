@@ -1,4 +1,4 @@
-"""The table of what an audit found."""
+"""The table of the findings of an audit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix':
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
-    """Return the extent of an audit without findings.
+    """Return the sentence about an audit without findings, with its extent.
 
     :param checks: how many were made
     :param roots: those of the trees that were looked at; none: all
@@ -46,7 +46,7 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
 
 
 def failures(reasons: Mapping[str, str]) -> Iterator[str]:
-    """Return sentences on the lists that their services refuse.
+    """Return sentences about lists that their services refuse.
 
     :param reasons: why, by the option for the list
     """
@@ -55,7 +55,7 @@ def failures(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def left_out(audit: Audit) -> list[str]:
-    """Return the checks that were not made, each group with the lists that it lacks."""
+    """Return the checks that were not made, grouped by the missing lists."""
     lists = (
         (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))
         for id, lacking in audit.left_out.items()
@@ -72,7 +72,7 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str
 
 
 def remarks(audit: Audit) -> Iterator[str]:
-    """Sentences on what the lists of Nova lack, and on servers that were passed over."""
+    """Return sentences about incomplete lists of Nova, and about skipped servers."""
     if audit.shortfall is not None:
         yield from _incomplete(audit.shortfall)
     if audit.passed_over:
@@ -106,7 +106,7 @@ def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
 def rows(
     findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
-    """Return the findings, each with its command or the reason why there is none.
+    """Return the findings, each with its command or the reason why it has none.
 
     :param invocation: what the commands repeat
     :param done: what came of fixing it, by the finding's place, where that was tried
@@ -122,7 +122,7 @@ def rows(
 
 
 def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
-    """The lines of findings as people read them, a paragraph for each.
+    """Return the lines of findings for people, a paragraph for each.
 
     :param names: those of the columns that were asked for
     :param rows: their cells, as texts

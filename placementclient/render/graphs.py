@@ -47,11 +47,11 @@ class Node:
     is_alone: bool = False
 
     def amount(self, name: str) -> str:
-        """Return what is used of a class, and its capacity."""
+        """Return the usage and the capacity of a class."""
         return usage(name, self.state.used(name), self.state.inventories[name].capacity)
 
     def lines(self) -> Iterator[tuple[str, bool]]:
-        """Return the lines of text, each with True if a plan changes it."""
+        """Return the lines of text, each with True if the plan changes it."""
         yield unbroken(self.state.name), self.is_alone
         for name in sorted(self.state.inventories):
             yield f'{name} {self.amount(name)}', name in self.changed
@@ -60,7 +60,7 @@ class Node:
 
 
 def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Node]:
-    """Every provider once: trees by their order, parents first, then who shares from outside."""
+    """Return every provider once: by tree, parents first, then sharing ones of other trees."""
     drawn: dict[str, Node] = {}
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
     for tree in trees:
@@ -182,7 +182,7 @@ def _quoted(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as XML has it."""
+    """Return a text for XML."""
     # XML has no place for control characters, not even escaped.
     return escape(printable(text))
 

@@ -1,4 +1,4 @@
-"""Capacity as Prometheus' text format.
+"""Capacity in the text format of Prometheus.
 
 Names and labels are those of os-capacity (``openstack_hypervisor_placement_…``,
 ``openstack_free_capacity_…``, ``openstack_project_usage``) and of openstack-exporter
@@ -53,7 +53,7 @@ _OF_INVENTORIES = {
 
 
 class OtherServices(NamedTuple):
-    """The answers of other services about users of the capacity.
+    """The answers of other services about the users of capacity.
 
     :param aggregates: the host aggregates
     :param projects: the names of the projects, by ID
@@ -72,7 +72,7 @@ def capacity(
     assuming: Sequence[str] = (),
     traits: Sequence[str] = (),
 ) -> list[Metric]:
-    """All that is known of the capacity.
+    """Return the metrics of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
     :param around: what other services were asked
@@ -121,7 +121,7 @@ def capacity(
 
 
 def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
-    """Return the metrics about the quality of the figures.
+    """Return the metrics about the age and the duration of the reading.
 
     :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: the time of the last successful reading, in seconds since 1970

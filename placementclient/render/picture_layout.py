@@ -1,4 +1,4 @@
-"""The places of the cards and lines in a picture of provider trees. All in pixels."""
+"""The positions of the cards and lines in a picture of provider trees. All in pixels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Card:
 
 
 def place(cards: Mapping[str, Card]) -> float:
-    """Give each card its place; returns the height of the whole."""
+    """Give each card its position; return the height of the picture."""
     below: dict[str, list[Card]] = {}
     for card in cards.values():
         if card.node.parent_uuid in cards:
@@ -120,7 +120,7 @@ def _beside(apart: Sequence[Card], cards: Mapping[str, Card]) -> float:
 
 
 def gap(card: Card, part: float) -> float:
-    """Return a place in the gap to the left of a card."""
+    """Return the horizontal position of a line in the gap to the left of a card."""
     width = min(card.x, BETWEEN_COLUMNS)
     return card.x - width * (1 - part)
 

@@ -1,4 +1,4 @@
-"""Provider trees as a picture in SVG that needs nothing beside it.
+"""Provider trees as a self-contained SVG picture.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left
 of all trees. Their lines run between the columns and above the cards. Many trees stand in several

@@ -1,4 +1,4 @@
-"""A plan as a person reads it."""
+"""Plans as text for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOVES = 'who goes where'
 
 
 def extent(trees: Iterable[TreeChange]) -> str:
-    """Say in a sentence, without its full stop, how much some trees of a plan change."""
+    """Return a clause about the size of the changes of some trees."""
     trees = list(trees)
     counts = changes_summary(trees)
     number = len(list(warnings(trees)))
@@ -26,7 +26,7 @@ def extent(trees: Iterable[TreeChange]) -> str:
 
 
 def summary(plan: Plan) -> dict[str, int]:
-    """Return how much a plan moves, and how sure its rows are."""
+    """Return the number of moves of a plan, by their certainty."""
     labels = Counter(row.label for tree in plan.trees for row in tree.rows)
     return {
         'trees': len(plan.trees),
@@ -77,7 +77,7 @@ def _warned(plan: Plan) -> Iterator[str]:
 
 
 def warnings(trees: Iterable[TreeChange]) -> Iterator[str]:
-    """Return the warnings about some trees of a plan; equal ones of several trees once."""
+    """Return the warnings about some trees of a plan; equal ones of several trees are one."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )

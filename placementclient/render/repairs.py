@@ -1,4 +1,4 @@
-"""The commands that fix what an audit found, and the reasons why there is none."""
+"""The commands that fix findings of an audit, or the reasons why there are none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNTYPED = 'its name would steer the command line: give it another name, or use 
 
 
 class Invocation(NamedTuple):
-    """The audit that is running, as far as the commands that it prints repeat it.
+    """The running audit, as far as the printed commands repeat it.
 
     :param program: the name of the program, ``openstack`` or ``placement``
     :param sources: what it reads, by the option for each; ``None`` if that cannot be read again
@@ -45,7 +45,7 @@ class NextStep(NamedTuple):
 
 
 def next_step(finding: Finding, invocation: Invocation) -> NextStep:
-    """Return the command that fixes a finding and is safe to run as it is, or why there is none."""
+    """Return the command that fixes a finding safely, or the reason why there is none."""
     if invocation.is_assumed:
         return NextStep('', _ASSUMED)
     if finding.repair is not None and not isinstance(finding.repair, AddTrait):

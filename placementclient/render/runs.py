@@ -1,4 +1,4 @@
-"""The ends of the trees of a run, as rows."""
+"""The results of a run as rows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TREES = ('tree', 'state', 'reason')
 
 
 def outcome(run: Outcome) -> Output:
-    """Return the end of each tree; those that are left alone or have failed come last."""
+    """Return the result of each tree; those left alone and failed come last."""
     trees = sorted(run.trees, key=lambda tree: tree.is_undone)
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
 
 
 def ending(run: Outcome) -> str:
-    """Return how many trees are in each state, or why a run stopped and what to do next."""
+    """Return how many trees are in each state, or why a run stopped and the next command."""
     if run.stopped is None:
         return tally((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
@@ -93,7 +93,7 @@ def verdicts(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> s
 
 
 def verification(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> Output:
-    """A row for each tree that is as planned, then one for each difference of the others."""
+    """Return a row for each tree that is as planned, then one for each difference."""
     by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:
         by_tree.setdefault(difference.tree, []).append(difference)
@@ -108,7 +108,7 @@ def verification(trees: Iterable[TreeChange], differences: Iterable[Deviation]) 
 
 
 def rehearsal_ending(result: Rehearsal) -> str:
-    """Return how many trees are in each state, there and back, and the number of differences."""
+    """Return the number of trees in each state, and the number of differences."""
     number = len(result.differences) + len(result.remains)
     return (
         f'apply: {ending(result.applied)}; rollback: {ending(result.rolled_back)}; '
@@ -117,7 +117,7 @@ def rehearsal_ending(result: Rehearsal) -> str:
 
 
 def rehearsal(result: Rehearsal) -> Output:
-    """The stages of a rehearsal, one after the other."""
+    """Return the rows of all stages of a rehearsal."""
     return ('stage', *_TREES), list(_stages(result))
 
 

@@ -27,7 +27,7 @@ class Style:
     colours: bool = False
 
     def paint(self, text: str, colour: str) -> str:
-        """A text in a colour, where there are any."""
+        """Return a text in a colour, if the style has colours."""
         # Else a name with colours of its own would be taken for one that was painted.
         text = printable(text)
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
@@ -52,7 +52,7 @@ def painted(line: str) -> str:
 
 
 def part(used: int, capacity: int) -> float:
-    """Return how much of the capacity is used, from 0 to 1; more than all of it counts as all."""
+    """Return the usage as a share of the capacity, from 0 to 1; more than all of it is 1."""
     if capacity <= 0:
         return 1.0 if used else 0.0
     return min(used / capacity, 1.0)

@@ -20,7 +20,7 @@ def draw(
     text: Callable[[T], Iterable[str]],
     indent: str = '',
 ) -> Iterator[str]:
-    """A tree, drawn with lines.
+    """Return a tree as lines of text with branches.
 
     :param children: those of a node, in order
     :param text: what is written at a node; its first line is the one that the branch leads to
@@ -41,7 +41,7 @@ def draw(
 def detailed(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
-    """One tree with what reserves and ratios make of it, and the sharing providers beside it.
+    """Return a tree with the usage of its inventories, and its sharing providers.
 
     :param style: without bars, each provider and its inventories take one line
     :param traits: with the traits of each provider
@@ -65,7 +65,7 @@ def detailed(
 
 
 def data(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
-    """The same as data: providers with their children in them."""
+    """Return a tree as data: providers with their children in them."""
     return {
         **_with_children(tree.snapshot, tree.root, allocations),
         'sharing': [_record(state) for state in tree.sharing],

@@ -1,4 +1,4 @@
-"""Amounts with their units, as people read them."""
+"""Amounts with their units, for people."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def sized(resource_class: str, amount: int) -> str:
 
 
 def usage(resource_class: str, used: int, capacity: int) -> str:
-    """Return what is used of a class and its capacity: ``4/64``, ``8 GiB/63 GiB``."""
+    """Return the usage and the capacity of a class: ``4/64``, ``8 GiB/63 GiB``."""
     return f'{sized(resource_class, used)}/{sized(resource_class, capacity)}'

@@ -1,1 +1,1 @@
-"""A whole cloud, and a plan for it, on one page of HTML that needs nothing beside it."""
+"""A cloud, and a plan for it, as a self-contained page of HTML."""

@@ -1,4 +1,4 @@
-"""A plan of changes in the form in which the report shows the plan of a reshape."""
+"""A plan of changes in the form of a reshape, for the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 def with_rows(plan: Plan) -> Plan:
-    """Return a plan that is only to be shown: its rows say which allocations change."""
+    """Return a plan for the report, with rows for the allocations that change."""
     return replace(plan, trees=tuple(map(_tree, plan.trees)))
 
 

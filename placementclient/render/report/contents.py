@@ -1,4 +1,4 @@
-"""The content of a report, as values: figures by class, and the effect of a plan."""
+"""The content of a report: amounts by class, and the effect of a plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class WaveLine:
-    """A wave, with the names of its hosts.
+    """A wave of moves, with the names of its hosts.
 
     :param servers: how many move
     """
@@ -108,7 +108,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ClassFill:
-    """The capacity of one class over all providers, and the fill of the trees.
+    """The capacity of one class over all providers, and the number of trees by usage.
 
     :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
         that are over their capacity too
@@ -127,7 +127,7 @@ Amounts = Mapping[str, Amount]
 
 
 def room(cloud: Cloud) -> list[ClassFill]:
-    """A line for each class, as ``capacity show --by class`` has it."""
+    """Return a line for each class, as in ``capacity show --by class``."""
     spread: dict[str, list[int]] = {}
     for states in cloud.topology.trees.values():
         for name, amount in together(map(of_state, states)).items():
@@ -219,7 +219,7 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
 
 
 def percent(amount: Amount | totals.Amounts) -> str:
-    """Return the used percentage, rounded down: 100 % is no less than all of it."""
+    """Return the usage in percent, rounded down: only a full provider has 100 %."""
     if amount.capacity <= 0:
         return '–'
     whole = 100 * amount.used // amount.capacity

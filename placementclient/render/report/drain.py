@@ -1,4 +1,4 @@
-"""The plan of a drain on the page: the hosts before and after it, and its waves."""
+"""The plan of a drain on the page: the hosts before and after, and the waves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Document(msgspec.Struct):
 
 
 def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
-    """Return the part of the page about a file of ``drain plan -o``.
+    """Return the part of the page for a file of ``drain plan -o``.
 
     :param path: of the file, for the error
     :raises errors.BadFile: if it is something else, or of another cloud

@@ -1,4 +1,4 @@
-"""The page: the template filled in, with style, script and records inside it.
+"""The page: the template with style, script and records.
 
 The policy in the page forbids to load anything, and to run or apply anything but the one script and
 the one style that are in it, which it knows by their digests. Bars are SVG, as a ``style`` at an

@@ -1,4 +1,4 @@
-"""The records that the page's script draws on demand, in a compact form.
+"""The records from which the script of the page draws, in a compact form.
 
 Hosts are alike: what is repeated, texts, inventories and sets of traits, is written once, and is
 referred to by its place; -1 is the place of what is not there. So a report of 10,000 hosts has some
@@ -53,7 +53,7 @@ class Records:
         self._consumers = _Places[str]()
 
     def document(self) -> dict[str, Any]:
-        """The whole, as it is written into the page."""
+        """Return all records for the page."""
         cloud, plan = self._report.cloud, self._report.plan
         places = {
             state.uuid: (number, place)

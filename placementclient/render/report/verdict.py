@@ -1,4 +1,4 @@
-"""The first sentences of a report: its result, for readers who read nothing else."""
+"""The first sentences of a report: its result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Statement(NamedTuple):
 
 
 def verdict(report: Report, rooms: Sequence[ClassFill]) -> list[Statement]:
-    """Return the verdict: of the plan, of the drain, of the cloud.
+    """Return the first sentences: about the plan, the drain, the cloud.
 
     :param rooms: the fill of each class
     """
