@@ -101,7 +101,9 @@ def set(
         while the service worked
     :raises errors.Conflict: if a provider does not have the capacity
     """
-    version = version_for(client, consumer)
+    version = client.microversion
+    if consumer.type is None:
+        version = min(version, KEEPS_CONSUMER_TYPE)
     client.send(
         endpoints.SET_ALLOCATIONS,
         {'consumer': consumer.uuid},
@@ -125,13 +127,6 @@ def replace(client: Client, body: Any, *, version: Microversion | None = None) -
     :param version: the microversion to send it at, where it must not be the one in use
     """
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)
-
-
-def version_for(client: Client, consumer: Consumer) -> Microversion:
-    """Return the microversion to write a consumer without a type."""
-    if consumer.type is None:
-        return min(client.microversion, KEEPS_CONSUMER_TYPE)
-    return client.microversion
 
 
 def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:

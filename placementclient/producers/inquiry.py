@@ -46,17 +46,8 @@ class ServiceIndex:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.providers = {provider.uuid: provider for provider in resource_provider.list(client)}
-        self._sharing = tree_reader.sharing(client)
-
-    @property
-    def sharing(self) -> Collection[str]:
-        """The UUIDs of the providers that share inventory."""
-        return self._sharing.providers
-
-    @property
-    def reach(self) -> Mapping[str, Collection[str]]:
-        """Return the sharing providers that serve each tree, by the UUID of its root."""
-        return self._sharing.reach
+        sharing = tree_reader.sharing(client)
+        self.sharing, self.reach = sharing.providers, sharing.reach
 
     def matching(self, conditions: Filter) -> Collection[str]:
         """Return the UUIDs of the providers that match a filter."""
