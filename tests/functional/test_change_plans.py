@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
+from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
@@ -148,6 +150,15 @@ def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_
         assert not path.exists()
         outcome = engines.apply(elsewhere, made, str(path), other_service=True)
     assert outcome.trees[0].state is State.LEFT_ALONE
+
+
+def test_a_plan_of_another_url_goes_there_and_back_where_its_providers_are(
+    client: Client, tmp_path: Path
+) -> None:
+    origin = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
+    made, path = dataclasses.replace(ratio_plan(client), origin=origin), str(tmp_path / 'journal')
+    assert engines.apply(client, made, path).trees[0].state is State.APPLIED
+    assert engines.rollback(client, made, path).trees[0].state is State.ROLLED_BACK
 
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:

@@ -346,12 +346,26 @@ def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
     assert found() == [('compute0', False), ('compute1', True)]
 
 
-def test_a_provider_that_goes_while_all_trees_are_looked_at_ends_nothing(tmp_path: Path) -> None:
+GONE_NOW = fault(404, 'no such provider')
+
+
+@pytest.mark.parametrize(
+    ('look', 'state'),
+    [
+        (Fault('GET', f'{ROOT}/traits', answer=GONE_NOW), DONE),
+        (Fault('GET', f'{ROOT}/inventories', answer=GONE_NOW), LEFT),
+        # It changes at each of the readings of the first look.
+        (Fault('GET', f'{ROOT}/allocations', times=reading.MAX_RETRIES + 1, before=touch), DONE),
+    ],
+)
+def test_a_provider_that_goes_or_changes_while_all_trees_are_looked_at_ends_nothing(
+    tmp_path: Path, look: Fault, state: State
+) -> None:
     placement, plan = made(hosts=2)
     trait(placement)
-    placement.faults.append(Fault('GET', f'{ROOT}/traits', answer=fault(404, 'no such provider')))
+    placement.faults.append(look)
     outcome = engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
-    assert [tree.state for tree in outcome.trees] == [DONE, DONE], outcome
+    assert [tree.state for tree in outcome.trees] == [state, DONE], outcome
 
 
 @pytest.mark.parametrize(('status', 'outcome'), [(502, 'not known: '), (409, 'refused: ')])
