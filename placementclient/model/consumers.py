@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -61,6 +61,11 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
     def amount(self, provider_uuid: str, resource_class: str) -> int:
         """Return the amount of a class that it holds on a provider, or 0."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
+
+    def without(self, provider_uuids: Container[str]) -> Consumer:
+        """Return the consumer with its allocations on all but some providers."""
+        rest = {uuid: held for uuid, held in self.allocations.items() if uuid not in provider_uuids}
+        return replace(self, allocations=rest)
 
 
 class Holding(msgspec.Struct, frozen=True, gc=False):

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from placementclient.api import resource_provider
 from placementclient.changes.results import Note
 from placementclient.client import errors
@@ -90,10 +88,10 @@ def purged(
     for uuid, consumer in sorted(snapshot.consumers.items()):
         if gone.isdisjoint(consumer.allocations):
             continue
-        rest = {uuid: amounts for uuid, amounts in consumer.allocations.items() if uuid not in gone}
-        objections += _objections(consumer, rest, around)
-        if rest:
-            consumers[uuid] = replace(consumer, allocations=rest)
+        rest = consumer.without(gone)
+        objections += _objections(consumer, rest.allocations, around)
+        if rest.allocations:
+            consumers[uuid] = rest
         else:
             del consumers[uuid]
     states = (state for uuid, state in snapshot.providers.items() if uuid not in gone)

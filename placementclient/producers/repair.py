@@ -185,7 +185,7 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
             if _identity(now) != _identity(repair.consumer):
                 reasons[number] = f'The allocations of consumer {uuid} have changed since'
                 continue
-            consumers[uuid] = _without(consumers[uuid], repair)
+            consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
         elif repair.provider_uuid in states:
             states[repair.provider_uuid] = _of_provider(states[repair.provider_uuid], repair)
         else:
@@ -196,15 +196,6 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
 
 def _identity(consumer: Consumer) -> tuple[object, object]:
     return consumer.allocations, consumer.generation
-
-
-def _without(consumer: Consumer, repair: FreeAllocations) -> Consumer:
-    left = {
-        uuid: resources
-        for uuid, resources in consumer.allocations.items()
-        if uuid not in repair.provider_uuids
-    }
-    return replace(consumer, allocations=left)
 
 
 def _of_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:

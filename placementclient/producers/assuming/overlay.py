@@ -124,9 +124,9 @@ class _Overlay:
         for uuid in gone:
             del self._states[uuid]
         for uuid in lost:
-            held = self._consumers.pop(uuid)
-            if rest := {each: n for each, n in held.allocations.items() if each not in gone}:
-                self._consumers[uuid] = replace(held, allocations=rest)
+            rest = self._consumers.pop(uuid).without(gone)
+            if rest.allocations:
+                self._consumers[uuid] = rest
         self.lost |= lost
         if lost:
             said = f'Lost: {counted(len(lost), "consumer")} on {listed(names, _NAMED)}'
