@@ -47,7 +47,7 @@ def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[ItemPla
             for where, amount, held, stays in item.options[option]:
                 loads[where] += part if item.divisible else amount
                 is_judged = item.divisible and not (stays and part == item.size)
-                if is_judged and not bins[where].admits(held + part):
+                if is_judged and not bins[where].units.admit(held + part):
                     return False
     return all(bins[where].free >= load for where, load in loads.items())
 
