@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -110,7 +109,7 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
         assert minimal
         alone = len(core) == 1  # what has no choice may have taken its room
         assert alone or not solutions(
-            [replace(bin_, free=left) for bin_, left in zip(bins, found.free, strict=True)], core
+            [bin_._replace(free=left) for bin_, left in zip(bins, found.free, strict=True)], core
         )
         return
     assert isinstance(found, list)
