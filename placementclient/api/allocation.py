@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from placementclient.api.answers import guarded
 from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.client.microversion import (
@@ -22,7 +21,7 @@ from placementclient.client.microversion import (
 )
 from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
-from placementclient.model.freshness import Read
+from placementclient.model.freshness import Read, guarded
 from placementclient.model.inventories import Count
 
 _OWNED = Microversion(1, 8)

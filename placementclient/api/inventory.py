@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 
-from placementclient.api.answers import guarded
 from placementclient.client import endpoints
 from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
 from placementclient.client.strict_json import Integer
-from placementclient.model.freshness import Read
+from placementclient.model.freshness import Read, guarded
 from placementclient.model.inventories import Inventory
 
 Inventories = Mapping[str, Inventory]

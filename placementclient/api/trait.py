@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from placementclient.api.answers import guarded
 from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.client.strict_json import Integer
-from placementclient.model.freshness import Read
+from placementclient.model.freshness import Read, guarded
 
 
 class _Traits(msgspec.Struct):

@@ -6,13 +6,12 @@ from typing import Any
 
 import msgspec
 
-from placementclient.api.answers import guarded
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Resources, Usage
-from placementclient.model.freshness import Read
+from placementclient.model.freshness import Read, guarded
 
 _BY_TYPE = Microversion(1, 38)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from placementclient.model.providers import SHARING_TRAIT
+
 
 class Filter(NamedTuple):
     """Conditions on providers: one group of a request, or a filter of a list.
@@ -25,6 +27,10 @@ class Filter(NamedTuple):
     member_of: tuple[str, ...] = ()
     forbidden_member_of: tuple[str, ...] = ()
     in_tree: str | None = None
+
+
+#: The providers that share inventory.
+SHARING = Filter(required=(SHARING_TRAIT,))
 
 
 class CandidateRequest(NamedTuple):

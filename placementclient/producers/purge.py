@@ -13,8 +13,8 @@ from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import MIGRATION
-from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.requests import Filter
+from placementclient.model.providers import Provider
+from placementclient.model.requests import SHARING
 from placementclient.model.servers import ServerMigration
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -26,7 +26,6 @@ from placementclient.reading.capture import capture
 _LEAKED = (
     'leaked allocations if its server is gone: "resource provider allocation delete {}" frees them'
 )
-_SHARING = Filter(required=(SHARING_TRAIT,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,7 @@ class Purging(Producer):
         }
         return Surroundings(
             resource_provider.some(self.client, staying),
-            {sharer.uuid for sharer in resource_provider.list(self.client, matching=_SHARING)}
+            {sharer.uuid for sharer in resource_provider.list(self.client, matching=SHARING)}
             if staying
             else frozenset(),
             _dependent(self.client, states),

@@ -17,7 +17,7 @@ from placementclient.client.wording import listed
 from placementclient.model.freshness import Read
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.requests import Filter
+from placementclient.model.requests import SHARING, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.producers.producer import Producer
@@ -91,8 +91,7 @@ def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
     origin = origin_of(client)
     listed = resource_provider.list(client)
     roots = {p.uuid: ProviderState(p) for p in listed if p.uuid == p.root_uuid}
-    sharing = Filter(required=(SHARING_TRAIT,))
-    for provider in resource_provider.list(client, matching=sharing):
+    for provider in resource_provider.list(client, matching=SHARING):
         if provider.uuid in roots:
             state = roots[provider.uuid]
             roots[provider.uuid] = replace(state, traits=frozenset({SHARING_TRAIT}))

@@ -15,8 +15,8 @@ from placementclient.api.parallel import parallel
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
-from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.requests import Filter
+from placementclient.model.providers import Provider
+from placementclient.model.requests import SHARING, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
 from placementclient.reading.facets import ALLOCATIONS, read_states
@@ -79,7 +79,7 @@ class Sharing:
 
 def sharing(client: Client) -> Sharing:
     """Read the sharing providers, with a request for each provider and each of its aggregates."""
-    sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
+    sharers = resource_provider.list(client, matching=SHARING)
     sharers.sort(key=lambda provider: provider.name)
     joined = {}
     for provider in sharers:
