@@ -60,6 +60,8 @@ class Act(NamedTuple):
         if self.kind == 'parent':
             is_root = '"parent_provider_uuid": null' in answer
             return self.subject in answer and (is_root or HOST in answer)
+        if self.kind == 'move':
+            return STRANGER in path + answer
         marks = _MARKS.get(self.kind, ())
         return all(mark in answer for mark in marks) and self.subject in path + answer
 
@@ -73,7 +75,6 @@ _MARKS = {
     'rename': ('renamed',),
     'child': (CHILD,),
     'consumer': (STRANGER,),
-    'move': (STRANGER,),
     'owner': (OWNER,),
 }
 

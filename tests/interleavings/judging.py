@@ -32,7 +32,8 @@ def of_run(
     if outcome.status == ExitStatus.DONE and not in_window:
         succeeding = [order.state for order in orders if order.status == ExitStatus.DONE]
         yield from _unordered('0', end, succeeding)
-        if orders and not succeeding:
+        # A command that found a provider by its name goes on with its UUID, and shows the name.
+        if orders and not succeeding and outcome.shown is None:
             yield Violation(
                 'order', '0, but the command fails after the act, and the act after the command'
             )
