@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from placementclient.changes.carrier import Carrier
@@ -66,6 +67,8 @@ class DirectCarrier(Carrier):
         self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.trees}
         self._pending = {tree.root_provider_uuid: tree for tree in plan.trees}
         self.stopped: errors.PlacementError | None = None
+        #: The operation whose answer was lost.
+        self._lost: list[Operation] = []
 
     @property
     def results(self) -> list[ChangeResult]:
@@ -123,10 +126,9 @@ class DirectCarrier(Carrier):
         first = self._pending.pop(tree.root_provider_uuid, None)
         decided = [first] if first is not None else self._decided_again(result)
         parts = [part for each in decided if (part := self._check(each))]
-        desired = [row for part in parts for row in _rows(part.before, operations_of(part))]
-        # An answer that was lost: what need not be done again was done.
-        result.rows += [row for row in result.unknown if row not in desired]
-        result.unknown, result.lost = [], []
+        if result.lost and self._is_made(result.lost):
+            result.rows += result.unknown
+        result.lost = None
         result.state = State.APPLIED if parts or not decided else State.LEFT_ALONE
         live = Snapshot(
             chain.from_iterable(part.before.providers.values() for part in parts),
@@ -142,12 +144,19 @@ class DirectCarrier(Carrier):
         finally:
             before = simulate(live, done[known:])
             result.rows += rows(live, before)
-            result.unknown = _rows(before, result.lost)
+            if self._lost:
+                after = simulate(before, self._lost)
+                result.lost = replace(tree, before=before, after=after)
+                self._lost = []
 
     def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
         super().report(tree, operation, is_known)
         if not is_known:
-            self._results[tree.root_provider_uuid].lost = [operation]
+            self._lost = [operation]
+
+    def _is_made(self, change: TreeChange) -> bool:
+        _, rebased = self.rebased(change)
+        return not rebased.operations and not rebased.obstacles
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Check nothing: the error of the service names the provider."""
@@ -163,10 +172,6 @@ class DirectCarrier(Carrier):
         return left
 
 
-def _rows(before: Snapshot, operations: Sequence[Operation]) -> list[ChangeRow]:
-    return list(rows(before, simulate(before, operations)))
-
-
 def _not_shown(
     result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
 ) -> Iterator[ChangeRow]:
@@ -175,7 +180,7 @@ def _not_shown(
     :param left: the changes of what there is to do now
     """
     before, after = simulate(result.tree.before, done), result.tree.after
-    shown = [*rows(before, after), *rows(simulate(before, result.lost), after)]
+    shown = [*rows(before, after), *(rows(result.lost.after, after) if result.lost else ())]
     for row in (row for tree in left for row in rows(tree.before, tree.after)):
         if not row.is_move and not any(map(row.is_part_of, shown)):
             yield row

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.changes.operations import Operation
-from placementclient.changes.summary import ChangeRow
+from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.model.plans import TreeChange
@@ -38,14 +37,17 @@ class ChangeResult:
     """The result of the changes of one tree.
 
     :param rows: the parts of the change that are made
-    :param unknown: the parts of which it is not known, as no answer came
-    :param lost: the operation of which that is not known
+    :param lost: the part of which it is not known, as no answer came
     :param error: what stopped it
     """
 
     tree: TreeChange
     state: State = State.NOT_STARTED
     rows: list[ChangeRow] = field(default_factory=list)
-    unknown: list[ChangeRow] = field(default_factory=list)
-    lost: list[Operation] = field(default_factory=list)
+    lost: TreeChange | None = None
     error: errors.PlacementError | None = None
+
+    @property
+    def unknown(self) -> list[ChangeRow]:
+        """The rows of the part that was lost."""
+        return list(rows(self.lost.before, self.lost.after)) if self.lost else []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from keystoneauth1.exceptions import ConnectFailure
 
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.changes.plan import plan_of
@@ -108,6 +110,27 @@ def test_a_provider_that_another_operator_changes_before_its_delete_stays(
     assert result.status in (3, 6), result
     state = capture.capture(stage.other).providers[changed]
     assert TRAIT in state.traits or state.name == 'renamed'
+
+
+def test_a_provider_that_leaves_the_tree_while_an_answer_is_lost_is_not_said_to_be_deleted(
+    stage: Stage,
+) -> None:
+    hosts.build(stage.other, hosts=1)
+    send, lost = stage.client.session.request, []
+
+    def request(url: str, verb: str, **kwargs: Any) -> Any:
+        answer = send(url, verb, **kwargs)
+        if verb == 'PUT' and f'{GPUS[0]}/aggregates' in url and not lost:
+            lost.append(resource_provider.set(stage.other, GPUS[0], 'compute0_gpu0', orphan=True))
+            raise ConnectFailure('The connection is reset')
+        return answer
+
+    stage.client.session.request = request
+    result = stage.run('resource provider purge compute0 --yes -f json')
+    assert lost
+    deleted = [row['object'] for row in json.loads(result.stdout) if row['change'] == 'delete']
+    assert sorted(deleted) == ['compute0', 'compute0_gpu1']
+    assert GPUS[0] in capture.capture(stage.other).providers
 
 
 def test_a_run_that_has_changed_something_ends_with_6(stage: Stage, tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ class Act(NamedTuple):
             return self.subject in answer and (is_root or HOST in answer)
         if self.kind == 'move':
             return STRANGER in path + answer
+        if self.kind == 'delete':
+            return self.subject in path or ('in_tree' in path and self.subject not in answer)
         marks = _MARKS.get(self.kind, ())
         return all(mark in answer for mark in marks) and self.subject in path + answer
 

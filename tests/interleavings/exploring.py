@@ -196,28 +196,36 @@ class Explorer:
         if trace.fate in (LOST, LOST_BEFORE):
             # Nobody can tell who has done what both wanted.
             orders = [*orders, Order(ExitStatus.DONE, _with(self._aim, outcome.acted))]
-        end = Moment.now(self._world)
-        state = self._world.state()
         is_before = trace.act is not None and trace.fate in (ON, LOST)
         in_window = is_before and outcome.is_unguarded(trace.number)
-        found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
+        end = Moment.now(self._world)
+        found = self._judged(trace, outcome, start, orders, in_window)
+        if any(violation.kind == 'order' for violation in found) and self._scenario.is_reviewed:
+            orders = [*orders, *self._begun_again(trace)]
+            end.restore(self._world)
+            found = self._judged(trace, outcome, start, orders, in_window)
         if self._scenario.is_reviewed and trace.act and trace.number is not None:
             since = trace.number + (trace.fate == LOST_BEFORE)
             found += judging.of_overwriting(outcome, since, in_window=in_window)
-        if self._is_new(trace.act, end, state):
-            end.restore(self._world)
-            found += self._followed(trace, outcome, start, orders, in_window)
         for violation in found[:1]:
             lines = [f'{n:3} {exchange}' for n, exchange in enumerate(outcome.exchanges)]
             said = f'-> {outcome.status} {outcome.said}'
             self.findings.failures.append(Failure(trace, violation, lines, said))
         return outcome
 
-    def _is_new(self, act: Act | None, moment: Moment, state: State) -> bool:
-        key = hash((act, *sorted(map(repr, state.items())), *sorted(moment.files.items())))
-        is_new = key not in self._seen
-        self._seen.add(key)
-        return is_new
+    def _judged(
+        self, trace: Trace, outcome: Outcome, start: State, orders: list[Order], in_window: bool
+    ) -> list[Violation]:
+        """Judge a run; and what comes after it, where that is not known from another run."""
+        end, state = Moment.now(self._world), self._world.state()
+        found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
+        key = hash((trace.act, *sorted(map(repr, state.items())), *sorted(end.files.items())))
+        if key in self._seen:
+            return found
+        found += self._followed(trace, outcome, start, orders, in_window)
+        if not found:
+            self._seen.add(key)
+        return found
 
     def _followed(
         self, trace: Trace, outcome: Outcome, start: State, orders: list[Order], in_window: bool
@@ -252,6 +260,21 @@ class Explorer:
             self._orders[act] = list(self._both(act))
             saved.restore(self._world)
         return self._orders[act]
+
+    def _begun_again(self, trace: Trace) -> Iterator[Order]:
+        """Return the end of a command that stops at a request, and is run again after the act."""
+        number = (trace.number or 0) + (trace.fate == LOST_BEFORE)
+        if trace.act is None or number >= len(self.base.exchanges):
+            return
+        saved = Moment.now(self._world)
+        self._before(number).restore(self._world)
+        try:
+            trace.act.done(self._world)
+            outcome = self._run(self._scenario.line, self._name)
+            yield Order(outcome.status, self._world.state())
+        except Refused:
+            pass
+        saved.restore(self._world)
 
     def _both(self, act: Act | None) -> Iterator[Order]:
         self._end.restore(self._world)
