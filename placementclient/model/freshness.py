@@ -1,4 +1,4 @@
-"""A value, and the facts that tell a later write whether it still holds."""
+"""A value with the facts that a later write checks before it relies on the value."""
 
 from __future__ import annotations
 
