@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import signal
 
-import pytest
-
 # Who starts the tests in the background of a shell lets them ignore Ctrl-C, and their children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Say that slow tests were left out, and how to run them."""
     if terminalreporter.config.option.markexpr == 'not slow':
         terminalreporter.section('slow tests are left out')

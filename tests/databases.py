@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 #: What is run on each database.
@@ -37,18 +36,18 @@ TESTS = [
 TIMEOUT = 60
 
 
-def run_as(user: str) -> list[str]:
+def run_as(user):
     """What lets a command run as a user without rights, where root is who runs this."""
     return ['setpriv', f'--reuid={user}', '--clear-groups', '--'] if os.geteuid() == 0 else []
 
 
-def free_port() -> int:
+def free_port():
     with socket.create_server(('127.0.0.1', 0)) as probe:
         return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager
-def started(command: list[str], port: int, log: Path) -> Iterator[None]:
+def started(command, port, log):
     """A server, from its first answer to the end.
 
     It is in the folder of its log: where the tests run may be closed to its user.
@@ -70,7 +69,7 @@ def started(command: list[str], port: int, log: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mariadb(folder: Path) -> Iterator[str]:
+def mariadb(folder):
     """A MariaDB; its URL."""
     server = shutil.which('mariadbd', path='/usr/sbin:/usr/local/sbin:/usr/bin')
     if server is None:
@@ -92,7 +91,7 @@ def mariadb(folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
+def postgresql(folder):
     """A PostgreSQL; its URL."""
     found = sorted(glob.glob('/usr/lib/postgresql/*/bin'))
     if not found:
@@ -110,7 +109,7 @@ KINDS = {'mariadb': (mariadb, 'mysql'), 'postgresql': (postgresql, 'postgres')}
 
 
 @contextlib.contextmanager
-def served(kind: str) -> Iterator[str]:
+def served(kind):
     """The URL of a server of a kind, with an empty database."""
     server, owner = KINDS[kind]
     with tempfile.TemporaryDirectory() as name:
@@ -121,7 +120,7 @@ def served(kind: str) -> Iterator[str]:
             yield url
 
 
-def main(kind: str, *arguments: str) -> int:
+def main(kind, *arguments):
     with served(kind) as url:
         print(f'== {kind}: {url}', flush=True)
         environment = {**os.environ, 'PLACEMENT_TEST_DATABASE': url}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 
 class Endless(BaseException):
@@ -13,10 +11,10 @@ class Endless(BaseException):
 
 
 @contextmanager
-def ends_within(seconds: float) -> Iterator[None]:
+def ends_within(seconds):
     """Raise :class:`Endless` in the main thread if the code takes longer."""
 
-    def stop(*_: Any) -> None:
+    def stop(*_):
         raise Endless
 
     former = signal.signal(signal.SIGALRM, stop)

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from placementclient.files import snapshots
-from placementclient.model.snapshots import Snapshot
 
 
-def document(snapshot: Snapshot) -> dict[str, Any]:
+def document(snapshot):
     """All of a snapshot but where it was read, for comparisons."""
     content: dict[str, Any] = json.loads(b''.join(snapshots.encode(snapshot)))
     content.pop('origin', None)

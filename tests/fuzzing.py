@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -27,7 +25,7 @@ for _name, _is_usual in (('usual', True), ('fuzz', False)):
     )
 
 
-def examples(number: int) -> settings:
+def examples(number):
     """The settings of a test.
 
     :param number: how many examples it has in every run
@@ -66,7 +64,7 @@ VALUES = st.recursive(
 )
 
 
-def replaced(value: Any, choose: Callable[[Sequence[Any]], Any], new: Any) -> Any:
+def replaced(value, choose, new):
     """A document in which something, somewhere, is something else."""
     if isinstance(value, dict) and value:
         key = choose(sorted(value))

@@ -101,7 +101,7 @@ PLAN = planner.make(
 )
 
 
-def tar() -> bytes:
+def tar():
     """The archive of a host."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode='w') as stream:
@@ -112,22 +112,22 @@ def tar() -> bytes:
     return content.getvalue()
 
 
-def text_with(parse: Callable[[str, str], Any]) -> Callable[[str], Any]:
+def text_with(parse):
     """What reads a file by its text."""
     return lambda path: parse(disk.read_text(path), path)
 
 
-def document_with(parse: Callable[[Any, str], Any]) -> Callable[[str], Any]:
+def document_with(parse):
     """What reads a file by what its JSON or YAML says."""
     return lambda path: parse(disk.read_document(path), path)
 
 
-def separated(by: str) -> bytes:
+def separated(by):
     """Rows of devices, as CSV or of ``mysql --batch``."""
     return ''.join(f'{by.join(row)}\n' for row in (DEVICE, DEVICE.values())).encode()
 
 
-def of_json(document: Any) -> bytes:
+def of_json(document):
     """A document in a file."""
     return json.dumps(document).encode()
 
@@ -135,7 +135,7 @@ def of_json(document: Any) -> bytes:
 Reader = Callable[[str], Any]
 
 
-def of_journal() -> bytes:
+def of_journal():
     """Return the journal of a tree that was planned again, and left alone."""
     tree = PLAN.trees[0]
     facts: list[dict[str, Any]] = [

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import pytest
 
 
-def numbers(first: int, end: int, *, quick: int) -> list[Any]:
+def numbers(first, end, *, quick):
     """Return numbers for ``parametrize``; the first ``quick`` ones are not slow."""
     return few_quick(range(first, end), quick=quick)
 
 
-def few_quick(values: Iterable[Any], *, quick: int) -> list[Any]:
+def few_quick(values, *, quick):
     """Return values for ``parametrize``; the first ``quick`` ones are not slow."""
     return [
         value if number < quick else pytest.param(value, marks=pytest.mark.slow)

@@ -22,7 +22,7 @@ TESTS = 'osc_placement/tests/'
 NUMBER = 160
 
 
-def unpack(folder: Path) -> None:
+def unpack(folder):
     """Have the tests, and nothing else of osc-placement, in a folder."""
     download = ['download', '-q', '--no-deps', '--no-binary', ':all:', '-d', str(folder), RELEASE]
     subprocess.run([sys.executable, '-m', 'pip', *download], check=True)
@@ -36,7 +36,7 @@ def unpack(folder: Path) -> None:
                 archive.extract(member, folder)
 
 
-def run(folder: Path, argv: list[str]) -> str:
+def run(folder, argv):
     """Run the tests and return what pytest says of them."""
     programs = str(Path(sys.executable).parent)
     environment = os.environ | {
@@ -59,7 +59,7 @@ def run(folder: Path, argv: list[str]) -> str:
     return ''.join(said)
 
 
-def main() -> int:
+def main():
     """Succeed if all of them pass."""
     with tempfile.TemporaryDirectory() as folder:
         unpack(Path(folder))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable
-from random import Random
 
 from msgspec.structs import replace
 
@@ -19,17 +17,17 @@ TRAITS = ('HW_CPU_X86_AVX2', 'COMPUTE_NODE', 'CUSTOM_T', 'CUSTOM_U')
 NAMES = tuple(f'provider{number}' for number in range(8))
 
 
-def uuid_of(name: str) -> str:
+def uuid_of(name):
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
 
 
-def pair(random: Random) -> tuple[Snapshot, Snapshot]:
+def pair(random):
     """Two snapshots of one cloud: alike, or of which one has little in common with the other."""
     before = snapshot(random)
     return before, snapshot(random, before, keep=random.choice((0.0, 0.3, 0.7, 0.9)))
 
 
-def snapshot(random: Random, before: Snapshot | None = None, keep: float = 0.0) -> Snapshot:
+def snapshot(random, before=None, keep=0.0):
     """A consistent snapshot: each allocation has an inventory, though maybe not enough of it.
 
     :param keep: how likely each thing is as it was in ``before``
@@ -50,7 +48,7 @@ def snapshot(random: Random, before: Snapshot | None = None, keep: float = 0.0) 
     )
 
 
-def _providers(random: Random, before: Snapshot, keep: float) -> list[ProviderState]:
+def _providers(random, before, keep):
     uuids = [uuid_of(name) for name in NAMES if random.random() < 0.7]
     names = dict(zip(uuids, random.sample(NAMES, len(uuids)), strict=True))
     for provider_uuid in uuids:
@@ -74,9 +72,7 @@ def _providers(random: Random, before: Snapshot, keep: float) -> list[ProviderSt
     return states
 
 
-def _content(
-    random: Random, provider: Provider, there: ProviderState | None, keep: float
-) -> ProviderState:
+def _content(random, provider, there, keep):
     inventories = {
         name: _inventory(random)
         if there is None or name not in there.inventories or random.random() >= keep
@@ -94,7 +90,7 @@ def _content(
     )
 
 
-def _inventory(random: Random) -> Inventory:
+def _inventory(random):
     total = random.randint(1, 16)
     return Inventory(
         total,
@@ -106,9 +102,7 @@ def _inventory(random: Random) -> Inventory:
     )
 
 
-def _consumers(
-    random: Random, before: Snapshot, keep: float, states: Iterable[ProviderState]
-) -> Iterable[Consumer]:
+def _consumers(random, before, keep, states):
     places = [(state.uuid, name) for state in states for name in state.inventories]
     for number in range(random.randint(0, 6) if places else 0):
         consumer_uuid = uuid_of(f'consumer{number}')
@@ -125,12 +119,12 @@ def _consumers(
         yield Consumer(consumer_uuid, allocations, f'{owner}s', owner, there and 1, kind)
 
 
-def _fits(consumer: Consumer, places: Iterable[tuple[str, str]]) -> bool:
+def _fits(consumer, places):
     held = {(u, name) for u, resources in consumer.allocations.items() for name in resources}
     return held <= set(places)
 
 
-def content(snapshot: Snapshot) -> object:
+def content(snapshot):
     """All of a snapshot that a change can lead to: no generations."""
     return (
         {
@@ -152,7 +146,7 @@ def content(snapshot: Snapshot) -> object:
     )
 
 
-def with_types_of(there: Snapshot, wanted: Snapshot) -> Snapshot:
+def with_types_of(there, wanted):
     """A snapshot as it can be had: Placement lets no consumer lose its type."""
     types = {uuid: consumer.type for uuid, consumer in there.consumers.items()}
     consumers = (

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,11 +29,11 @@ TIMEOUT = 60
 class Watch:
     """A program on a pseudo terminal."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+    def __init__(self, process, descriptor):
         self.process, self._descriptor = process, descriptor
         self.written = ''
 
-    def wait_for(self, expected: str) -> str:
+    def wait_for(self, expected):
         """What is written until a text appears; all before it is done with."""
         until = time.monotonic() + TIMEOUT
         while expected not in self.written:
@@ -44,7 +43,7 @@ class Watch:
         seen, _, self.written = self.written.partition(expected)
         return seen
 
-    def end(self, number: int) -> tuple[int, str]:
+    def end(self, number):
         """Send a signal; the exit status, and what is written on the way."""
         os.killpg(self.process.pid, number)
         until = time.monotonic() + TIMEOUT
@@ -53,7 +52,7 @@ class Watch:
         self._read()
         return self.process.wait(0), self.written
 
-    def _read(self) -> None:
+    def _read(self):
         while select.select([self._descriptor], [], [], 0.1)[0]:
             try:
                 self.written += os.read(self._descriptor, 65536).decode()
@@ -62,7 +61,7 @@ class Watch:
 
 
 @contextmanager
-def watching(command: str, folder: Path) -> Iterator[Watch]:
+def watching(command, folder):
     """A command of the program, as it is typed in a folder."""
     above, below = pty.openpty()
     fcntl.ioctl(below, termios.TIOCSWINSZ, struct.pack('HHHH', HEIGHT, 130, 0, 0))

@@ -21,7 +21,7 @@ GROUPS = {
 _NOT_RUN = re.compile('^did NOT run: (.*)$', re.MULTILINE)
 
 
-def main(command: str = 'run', *arguments: str) -> int:
+def main(command='run', *arguments):
     """Do one of the commands.
 
     ``run`` starts the cloud, runs the tests, or those that are named, and stops it. It begins no
@@ -55,12 +55,12 @@ def main(command: str = 'run', *arguments: str) -> int:
     return 0
 
 
-def _say(what: str, began: float) -> None:
+def _say(what, began):
     seconds = time.monotonic() - began
     print(f'== {what}: {layout.state()}, {seconds:.0f} s, {processes.memory()} MiB', flush=True)
 
 
-def _test(start: float, *arguments: str) -> int:
+def _test(start, *arguments):
     began = time.monotonic()
     if seconds := os.environ.get(layout.LIMIT):
         os.environ[layout.LIMIT] = str(float(seconds) - (began - start))
@@ -82,7 +82,7 @@ def _test(start: float, *arguments: str) -> int:
     return max(statuses)
 
 
-def _pytest(name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+def _pytest(name, arguments):
     command = [sys.executable, '-m', 'pytest', '-q', '--durations=10', *arguments]
     with open(processes.log(name), 'w') as log:
         return subprocess.Popen(command, stdout=log, stderr=log)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 from keystoneauth1.exceptions.http import Conflict
 from keystoneauth1.identity import v3
@@ -27,7 +26,7 @@ FLAVORS = {'small': (1, 512, 1), 'medium': (2, 1024, 2), 'large': (4, 4096, 10)}
 class RegionSession(Session):
     """A session that asks the services of the region where everything is."""
 
-    def request(self, url: str, method: str, **options: Any) -> Any:
+    def request(self, url, method, **options):
         if 'endpoint_filter' in options:
             options['endpoint_filter'] = {
                 'region_name': layout.REGION,
@@ -36,9 +35,7 @@ class RegionSession(Session):
         return super().request(url, method, **options)
 
 
-def session(
-    user: str = 'admin', project: str | None = 'admin', keystone: str = 'keystone', **scope: Any
-) -> Session:
+def session(user='admin', project='admin', keystone='keystone', **scope):
     """A session of an account, whose password is that of all."""
     if project is not None:
         scope |= {'project_name': project, 'project_domain_name': 'Default'}
@@ -55,10 +52,10 @@ def session(
 class Identity:
     """Makes things of Keystone that are not there yet."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._session = session()
 
-    def make(self, kind: str, name: str, **values: Any) -> str:
+    def make(self, kind, name, **values):
         """Return the ID of a thing of a kind: ``users``, ``projects``, ``services``, ..."""
         found = self._call('GET', f'/{kind}?name={name}')[kind]
         if found:
@@ -66,7 +63,7 @@ class Identity:
         one = kind.rstrip('s')
         return str(self._call('POST', f'/{kind}', {one: {'name': name, **values}})[one]['id'])
 
-    def user(self, name: str, project: str, *roles: str) -> str:
+    def user(self, name, project, *roles):
         """Return the ID of a user, who has roles in a project."""
         user = self.make('users', name, password=layout.PASSWORD, domain_id='default')
         owner = self.make('projects', project, domain_id='default')
@@ -75,43 +72,43 @@ class Identity:
             self._call('PUT', path)
         return user
 
-    def renew_role(self, user: str, project: str, role: str) -> None:
+    def renew_role(self, user, project, role):
         """Take a role from a user and give it back, which revokes the tokens of the user."""
         owner, who = self.make('projects', project), self.make('users', user)
         path = f'/projects/{owner}/users/{who}/roles/{self.make("roles", role)}'
         self._call('DELETE', path)
         self._call('PUT', path)
 
-    def endpoint(self, service: str, interface: str, region: str, url: str) -> None:
+    def endpoint(self, service, interface, region, url):
         asked = f'/endpoints?service_id={service}&interface={interface}&region_id={region}'
         if not self._call('GET', asked)['endpoints']:
             values = {'service_id': service, 'interface': interface, 'region_id': region}
             self._call('POST', '/endpoints', {'endpoint': {**values, 'url': url}})
 
-    def endpoints(self, service: str) -> list[str]:
+    def endpoints(self, service):
         """Return the IDs of the endpoints of a service."""
         owner = self.make('services', service)
         found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
         return [str(endpoint['id']) for endpoint in found]
 
-    def limit_catalog(self, project: str, service: str) -> None:
+    def limit_catalog(self, project, service):
         """Let the catalog of a project have the endpoints of one service alone."""
         owner = self.make('projects', project, domain_id='default')
         for endpoint in self.endpoints(service):
             self._call('PUT', f'/OS-EP-FILTER/projects/{owner}/endpoints/{endpoint}')
 
-    def region(self, region: str) -> None:
+    def region(self, region):
         with contextlib.suppress(Conflict):
             self._call('POST', '/regions', {'region': {'id': region}})
 
-    def _call(self, method: str, path: str, body: object = None) -> Any:
+    def _call(self, method, path, body=None):
         answer = self._session.request(
             path, method, json=body, endpoint_filter={'service_type': 'identity'}
         )
         return answer.json() if answer.content else {}
 
 
-def create() -> None:
+def create():
     """Make the catalog and the accounts."""
     identity = Identity()
     for name, (kind, path) in layout.CATALOG.items():
@@ -135,7 +132,7 @@ def create() -> None:
     identity.user('admin', 'demo', 'admin', 'service')
 
 
-def complete() -> None:
+def complete():
     """Make an image, flavors and hosts."""
     from tests.cloud import hosts
     from tests.cloud.compute import Compute

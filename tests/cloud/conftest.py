@@ -8,10 +8,9 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ class Result:
     stdout: str
     stderr: str
 
-    def json(self, *statuses: int) -> Any:
+    def json(self, *statuses):
         """Return what was printed, once the status is one of those expected."""
         assert self.status in (statuses or (0,)), f'status {self.status}: {self.stderr}'
         return json.loads(self.stdout)
@@ -41,20 +40,20 @@ _began = time.monotonic()
 _left_out: list[str] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Begin with the tests that were left out last time."""
     former = layout.left_out()
     items.sort(key=lambda item: item.nodeid not in former)
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     """Leave out the tests for which there is no time."""
     if time.monotonic() - _began > float(os.environ.get(layout.LIMIT, 'inf')):
         _left_out.append(item.nodeid)
         pytest.skip(f'{layout.LIMIT} is over')
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Say what was not tested."""
     if _left_out:
         terminalreporter.section('no time for these tests', red=True)
@@ -63,12 +62,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _cloud() -> None:
+def _cloud():
     if 'nova' not in processes.running():
         pytest.exit('The cloud does not run: start it with "python -m tests.cloud up"', 1)
 
 
-def variables(user: str = 'admin', project: str = 'demo', **more: str) -> dict[str, str]:
+def variables(user='admin', project='demo', **more):
     """The variables of an openrc file, by their names."""
     return {
         'OS_AUTH_URL': layout.url('keystone') + '/v3',
@@ -84,7 +83,7 @@ def variables(user: str = 'admin', project: str = 'demo', **more: str) -> dict[s
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _environment(monkeypatch, tmp_path):
     """No test sees the settings or the home of who runs it."""
     for name in [name for name in os.environ if name.startswith('OS_')]:
         monkeypatch.delenv(name)
@@ -95,13 +94,13 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope='session')
-def compute() -> Compute:
+def compute():
     """An administrator at Nova."""
     return Compute()
 
 
 @pytest.fixture
-def placement(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Placement:
+def placement(monkeypatch, capsys):
     """Runs the program ``placement`` as an administrator: ``placement('resource provider list')``.
 
     A single string is split as a shell does.
@@ -109,7 +108,7 @@ def placement(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     for name, value in variables().items():
         monkeypatch.setenv(name, value)
 
-    def run(*argv: str) -> Result:
+    def run(*argv):
         capsys.readouterr()
         try:
             status = shell.main(shlex.split(argv[0]) if len(argv) == 1 else list(argv))
@@ -120,9 +119,7 @@ def placement(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return run
 
 
-def started(
-    name: str, *argv: str, environment: Mapping[str, str], answers: str = ''
-) -> Callable[[], Result]:
+def started(name, *argv, environment, answers=''):
     """Run ``placement`` or ``openstack`` as a process, with no other variables of a cloud.
 
     :param answers: what is typed
@@ -139,7 +136,7 @@ def started(
         env={**inherited, **environment},
     )
 
-    def result() -> Result:
+    def result():
         try:
             texts = process.communicate(answers, timeout=120)
         except subprocess.TimeoutExpired:
@@ -150,6 +147,6 @@ def started(
     return result
 
 
-def program(name: str, *argv: str, environment: Mapping[str, str], answers: str = '') -> Result:
+def program(name, *argv, environment, answers=''):
     """Run ``placement`` or ``openstack`` to its end, as :func:`started`."""
     return started(name, *argv, environment=environment, answers=answers)()

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import urllib.request
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,7 +26,7 @@ INSIDE = Path(__file__).with_name('inside')
 RABBITMQ = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 
 
-def up() -> None:
+def up():
     """Start what does not run yet; the first time, make the databases and the accounts."""
     layout.state().mkdir(parents=True, exist_ok=True)
     settings.write()
@@ -49,7 +48,7 @@ def up() -> None:
         compute(host)
 
 
-def down(*, keep: bool = False) -> None:
+def down(*, keep=False):
     """Stop everything, and remove the databases, settings and logs.
 
     :param keep: leave the files, so that the cloud starts with them again
@@ -64,7 +63,7 @@ def down(*, keep: bool = False) -> None:
         layout.ports.cache_clear()
 
 
-def serve(*services: str) -> None:
+def serve(*services):
     """Start services that are WSGI applications, and wait until they answer."""
     for service in services:
         program = service.removesuffix(layout.SHORT)
@@ -76,7 +75,7 @@ def serve(*services: str) -> None:
         _answers(service)
 
 
-def restart_scheduler(settings_of_nova: settings.Settings) -> None:
+def restart_scheduler(settings_of_nova):
     """Start the scheduler of Nova and its API again, with other settings."""
     settings.save('nova/nova.conf', settings_of_nova)
     processes.stop('nova', 'nova-scheduler')
@@ -84,7 +83,7 @@ def restart_scheduler(settings_of_nova: settings.Settings) -> None:
     serve('nova')
 
 
-def neutron() -> None:
+def neutron():
     """Start the small Neutron."""
     arguments = [str(layout.ports()['neutron']), str(PORTS)]
     python, script = layout.program('python'), str(INSIDE / 'neutron.py')
@@ -92,18 +91,18 @@ def neutron() -> None:
     _answers('neutron')
 
 
-def compute(host: str) -> None:
+def compute(host):
     """Start the nova-compute of a host."""
     _daemon(host, 'nova-compute', f'--config-file={settings.path(f"nova/{host}.conf")}')
 
 
-def _daemon(name: str, program: str, *arguments: str) -> None:
+def _daemon(name, program, *arguments):
     common = f'--config-file={settings.path("nova/nova.conf")}'
     processes.start(name, [layout.program(program), common, *arguments])
 
 
-def _answers(service: str) -> None:
-    def answers() -> bool:
+def _answers(service):
+    def answers():
         try:
             urllib.request.urlopen(layout.url(service), timeout=10).close()
         except urllib.request.HTTPError as answer:
@@ -115,7 +114,7 @@ def _answers(service: str) -> None:
     processes.wait(service, answers, service)
 
 
-def _once(make: Callable[[], None]) -> None:
+def _once(make):
     """Call a function that succeeds once."""
     mark = layout.state() / 'made' / f'{make.__module__}.{make.__name__}'
     if not mark.exists():
@@ -124,7 +123,7 @@ def _once(make: Callable[[], None]) -> None:
         mark.touch()
 
 
-def run(program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def run(program, *arguments, check=True):
     """Run a program of the services, such as nova-manage."""
     command = [layout.program(program), *arguments]
     environment = {'PATH': f'{layout.environment()}/bin:/usr/bin:/bin', 'HOME': str(layout.state())}
@@ -138,13 +137,13 @@ def run(program: str, *arguments: str, check: bool = True) -> subprocess.Complet
     return done
 
 
-def nova_manage(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def nova_manage(*arguments, check=True):
     """Run nova-manage."""
     config = f'--config-file={settings.path("nova/nova.conf")}'
     return run('nova-manage', config, *arguments, check=check)
 
 
-def _mariadb() -> None:
+def _mariadb():
     folder = layout.state() / 'mariadb'
     user = ['--user=root'] if os.geteuid() == 0 else []
     common = ['--no-defaults', f'--datadir={folder}/data', *user]
@@ -170,7 +169,7 @@ def _mariadb() -> None:
     sql(*statements)
 
 
-def sql(*statements: str) -> str:
+def sql(*statements):
     """Execute statements on the databases; what they find, as tab-separated rows with a header."""
     socket = f'--socket={layout.state()}/mariadb/socket'
     client = [
@@ -186,7 +185,7 @@ def sql(*statements: str) -> str:
     return subprocess.run(client, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def _rabbitmq() -> None:
+def _rabbitmq():
     folder, ports = layout.state() / 'rabbitmq', layout.ports()
     folder.mkdir(exist_ok=True)
     # A node on the loopback alone, with a cookie and a port mapper of its own.
@@ -212,13 +211,13 @@ def _rabbitmq() -> None:
     processes.start('rabbitmq', [RABBITMQ], variables)
 
 
-def _accounts() -> None:
+def _accounts():
     _once(_keystone)
     serve('keystone')
     _once(accounts.create)
 
 
-def _keystone() -> None:
+def _keystone():
     configuration = f'--config-file={settings.path("keystone/keystone.conf")}'
     for name in ('fernet', 'credentials'):
         folder = layout.state() / 'keystone' / name
@@ -232,18 +231,18 @@ def _keystone() -> None:
     run('keystone-manage', configuration, 'bootstrap', password, region, *urls)
 
 
-def _placement() -> None:
+def _placement():
     configuration = f'--config-file={settings.path("placement/placement.conf")}'
     run('placement-manage', configuration, 'db', 'sync')
 
 
-def _glance() -> None:
+def _glance():
     for group in ('files', 'os_glance_tasks_store', 'os_glance_staging_store'):
         (layout.state() / 'glance' / group).mkdir(parents=True, exist_ok=True)
     run('glance-manage', f'--config-file={settings.path("glance/glance-api.conf")}', 'db_sync')
 
 
-def _nova() -> None:
+def _nova():
     nova_manage('api_db', 'sync')
     cells = {
         'cell0': (uuid.UUID(int=0), 'none:///', settings.database('nova_cell0')),

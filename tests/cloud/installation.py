@@ -31,7 +31,7 @@ class NotInstallable(Exception):
     """The packages are not to be had here."""
 
 
-def install() -> None:
+def install():
     """Install what is missing.
 
     :raises NotInstallable: if something cannot be installed
@@ -40,7 +40,7 @@ def install() -> None:
     _environment()
 
 
-def _debian() -> None:
+def _debian():
     lacking = [package for program, package in PROGRAMS.items() if not Path(program).exists()]
     if not lacking:
         return
@@ -52,7 +52,7 @@ def _debian() -> None:
     _run(['apt-get', 'install', '-y', '-q', '--no-install-recommends', *lacking], variables)
 
 
-def _environment() -> None:
+def _environment():
     home, mark = layout.environment(), layout.environment() / 'installed'
     wanted = '\n'.join(PACKAGES)
     if not mark.exists() or mark.read_text() != wanted:
@@ -66,7 +66,7 @@ def _environment() -> None:
     shutil.copy(driver, layout.site_packages() / 'nova/virt/placementclient_driver.py')
 
 
-def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
+def _run(command, environment=None):
     done = subprocess.run(
         command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 #: The variable that names another folder than the one in the user's cache.
@@ -41,7 +40,7 @@ HOSTS = ('compute1', 'compute2', 'compute3')
 
 
 @functools.cache
-def folder() -> Path:
+def folder():
     """The folder that holds everything of the cloud."""
     named = os.environ.get(VARIABLE)
     if named:
@@ -50,32 +49,32 @@ def folder() -> Path:
     return Path(cache) / 'placementclient-cloud'
 
 
-def environment() -> Path:
+def environment():
     """The virtual environment with the services."""
     return folder() / 'venv'
 
 
-def program(name: str) -> str:
+def program(name):
     return str(environment() / 'bin' / name)
 
 
-def site_packages() -> Path:
+def site_packages():
     return next((environment() / 'lib').glob('python3.*/site-packages'))
 
 
-def state() -> Path:
+def state():
     """The folder of the databases, settings, logs and process IDs: ``down`` removes it."""
     return folder() / 'state'
 
 
-def left_out() -> list[str]:
+def left_out():
     """The names of the tests for which there was no time in the last run of all."""
     path = folder() / 'left-out'
     return path.read_text().splitlines() if path.exists() else []
 
 
 @functools.cache
-def ports() -> dict[str, int]:
+def ports():
     """The ports on the loopback by service, chosen when the cloud starts first."""
     path = state() / 'ports.json'
     if not path.exists():
@@ -84,7 +83,7 @@ def ports() -> dict[str, int]:
     return dict(json.loads(path.read_text()))
 
 
-def _free_ports() -> Iterator[int]:
+def _free_ports():
     """Yield ports that nothing listens on.
 
     The kernel gives none of them to whoever asks for any port, so that a service that was stopped
@@ -95,7 +94,7 @@ def _free_ports() -> Iterator[int]:
             yield port
 
 
-def url(service: str) -> str:
+def url(service):
     return f'http://127.0.0.1:{ports()[service]}'
 
 

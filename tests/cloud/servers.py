@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.cloud import control, hosts, layout
-from tests.cloud.compute import Compute, until
+from tests.cloud.compute import until
 
 #: The host that dies in :func:`in_all_states`.
 DEAD = layout.HOSTS[-1]
 
 
-def in_all_states(compute: Compute) -> dict[str, str]:
+def in_all_states(compute):
     """Make a server of each state, and return their UUIDs by state.
 
     ``evacuated`` has left :data:`DEAD`, whose nova-compute does not run any more. ``orphan`` is
@@ -35,12 +35,12 @@ def in_all_states(compute: Compute) -> dict[str, str]:
     return uuids
 
 
-def age() -> None:
+def age():
     """Let an hour pass: an audit says nothing of what Nova has just changed."""
     control.sql('UPDATE nova.instances SET updated_at = updated_at - INTERVAL 1 HOUR;')
 
 
-def _stand_still(compute: Compute, uuids: dict[str, str]) -> None:
+def _stand_still(compute, uuids):
     compute.act(uuids['stopped'], 'os-stop', None, 'SHUTOFF')
     compute.act(uuids['paused'], 'pause', None, 'PAUSED')
     compute.act(uuids['shelved'], 'shelve', None, 'SHELVED')
@@ -49,7 +49,7 @@ def _stand_still(compute: Compute, uuids: dict[str, str]) -> None:
     compute.delete(uuids['deleted'])
 
 
-def _move(compute: Compute, uuids: dict[str, str]) -> None:
+def _move(compute, uuids):
     """Move servers from their host to the first one."""
     first = layout.HOSTS[0]
     for state in ('resized', 'verify_resize'):

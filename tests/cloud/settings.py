@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from tests.cloud import layout
 
@@ -17,11 +16,11 @@ SHORT_TOKEN = 135
 FUNCTION = {'vendor_id': '8086', 'product_id': '1565'}
 
 
-def database(name: str) -> str:
+def database(name):
     return f'mysql+pymysql://cloud:cloud@127.0.0.1:{layout.ports()["mariadb"]}/{name}?charset=utf8'
 
 
-def account(user: str) -> dict[str, object]:
+def account(user):
     """The options of keystoneauth for a service's own account."""
     return {
         'auth_type': 'password',
@@ -35,7 +34,7 @@ def account(user: str) -> dict[str, object]:
     }
 
 
-def _middleware(user: str, keystone: str = 'keystone') -> dict[str, object]:
+def _middleware(user, keystone='keystone'):
     url = layout.url(keystone)
     return {
         **account(user),
@@ -46,15 +45,15 @@ def _middleware(user: str, keystone: str = 'keystone') -> dict[str, object]:
     }
 
 
-def _default(**options: object) -> dict[str, object]:
+def _default(**options):
     return {'use_stderr': 'true', 'debug': 'false', **options}
 
 
-def rabbit() -> str:
+def rabbit():
     return f'rabbit://guest:guest@127.0.0.1:{layout.ports()["rabbitmq"]}/'
 
 
-def keystone(**token: object) -> Settings:
+def keystone(**token):
     return {
         'DEFAULT': _default(public_endpoint=layout.url('keystone')),
         'database': {'connection': database('keystone')},
@@ -69,7 +68,7 @@ def keystone(**token: object) -> Settings:
     }
 
 
-def placement(keystone: str = 'keystone') -> Settings:
+def placement(keystone='keystone'):
     return {
         'DEFAULT': _default(),
         'api': {'auth_strategy': 'keystone'},
@@ -79,7 +78,7 @@ def placement(keystone: str = 'keystone') -> Settings:
     }
 
 
-def glance() -> Settings:
+def glance():
     return {
         'DEFAULT': _default(enabled_backends='files:file'),
         'database': {'connection': database('glance')},
@@ -96,7 +95,7 @@ def glance() -> Settings:
     }
 
 
-def nova(keystone: str = 'keystone') -> Settings:
+def nova(keystone='keystone'):
     return {
         'DEFAULT': _default(
             transport_url=rabbit(),
@@ -150,7 +149,7 @@ def nova(keystone: str = 'keystone') -> Settings:
     }
 
 
-def compute(host: str, **pci: object) -> Settings:
+def compute(host, **pci):
     folder = layout.state() / 'hosts' / host
     return {
         'DEFAULT': {'host': host, 'state_path': folder},
@@ -159,11 +158,11 @@ def compute(host: str, **pci: object) -> Settings:
     }
 
 
-def path(name: str) -> Path:
+def path(name):
     return layout.state() / 'etc' / name
 
 
-def write() -> None:
+def write():
     """Write all of them."""
     files: dict[str, Settings] = {
         'keystone/keystone.conf': keystone(),
@@ -184,7 +183,7 @@ def write() -> None:
         (layout.state() / 'hosts' / host / 'provider_config').mkdir(parents=True, exist_ok=True)
 
 
-def save(name: str, settings: Settings) -> None:
+def save(name, settings):
     """Write a configuration file."""
     parser = configparser.RawConfigParser()
     parser.read_dict(settings)

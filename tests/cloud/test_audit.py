@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.cloud import hosts, layout
 from tests.cloud.compute import Compute
-from tests.cloud.conftest import Placement
 
 FIRST, SECOND, THIRD = layout.HOSTS
 #: The variable that has the seconds of the test.
@@ -21,7 +20,7 @@ LISTS = [
 ]
 
 
-def _come_and_go(host: str, over: threading.Event) -> int:
+def _come_and_go(host, over):
     """Start servers on a host and delete them; every other one moves before."""
     compute, number = Compute(), 0
     while not over.is_set():
@@ -34,9 +33,7 @@ def _come_and_go(host: str, over: threading.Event) -> int:
     return number
 
 
-def test_no_fault_is_found_while_servers_come_and_go(
-    compute: Compute, placement: Placement
-) -> None:
+def test_no_fault_is_found_while_servers_come_and_go(compute, placement):
     hosts.settle(compute)
     over, results = threading.Event(), []
     end = time.monotonic() + float(os.environ.get(SECONDS, '20'))

@@ -8,15 +8,14 @@ import pytest
 from keystoneauth1.exceptions.http import Conflict, InternalServerError
 
 from tests.cloud import control, hosts, layout, processes, servers, settings
-from tests.cloud.compute import Compute, until
-from tests.cloud.conftest import Placement
+from tests.cloud.compute import until
 
 FIRST, SECOND, DEAD = layout.HOSTS
 IDENTITY = layout.state() / 'hosts' / DEAD / 'compute_id'
 
 
 @pytest.fixture
-def evacuated(compute: Compute) -> list[str]:
+def evacuated(compute):
     """Two servers that were evacuated from a host that stays dead."""
     hosts.settle(compute)
     uuids = compute.boot_all({'name': 'dead-0'}, {'name': 'dead-1'}, host=DEAD)
@@ -29,18 +28,18 @@ def evacuated(compute: Compute) -> list[str]:
     return uuids
 
 
-def _node(compute: Compute) -> str | None:
+def _node(compute):
     return next((each['uuid'] for each in compute.providers() if each['name'] == DEAD), None)
 
 
-def _audit(placement: Placement) -> dict[str, str]:
+def _audit(placement):
     """The faults of an audit by subject."""
     command = 'resource provider audit --servers nova --migrations nova -f json'
     rows = placement(command).json(0, 3)
     return {row['subject']: row['id'] for row in rows if row['severity'] != 'info'}
 
 
-def _reinstall() -> None:
+def _reinstall():
     """Start the dead host without what it had on its disk, its UUID too."""
     IDENTITY.unlink()
     IDENTITY.with_name('guests.json').unlink()
@@ -48,9 +47,7 @@ def _reinstall() -> None:
     control.compute(DEAD)
 
 
-def test_a_service_that_is_deleted_takes_its_provider_away(
-    compute: Compute, placement: Placement, evacuated: list[str]
-) -> None:
+def test_a_service_that_is_deleted_takes_its_provider_away(compute, placement, evacuated):
     before = _node(compute)
     assert _audit(placement) == dict.fromkeys(evacuated, 'left-by-evacuation')
 
@@ -66,8 +63,8 @@ def test_a_service_that_is_deleted_takes_its_provider_away(
 
 
 def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
-    compute: Compute, placement: Placement, evacuated: list[str]
-) -> None:
+    compute, placement, evacuated
+):
     hosts.revive(compute, DEAD)
 
     until(
@@ -78,7 +75,7 @@ def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
     assert _audit(placement) == {}
 
 
-def _leak(compute: Compute) -> str:
+def _leak(compute):
     """Make a consumer on the dead host that Nova does not know."""
     leaked = str(uuid.uuid4())
     body = {
@@ -93,7 +90,7 @@ def _leak(compute: Compute) -> str:
 
 
 @pytest.fixture
-def kept(compute: Compute, evacuated: list[str]) -> str:
+def kept(compute, evacuated):
     """A consumer that Nova does not know, which keeps the provider of a host that came back."""
     before = _node(compute)
     leaked = _leak(compute)
@@ -105,9 +102,7 @@ def kept(compute: Compute, evacuated: list[str]) -> str:
     return leaked
 
 
-def test_a_host_under_another_uuid_after_a_purge(
-    compute: Compute, placement: Placement, kept: str
-) -> None:
+def test_a_host_under_another_uuid_after_a_purge(compute, placement, kept):
     before = _node(compute)
 
     refused = placement(f'resource provider purge {DEAD} --yes -f json')
@@ -120,9 +115,7 @@ def test_a_host_under_another_uuid_after_a_purge(
     assert _audit(placement) == {}
 
 
-def test_a_host_under_another_uuid_after_its_provider_is_replaced(
-    compute: Compute, placement: Placement, kept: str
-) -> None:
+def test_a_host_under_another_uuid_after_its_provider_is_replaced(compute, placement, kept):
     identity = IDENTITY.read_text().strip()
 
     replaced = placement(f'resource provider replace {DEAD} --uuid {identity} --yes -f json')
@@ -135,13 +128,13 @@ def test_a_host_under_another_uuid_after_its_provider_is_replaced(
     assert list(compute.allocations(new)) == [identity]
 
 
-def _log() -> str:
+def _log():
     return processes.tail(DEAD, 200)
 
 
 def test_audit_frees_what_evacuated_servers_hold_and_purge_takes_the_host_out(
-    compute: Compute, placement: Placement, evacuated: list[str]
-) -> None:
+    compute, placement, evacuated
+):
     node = _node(compute)
     dry = placement(f'resource provider purge {DEAD} --migrations nova --dry-run -f json')
     fixed = placement(
@@ -163,9 +156,7 @@ def test_audit_frees_what_evacuated_servers_hold_and_purge_takes_the_host_out(
     assert (_node(compute), compute.service(DEAD), _audit(placement)) == (None, None, {})
 
 
-def test_a_host_that_was_purged_comes_back(
-    compute: Compute, placement: Placement, evacuated: list[str]
-) -> None:
+def test_a_host_that_was_purged_comes_back(compute, placement, evacuated):
     for server in evacuated:
         compute.delete(server)
     assert placement(f'resource provider purge {DEAD} --yes -f json').status == 0
@@ -177,7 +168,7 @@ def test_a_host_that_was_purged_comes_back(
 
 
 @pytest.fixture
-def stopped(compute: Compute) -> tuple[str, str, str]:
+def stopped(compute):
     """A server on a host whose ``compute_id`` is new, its provider, and the new UUID."""
     hosts.settle(compute)
     server = compute.boot('stays', host=DEAD)
@@ -192,15 +183,15 @@ def stopped(compute: Compute) -> tuple[str, str, str]:
     return server, node, new
 
 
-def _refused(placement: Placement, node: str, new: str) -> None:
+def _refused(placement, node, new):
     refused = placement(f'resource provider replace {DEAD} --uuid {new} --yes')
     assert (refused.status, refused.stdout) == (1, '')
     assert f'Write {node} into its file compute_id, and replace nothing' in refused.stderr
 
 
 def test_a_host_with_servers_gets_its_uuid_back_where_nova_has_its_compute_node(
-    compute: Compute, placement: Placement, stopped: tuple[str, str, str]
-) -> None:
+    compute, placement, stopped
+):
     server, node, new = stopped
     held = _holdings(compute, server)
 
@@ -216,8 +207,8 @@ def test_a_host_with_servers_gets_its_uuid_back_where_nova_has_its_compute_node(
 
 
 def test_a_host_with_another_uuid_starts_once_its_compute_node_is_deleted(
-    compute: Compute, placement: Placement, stopped: tuple[str, str, str]
-) -> None:
+    compute, placement, stopped
+):
     server, node, new = stopped
     service = f'/os-services/{compute.service(DEAD)["id"]}'
 
@@ -244,7 +235,7 @@ OTHER, FULL = 'compute4', f'{DEAD}.example.com'
 
 
 @pytest.fixture
-def left(compute: Compute) -> tuple[str, str]:
+def left(compute):
     """The server that stays on a dead host, and the one that was evacuated."""
     hosts.settle(compute)
     stays, gone = compute.boot_all({'name': 'stays'}, {'name': 'gone'}, host=DEAD)
@@ -254,21 +245,21 @@ def left(compute: Compute) -> tuple[str, str]:
     return stays, gone
 
 
-def _start_as(name: str) -> None:
+def _start_as(name):
     """Start the nova-compute of the dead host under another name."""
     ours = settings.compute(DEAD)
     settings.save(f'nova/{name}.conf', {**ours, 'DEFAULT': {**ours['DEFAULT'], 'host': name}})
     control.compute(name)
 
 
-def _reinstall_as(compute: Compute, name: str) -> None:
+def _reinstall_as(compute, name):
     for path in (IDENTITY, IDENTITY.with_name('guests.json')):
         path.unlink()
     _start_as(name)
     until(lambda: name in compute.mapped_hosts(), f'{name} does not come up')
 
 
-def _with_hosts(placement: Placement, *more: str) -> list[dict[str, str]]:
+def _with_hosts(placement, *more):
     """What an audit of all lists of hosts and servers finds."""
     kinds = ('servers', 'migrations', 'services', 'hypervisors')
     lists = [word for kind in kinds for word in (f'--{kind}', 'nova')]
@@ -276,13 +267,11 @@ def _with_hosts(placement: Placement, *more: str) -> list[dict[str, str]]:
     return [row for row in rows if row['severity'] != 'info']
 
 
-def _holdings(compute: Compute, *consumers: str) -> list[object]:
+def _holdings(compute, *consumers):
     return [compute.providers(), *(compute.allocations(each) for each in consumers)]
 
 
-def test_nova_does_not_start_under_another_name_with_the_same_uuid(
-    compute: Compute, placement: Placement, left: tuple[str, str]
-) -> None:
+def test_nova_does_not_start_under_another_name_with_the_same_uuid(compute, placement, left):
     before, held = _with_hosts(placement), _holdings(compute, *left)
 
     _start_as(OTHER)
@@ -295,13 +284,7 @@ def test_nova_does_not_start_under_another_name_with_the_same_uuid(
 
 
 @pytest.mark.parametrize(('name', 'found'), [(OTHER, []), (FULL, ['twin'])])
-def test_a_host_under_another_name_is_another_host(
-    compute: Compute,
-    placement: Placement,
-    left: tuple[str, str],
-    name: str,
-    found: list[str],
-) -> None:
+def test_a_host_under_another_name_is_another_host(compute, placement, left, name, found):
     stays, gone = left
     _reinstall_as(compute, name)
     rows = {row['id']: row for row in _with_hosts(placement)}
@@ -319,9 +302,7 @@ def test_a_host_under_another_name_is_another_host(
     assert _holdings(compute, stays, gone) == held
 
 
-def test_a_host_under_another_name_gets_what_the_old_one_has(
-    compute: Compute, placement: Placement, left: tuple[str, str]
-) -> None:
+def test_a_host_under_another_name_gets_what_the_old_one_has(compute, placement, left):
     _reinstall_as(compute, OTHER)
     compute.act(left[0], 'evacuate', {'host': SECOND}, 'SHUTOFF')
     servers.age()

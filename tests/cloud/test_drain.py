@@ -6,13 +6,12 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
 from tests.cloud import control, hosts, layout, processes, settings
-from tests.cloud.compute import Compute, until
-from tests.cloud.conftest import Placement, Result, program, variables
+from tests.cloud.compute import until
+from tests.cloud.conftest import Result, program, variables
 
 FIRST, SECOND = layout.HOSTS[:2]
 #: The action that brings a server into a state, and the status that the API then has.
@@ -31,13 +30,13 @@ STUCK = {'suspended', 'rescued', 'error', 'resized'}
 OPENSTACK = variables(OS_COMPUTE_API_VERSION='2.56')
 
 
-def _plan(placement: Placement, *statuses: int) -> dict[str, str]:
+def _plan(placement, *statuses):
     """Return the command for each server."""
     result = placement(f'resource provider drain plan {FIRST} --requests nova -f json')
     return {row['server']: row['command'] for row in result.json(*statuses)}
 
 
-def _typed(command: str) -> Result:
+def _typed(command):
     name, *arguments = shlex.split(command)
     if name == 'nova':
         path = layout.program(name)
@@ -48,7 +47,7 @@ def _typed(command: str) -> Result:
 
 
 @pytest.fixture
-def servers(compute: Compute) -> dict[str, str]:
+def servers(compute):
     """The UUID of a server of each state on the first host, by the state."""
     hosts.settle(compute)
     uuids = {
@@ -61,9 +60,7 @@ def servers(compute: Compute) -> dict[str, str]:
     return uuids
 
 
-def test_nova_accepts_the_command_for_each_state(
-    compute: Compute, placement: Placement, servers: dict[str, str]
-) -> None:
+def test_nova_accepts_the_command_for_each_state(compute, placement, servers):
     commands = _plan(placement, 5)
 
     for state, uuid in servers.items():
@@ -86,7 +83,7 @@ def test_nova_accepts_the_command_for_each_state(
 
 
 @pytest.fixture
-def soft_deleted(compute: Compute) -> Iterator[str]:
+def soft_deleted(compute):
     """The UUID of a server that is deleted and can be restored."""
     hosts.settle(compute)
     uuid = compute.boot('soft-deleted', host=FIRST)
@@ -99,9 +96,7 @@ def soft_deleted(compute: Compute) -> Iterator[str]:
     control.restart_scheduler(usual)
 
 
-def test_a_soft_deleted_server_is_restored_first(
-    compute: Compute, placement: Placement, soft_deleted: str
-) -> None:
+def test_a_soft_deleted_server_is_restored_first(compute, placement, soft_deleted):
     assert compute.allocations(soft_deleted)
 
     command = _plan(placement, 5)[soft_deleted]
@@ -112,7 +107,7 @@ def test_a_soft_deleted_server_is_restored_first(
     assert ' migrate ' in _plan(placement, 0)[soft_deleted]
 
 
-def test_a_server_that_is_being_built_is_waited_for(compute: Compute, placement: Placement) -> None:
+def test_a_server_that_is_being_built_is_waited_for(compute, placement):
     hosts.settle(compute)
     service = processes.pid(FIRST)
     assert service is not None

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
 from tests.cloud import accounts, layout
-from tests.cloud.conftest import Result, started, variables
+from tests.cloud.conftest import started, variables
 
 PROGRAMS = ('placement', 'openstack')
 LIST = ('resource', 'class', 'list', '-f', 'json')
@@ -24,13 +22,13 @@ CLASSES = ['DISK_GB', 'MEMORY_MB', 'VCPU']
 DEFAULT = 'Default'
 
 
-def both(*argv: str, environment: Mapping[str, str]) -> tuple[Result, Result]:
+def both(*argv, environment):
     """Run a command line with each of the two programs."""
     first, second = [started(name, *argv, environment=environment) for name in PROGRAMS]
     return first(), second()
 
 
-def listed(*argv: str, environment: Mapping[str, str]) -> list[list[str]]:
+def listed(*argv, environment):
     """The classes that each program lists, of those that are always there."""
     results = both(*argv, *LIST, environment=environment)
     return [
@@ -39,16 +37,16 @@ def listed(*argv: str, environment: Mapping[str, str]) -> list[list[str]]:
     ]
 
 
-def without(values: Mapping[str, str], *names: str) -> dict[str, str]:
+def without(values, *names):
     return {name: value for name, value in values.items() if name not in names}
 
 
 @pytest.fixture(scope='module')
-def admin() -> Session:
+def admin():
     return accounts.session(project='demo')
 
 
-def kolla() -> dict[str, str]:
+def kolla():
     """The variables of the admin-openrc.sh of kolla-ansible."""
     return variables() | {
         'OS_TENANT_NAME': 'demo',
@@ -59,7 +57,7 @@ def kolla() -> dict[str, str]:
     }
 
 
-def devstack() -> dict[str, str]:
+def devstack():
     """The variables of the openrc of devstack."""
     keystone = layout.url('keystone')
     return without(variables(), 'OS_USER_DOMAIN_NAME', 'OS_PROJECT_DOMAIN_NAME') | {
@@ -73,7 +71,7 @@ def devstack() -> dict[str, str]:
     }
 
 
-def horizon() -> dict[str, str]:
+def horizon():
     """The variables of the openrc file that Horizon offers for download."""
     (project,) = (
         accounts.session(project='demo')
@@ -87,16 +85,16 @@ def horizon() -> dict[str, str]:
     }
 
 
-def plain_v2_url() -> dict[str, str]:
+def plain_v2_url():
     return variables() | {'OS_AUTH_URL': layout.url('keystone') + '/'}
 
 
 @pytest.mark.parametrize('openrc', [variables, kolla, devstack, horizon, plain_v2_url])
-def test_openrc(openrc: Any) -> None:
+def test_openrc(openrc):
     assert listed(environment=openrc()) == [CLASSES, CLASSES]
 
 
-def token() -> dict[str, str]:
+def token():
     """The variables of a token with a scope."""
     return {
         'OS_AUTH_TYPE': 'token',
@@ -108,7 +106,7 @@ def token() -> dict[str, str]:
     }
 
 
-def admin_token() -> dict[str, str]:
+def admin_token():
     """The variables of a token and an endpoint, without Keystone."""
     return {
         'OS_AUTH_TYPE': 'admin_token',
@@ -117,7 +115,7 @@ def admin_token() -> dict[str, str]:
     }
 
 
-def application_credential(**more: str) -> dict[str, str]:
+def application_credential(**more):
     """The variables of an application credential, made for this test."""
     session = accounts.session(project='demo')
     credential = session.post(
@@ -135,11 +133,11 @@ def application_credential(**more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize('way', [token, admin_token, application_credential])
-def test_ways(way: Any) -> None:
+def test_ways(way):
     assert listed(environment=way()) == [CLASSES, CLASSES]
 
 
-def test_the_same_as_options() -> None:
+def test_the_same_as_options():
     options = [
         word
         for name, value in without(variables(), 'OS_IDENTITY_API_VERSION').items()
@@ -150,7 +148,7 @@ def test_the_same_as_options() -> None:
 
 
 @pytest.fixture
-def clouds(tmp_path: Path) -> Path:
+def clouds(tmp_path):
     """A clouds.yaml with a cloud for each account."""
     auth = {
         'auth_url': layout.url('keystone') + '/v3',
@@ -196,12 +194,12 @@ def clouds(tmp_path: Path) -> Path:
         '--os-cloud admin --os-interface admin',
     ],
 )
-def test_a_cloud_with_other_options(options: str) -> None:
+def test_a_cloud_with_other_options(options):
     assert listed(*options.split(), environment={}) == [CLASSES, CLASSES]
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_by_its_variable_with_options() -> None:
+def test_a_cloud_by_its_variable_with_options():
     assert listed('--os-username', 'amos', environment={'OS_CLOUD': 'admin'}) == [CLASSES, CLASSES]
 
 
@@ -234,7 +232,7 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize('case', REFUSED)
-def test_refusals(case: str) -> None:
+def test_refusals(case):
     environment, options, reason = REFUSED[case]
 
     results = both(*options, *LIST, environment=environment)
@@ -253,7 +251,7 @@ ROLES = {'alice': (1, False), 'rita': (1, False), 'amos': (0, False), 'sam': (0,
 
 
 @pytest.mark.parametrize('user', ROLES)
-def test_roles(user: str) -> None:
+def test_roles(user):
     status, is_allowed = ROLES[user]
 
     results = both(*['resource', 'api', 'show', '-f', 'json'], environment=variables(user))
@@ -276,14 +274,14 @@ def test_roles(user: str) -> None:
         ('--os-cloud admin --os-system-scope all', 'cannot be scoped to multiple targets'),
     ],
 )
-def test_the_scope_of_the_system(options: str, reason: str) -> None:
+def test_the_scope_of_the_system(options, reason):
     results = both(*options.split(), *LIST, environment={})
 
     assert [result.status for result in results] == [1, 1]
     assert all(reason in result.stderr for result in results), results
 
 
-def test_a_token_that_was_revoked(admin: Session) -> None:
+def test_a_token_that_was_revoked(admin):
     environment = token()
     assert listed(environment=environment) == [CLASSES, CLASSES]
     admin.delete(
@@ -301,7 +299,7 @@ def test_a_token_that_was_revoked(admin: Session) -> None:
     assert not any('Traceback' in result.stderr for result in results)
 
 
-def test_a_token_that_was_revoked_without_keystone(admin: Session) -> None:
+def test_a_token_that_was_revoked_without_keystone(admin):
     environment = admin_token()
     admin.delete(
         '/auth/tokens',
@@ -316,7 +314,7 @@ def test_a_token_that_was_revoked_without_keystone(admin: Session) -> None:
 
 
 @pytest.mark.parametrize('is_token', [True, False])
-def test_what_has_expired(is_token: bool) -> None:
+def test_what_has_expired(is_token):
     ends = time.gmtime(time.time() + 3)
     credential = application_credential(expires_at=time.strftime('%Y-%m-%dT%H:%M:%S', ends))
     # A token ends with the application credential that it is from.
@@ -335,7 +333,7 @@ def test_what_has_expired(is_token: bool) -> None:
     assert not any('Traceback' in result.stderr for result in results)
 
 
-def test_an_application_credential_that_was_deleted(admin: Session) -> None:
+def test_an_application_credential_that_was_deleted(admin):
     environment = application_credential()
     assert listed(environment=environment) == [CLASSES, CLASSES]
     credential = environment['OS_APPLICATION_CREDENTIAL_ID']

@@ -8,13 +8,12 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cloud import accounts, control, layout, processes
-from tests.cloud.compute import Compute, until
+from tests.cloud.compute import until
 from tests.cloud.conftest import variables
 
 #: Seconds between two readings.
@@ -24,7 +23,7 @@ USER = 'metra'
 
 
 @pytest.fixture(scope='module')
-def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def exporter(tmp_path_factory):
     """The URL of an exporter in a region of its own, where tokens live for some two minutes."""
     control.serve(KEYSTONE, PLACEMENT, NOVA)
     with socket.create_server(('127.0.0.1', 0)) as probe:
@@ -50,7 +49,7 @@ def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def reading(exporter: str) -> str:
+def reading(exporter):
     """The same, once it reads."""
     control.serve(KEYSTONE, PLACEMENT, NOVA)
     until(lambda: _is_up(exporter) == 1, 'the exporter does not start')
@@ -59,7 +58,7 @@ def reading(exporter: str) -> str:
     return exporter
 
 
-def _metrics(url: str) -> dict[str, float]:
+def _metrics(url):
     with urllib.request.urlopen(url, timeout=20) as answer:
         lines = answer.read().decode().splitlines()
     return {
@@ -70,25 +69,25 @@ def _metrics(url: str) -> dict[str, float]:
     }
 
 
-def _is_up(url: str) -> float | None:
+def _is_up(url):
     try:
         return _metrics(url).get('openstack_placement_up')
     except OSError:
         return None
 
 
-def _figures(url: str) -> dict[str, float]:
+def _figures(url):
     """What is told of the cloud, and not of the readings."""
     own = ('openstack_placement_up', '_read_duration_', '_last_read_timestamp_')
     return {name: value for name, value in _metrics(url).items() if not any(w in name for w in own)}
 
 
-def _tokens() -> int:
+def _tokens():
     """How many tokens were asked for where those of the exporter are from."""
     return processes.log(KEYSTONE).read_text().count('POST /v3/auth/tokens')
 
 
-def test_a_token_that_ends_is_renewed(reading: str) -> None:
+def test_a_token_that_ends_is_renewed(reading):
     before = _tokens()
 
     # keystoneauth renews a token that has less than 120 s left.
@@ -97,7 +96,7 @@ def test_a_token_that_ends_is_renewed(reading: str) -> None:
     _stays_up(reading)
 
 
-def test_a_token_that_is_revoked_is_replaced(reading: str) -> None:
+def test_a_token_that_is_revoked_is_replaced(reading):
     # Whoever loses a role loses the tokens.
     accounts.Identity().renew_role(USER, 'demo', 'admin')
 
@@ -105,7 +104,7 @@ def test_a_token_that_is_revoked_is_replaced(reading: str) -> None:
 
 
 @pytest.mark.parametrize('gone', [NOVA, KEYSTONE, PLACEMENT])
-def test_a_service_that_is_restarted(reading: str, gone: str) -> None:
+def test_a_service_that_is_restarted(reading, gone):
     processes.stop(gone)
     until(lambda: _is_up(reading) == 0, f'{gone} is gone, and nobody says so')
     # Other tests change hosts all the while: the figures are those of the last reading.
@@ -117,7 +116,7 @@ def test_a_service_that_is_restarted(reading: str, gone: str) -> None:
     until(lambda: _is_up(reading) == 1, f'{gone} is back, and nobody says so')
 
 
-def test_a_flavor_that_is_made_is_seen(compute: Compute, reading: str) -> None:
+def test_a_flavor_that_is_made_is_seen(compute, reading):
     name = f'seen-{os.urandom(4).hex()}'
     compute.make_flavor(name, 1, 64, 1)
 
@@ -126,7 +125,7 @@ def test_a_flavor_that_is_made_is_seen(compute: Compute, reading: str) -> None:
     compute.discard(f'/flavors/{name}')
 
 
-def test_a_minute_without_keystone_ends_by_itself(reading: str) -> None:
+def test_a_minute_without_keystone_ends_by_itself(reading):
     processes.stop(KEYSTONE)
     until(lambda: _is_up(reading) == 0, 'Keystone is gone, and nobody says so')
     figures = _figures(reading)
@@ -142,7 +141,7 @@ def test_a_minute_without_keystone_ends_by_itself(reading: str) -> None:
     _stays_up(reading)
 
 
-def _stays_up(url: str) -> None:
+def _stays_up(url):
     """Readings go on to succeed, long enough for an old one not to count."""
     before = _metrics(url)
     clock = [name for name in before if 'timestamp' in name or 'last' in name]

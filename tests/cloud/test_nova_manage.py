@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.cloud import control, hosts, layout, servers
-from tests.cloud.compute import Compute
-from tests.cloud.conftest import Placement
 
 #: States in which a server holds nothing, as it should.
 HOLDING_NOTHING = {'deleted', 'error', 'shelved_offloaded'}
@@ -20,13 +17,13 @@ FIRST, SECOND = layout.HOSTS[:2]
 
 
 @pytest.fixture(scope='module')
-def uuids(compute: Compute) -> dict[str, str]:
+def uuids(compute):
     hosts.settle(compute)
     return servers.in_all_states(compute)
 
 
 @pytest.fixture
-def restored(compute: Compute, uuids: dict[str, str]) -> Iterator[None]:
+def restored(compute, uuids):
     """The allocations of all consumers, as they were before the test."""
     before = {consumer: _stored(compute, consumer) for consumer in _consumers(compute)}
     yield
@@ -36,7 +33,7 @@ def restored(compute: Compute, uuids: dict[str, str]) -> Iterator[None]:
         _put(compute, consumer, allocation['allocations'], allocation)
 
 
-def _consumers(compute: Compute) -> set[str]:
+def _consumers(compute):
     return {
         consumer
         for provider in compute.providers()
@@ -46,13 +43,11 @@ def _consumers(compute: Compute) -> set[str]:
     }
 
 
-def _stored(compute: Compute, consumer: str) -> dict[str, Any]:
+def _stored(compute, consumer):
     return dict(compute.call('GET', f'/allocations/{consumer}', service='placement'))
 
 
-def _put(
-    compute: Compute, consumer: str, allocations: dict[str, Any], owner: dict[str, Any]
-) -> None:
+def _put(compute, consumer, allocations, owner):
     body = {
         'allocations': {
             provider: {'resources': each['resources']} for provider, each in allocations.items()
@@ -65,14 +60,14 @@ def _put(
     compute.call('PUT', f'/allocations/{consumer}', body, service='placement')
 
 
-def _emptied(compute: Compute, uuids: dict[str, str]) -> None:
+def _emptied(compute, uuids):
     for server in uuids.values():
         compute.session.delete(
             f'/allocations/{server}', endpoint_filter={'service_type': 'placement'}, raise_exc=False
         )
 
 
-def _held(compute: Compute, uuids: dict[str, str]) -> dict[str, Any]:
+def _held(compute, uuids):
     found = {state: _stored(compute, server) for state, server in uuids.items()}
     return {
         state: (
@@ -85,9 +80,7 @@ def _held(compute: Compute, uuids: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures('restored')
-def test_heal_gives_each_server_what_nova_manage_gives_it(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_heal_gives_each_server_what_nova_manage_gives_it(compute, placement, uuids):
     _emptied(compute, uuids)
     assert control.nova_manage('placement', 'heal_allocations', '--verbose').returncode == 0
     of_nova = _held(compute, uuids)
@@ -111,9 +104,7 @@ def test_heal_gives_each_server_what_nova_manage_gives_it(
 
 
 @pytest.mark.usefixtures('restored')
-def test_a_second_heal_finds_nothing_and_neither_does_nova_manage(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_a_second_heal_finds_nothing_and_neither_does_nova_manage(compute, placement, uuids):
     _emptied(compute, {state: each for state, each in uuids.items() if state != 'verify_resize'})
     placement('resource provider allocation heal --yes -f json').json(0, 6)
 
@@ -123,9 +114,7 @@ def test_a_second_heal_finds_nothing_and_neither_does_nova_manage(
 
 
 @pytest.mark.usefixtures('restored')
-def test_an_owner_of_an_allocation_is_healed_as_nova_manage_does(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_an_owner_of_an_allocation_is_healed_as_nova_manage_does(compute, placement, uuids):
     before = _held(compute, uuids)
     strangers = {'project_id': uuid.uuid4().hex, 'user_id': uuid.uuid4().hex}
     for state in ('active', 'stopped'):
@@ -139,9 +128,7 @@ def test_an_owner_of_an_allocation_is_healed_as_nova_manage_does(
     assert _held(compute, uuids) == before
 
 
-def test_the_type_of_a_consumer_is_harmless_to_nova(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_the_type_of_a_consumer_is_harmless_to_nova(compute, placement, uuids):
     server = compute.boot('typed', host=SECOND)
     compute.call('DELETE', f'/allocations/{server}', service='placement')
     placement(f'resource provider allocation heal --server {server} --yes -f json').json()
@@ -161,9 +148,7 @@ def test_the_type_of_a_consumer_is_harmless_to_nova(
 
 
 @pytest.mark.usefixtures('restored')
-def test_audit_finds_what_nova_manage_finds(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_audit_finds_what_nova_manage_finds(compute, placement, uuids):
     providers = {each['name']: each['uuid'] for each in compute.providers()}
     some = {'resources': {'VCPU': 1, 'MEMORY_MB': 64}}
     owner = _stored(compute, uuids['active'])
@@ -201,17 +186,13 @@ def test_audit_finds_what_nova_manage_finds(
     assert plain == {(consumer.replace('-', ''), provider) for consumer, provider in wanted}
 
 
-def test_audit_of_all_states_is_quiet_but_for_the_evacuated_server(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
+def test_audit_of_all_states_is_quiet_but_for_the_evacuated_server(compute, placement, uuids):
     rows = placement('resource provider audit --servers nova --migrations nova -f json').json(0, 3)
 
     assert {row['subject'] for row in rows if row['severity'] != 'info'} <= {uuids['evacuated']}
 
 
-def test_sync_puts_hosts_where_nova_manage_puts_them(
-    compute: Compute, placement: Placement
-) -> None:
+def test_sync_puts_hosts_where_nova_manage_puts_them(compute, placement):
     made = {'cloud-rack1': (FIRST, SECOND), 'cloud-rack2': (SECOND, servers.DEAD)}
     created = [compute.make_aggregate(name, *hosts)['id'] for name, hosts in made.items()]
     by_nova_itself = _aggregates(compute)
@@ -229,7 +210,7 @@ def test_sync_puts_hosts_where_nova_manage_puts_them(
         compute.remove_aggregate(aggregate)
 
 
-def _aggregates(compute: Compute) -> dict[str, set[str]]:
+def _aggregates(compute):
     return {
         each['name']: set(
             compute.call(
@@ -240,7 +221,7 @@ def _aggregates(compute: Compute) -> dict[str, set[str]]:
     }
 
 
-def _without_aggregates(compute: Compute) -> None:
+def _without_aggregates(compute):
     for each in compute.providers():
         path = f'/resource_providers/{each["uuid"]}/aggregates'
         body = {'aggregates': [], 'resource_provider_generation': each['generation']}
@@ -251,7 +232,7 @@ BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000, 'NET_BW_IGR_KILOBIT_PER_SEC': 2
 
 
 @pytest.fixture
-def wired(compute: Compute, uuids: dict[str, str]) -> Iterator[tuple[str, str]]:
+def wired(compute, uuids):
     """The UUID of a NIC of a host, and of a port of a server there that Neutron has bound."""
     root = next(each['uuid'] for each in compute.providers() if each['name'] == FIRST)
     nic, port, group = (str(uuid.uuid4()) for _ in range(3))
@@ -282,9 +263,7 @@ def wired(compute: Compute, uuids: dict[str, str]) -> Iterator[tuple[str, str]]:
     compute.call('DELETE', path, service='placement')
 
 
-def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(
-    compute: Compute, placement: Placement, uuids: dict[str, str], wired: tuple[str, str]
-) -> None:
+def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(compute, placement, uuids, wired):
     (nic, port), server = wired, uuids['active']
     before, unbound = compute.allocations(server), control.PORTS.read_text()
     control.nova_manage('placement', 'heal_allocations', f'--instance={server}')

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cloud import accounts, control, hosts, layout, processes, settings
-from tests.cloud.compute import Compute
-from tests.cloud.conftest import Placement
 
 FIRST, SECOND, THIRD = layout.HOSTS
 CARDS = ('pci_0000_84_00_0', 'pci_0000_85_00_0')
@@ -40,7 +37,7 @@ SPECIFICATION = {
 
 
 @pytest.fixture
-def gpus(compute: Compute) -> list[str]:
+def gpus(compute):
     """Two servers with a virtual GPU each on a host with a flat inventory; the second is off."""
     hosts.settle(compute, {FIRST: FLAT, SECOND: NESTED})
     compute.make_flavor('vgpu', 1, 512, 1, {'resources:VGPU': '1'})
@@ -49,9 +46,7 @@ def gpus(compute: Compute) -> list[str]:
     return uuids
 
 
-def planned(
-    placement: Placement, specification: Mapping[str, Any], *more: str, plan: str = 'plan.json'
-) -> str:
+def planned(placement, specification, *more, plan='plan.json'):
     """The path of a plan."""
     Path('spec.json').write_text(json.dumps(specification))
     command = f'resource provider reshape plan --spec spec.json -o {plan}'
@@ -60,33 +55,31 @@ def planned(
     return plan
 
 
-def snapshot(placement: Placement, name: str) -> str:
+def snapshot(placement, name):
     placement(f'resource provider snapshot save {name} --overwrite -f json').json()
     return name
 
 
-def differences(placement: Placement, before: str, after: str = 'live') -> list[Any]:
+def differences(placement, before, after='live'):
     return list(placement(f'resource provider snapshot diff {before} {after} -f json').json(0, 3))
 
 
 class Written:
     """The requests of Nova that write, and that Placement has logged since this was made."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._user = accounts.Identity().make('users', 'nova')
         self._log = processes.log('placement')
         self._began = self._log.stat().st_size
 
-    def requests(self) -> list[str]:
+    def requests(self):
         with open(self._log) as file:
             file.seek(self._began)
             lines = file.read()
         return re.findall(rf' {self._user} .*"((?:PUT|POST|PATCH|DELETE) \S+)" status', lines)
 
 
-def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
-    compute: Compute, placement: Placement, gpus: list[str]
-) -> None:
+def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(compute, placement, gpus):
     processes.stop(FIRST)
     compute.update_service(FIRST, forced_down=True)
     flat = snapshot(placement, 'flat.json')
@@ -112,15 +105,15 @@ def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
     assert placement(f'resource provider reshape verify {plan}').status == 0
 
 
-def _matters(difference: Mapping[str, Any]) -> bool:
+def _matters(difference):
     return 'generation' not in json.dumps(difference)
 
 
-def _servers_go_on(compute: Compute, uuids: list[str]) -> None:
+def _servers_go_on(compute, uuids):
     """Nova schedules to the children, moves servers away from them, and deletes them."""
     children = {each['uuid']: each['name'] for each in compute.providers()}
 
-    def card(uuid: str) -> str:
+    def card(uuid):
         held = compute.allocations(uuid)
         (provider,) = [each for each, resources in held.items() if 'VGPU' in resources]
         return children[provider]
@@ -139,9 +132,7 @@ def _servers_go_on(compute: Compute, uuids: list[str]) -> None:
 
 
 @pytest.mark.usefixtures('gpus')
-def test_a_host_that_runs_is_named_and_puts_its_inventory_back(
-    compute: Compute, placement: Placement
-) -> None:
+def test_a_host_that_runs_is_named_and_puts_its_inventory_back(compute, placement):
     plan = planned(placement, SPECIFICATION, '--allow-inferred')
 
     refused = placement(f'resource provider reshape apply {plan} -f json')
@@ -158,9 +149,7 @@ def test_a_host_that_runs_is_named_and_puts_its_inventory_back(
     assert verified.status == 3, rows
 
 
-def test_a_plan_names_the_migrations_that_wait(
-    compute: Compute, placement: Placement, gpus: list[str]
-) -> None:
+def test_a_plan_names_the_migrations_that_wait(compute, placement, gpus):
     compute.act(gpus[0], 'migrate', {'host': SECOND}, 'VERIFY_RESIZE')
     Path('spec.json').write_text(json.dumps(SPECIFICATION))
 
@@ -171,7 +160,7 @@ def test_a_plan_names_the_migrations_that_wait(
     assert f'{FIRST}: migrations that are under way: 1' in planned.stderr
 
 
-def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placement) -> None:
+def test_pinned_servers_go_to_dedicated_cpus(compute, placement):
     hosts.settle(compute, {THIRD: {}})
     compute.make_flavor('pinned', 2, 512, 1, {'hw:cpu_policy': 'dedicated'})
     pinned, shared = compute.boot_all(
@@ -220,9 +209,7 @@ def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placem
     assert writes == []
 
 
-def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
-    compute: Compute, placement: Placement
-) -> None:
+def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(compute, placement):
     hosts.settle(compute, {THIRD: {}})
     node = next(each['uuid'] for each in compute.providers() if each['name'] == THIRD)
     document = {
@@ -272,7 +259,7 @@ ROWS = """
 
 
 @pytest.fixture
-def functions(compute: Compute) -> list[str]:
+def functions(compute):
     """Two servers with a virtual function each, the second one off, on a host of PCI devices."""
     hosts.settle(compute, {FIRST: hosts.DEVICES}, {FIRST: hosts.PCI})
     compute.make_flavor('vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
@@ -281,9 +268,7 @@ def functions(compute: Compute) -> list[str]:
     return uuids
 
 
-def test_pci_devices_are_added_and_nova_leaves_them_so(
-    compute: Compute, placement: Placement, functions: list[str]
-) -> None:
+def test_pci_devices_are_added_and_nova_leaves_them_so(compute, placement, functions):
     other = compute.boot('without', host=FIRST)
     processes.stop(FIRST)
     compute.update_service(FIRST, forced_down=True)

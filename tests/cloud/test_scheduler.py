@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import pytest
 
 from tests.cloud import accounts, control, hosts, layout, settings
 from tests.cloud.compute import Compute
-from tests.cloud.conftest import Placement
 
 FIRST, SECOND, THIRD = layout.HOSTS
 #: The hosts, by the settings of their drivers; Nova reserves 512 MiB of each.
@@ -56,7 +55,7 @@ FLAVORS = {
 
 
 @pytest.fixture
-def zone(compute: Compute) -> str:
+def zone(compute):
     """Hosts with little room, and the UUID of the aggregate of two of them, which is a zone."""
     hosts.settle(compute, DRIVERS)
     for name, sized in FLAVORS.items():
@@ -64,7 +63,7 @@ def zone(compute: Compute) -> str:
     return str(compute.make_aggregate(ZONE, *ZONED, zone=ZONE)['uuid'])
 
 
-def _booted(compute: Compute, flavor: str, **more: Any) -> int:
+def _booted(compute, flavor, **more):
     """Boot servers one by one, until there is no valid host; how many there are."""
     for number in range(10):
         uuid = compute.create(f'{flavor}-{number}', flavor, **more)
@@ -75,7 +74,7 @@ def _booted(compute: Compute, flavor: str, **more: Any) -> int:
     raise AssertionError(f'{flavor} has room for more than 10')
 
 
-def _fits(placement: Placement, *more: str) -> dict[str, int]:
+def _fits(placement, *more):
     """How many servers of each flavor fit in all."""
     rows = placement(
         *['resource', 'capacity', 'show', '--flavors', 'nova', '-f', 'json'], *more
@@ -85,7 +84,7 @@ def _fits(placement: Placement, *more: str) -> dict[str, int]:
 
 @pytest.mark.usefixtures('zone')
 @pytest.mark.parametrize('flavor', FLAVORS)
-def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, flavor: str) -> None:
+def test_as_many_servers_boot_as_fit(compute, placement, flavor):
     fits = _fits(placement)[flavor]
 
     assert (_booted(compute, flavor), fits) == (FLAVORS[flavor].number,) * 2
@@ -93,12 +92,12 @@ def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, fla
 
 
 @pytest.fixture
-def tenant(compute: Compute) -> Compute:
+def tenant(compute):
     """An administrator in another project than that of the tests."""
     return Compute(accounts.session(project='admin'))
 
 
-def _reserve(tenant: Compute, *hosts: str) -> str:
+def _reserve(tenant, *hosts):
     """Give a project an aggregate, the UUID of which is returned."""
     project = str(tenant.session.get_project_id())
     return str(tenant.make_aggregate('reserved', *hosts, filter_tenant_id=project)['uuid'])
@@ -107,8 +106,8 @@ def _reserve(tenant: Compute, *hosts: str) -> str:
 @pytest.mark.usefixtures('zone')
 @pytest.mark.parametrize(('limit', 'number'), [('zone', 3), ('image', 3), ('project', 2)])
 def test_as_many_servers_boot_as_fit_in_a_zone_with_an_image_and_in_a_project(
-    compute: Compute, tenant: Compute, placement: Placement, limit: str, number: int
-) -> None:
+    compute, tenant, placement, limit, number
+):
     _reserve(tenant, SECOND)
     image = compute.make_image('of-virtio', {'hw_disk_bus': 'virtio'})
     user, options, server = {
@@ -124,7 +123,7 @@ def test_as_many_servers_boot_as_fit_in_a_zone_with_an_image_and_in_a_project(
 
 
 @pytest.fixture
-def functions(compute: Compute) -> Iterator[None]:
+def functions(compute):
     """Virtual functions in Placement, where the scheduler looks for them."""
     hosts.settle(compute, {FIRST: hosts.DEVICES}, {FIRST: {**hosts.PCI, 'report_in_placement': 1}})
     usual = settings.nova()
@@ -135,7 +134,7 @@ def functions(compute: Compute) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures('functions')
-def test_as_many_servers_with_an_alias_boot_as_fit(compute: Compute, placement: Placement) -> None:
+def test_as_many_servers_with_an_alias_boot_as_fit(compute, placement):
     compute.make_flavor('sized-vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
     fits = _fits(placement, *SCHEDULER)['sized-vf']
 
@@ -145,9 +144,7 @@ def test_as_many_servers_with_an_alias_boot_as_fit(compute: Compute, placement: 
 
 
 @pytest.mark.usefixtures('zone')
-def test_a_host_without_the_owner_of_nova_gets_no_server(
-    compute: Compute, placement: Placement
-) -> None:
+def test_a_host_without_the_owner_of_nova_gets_no_server(compute, placement):
     before = _fits(placement)['sized-plain']
     placement(f'resource provider trait remove {THIRD} OWNER_NOVA -f json').json()
 
@@ -161,7 +158,7 @@ def test_a_host_without_the_owner_of_nova_gets_no_server(
 
 
 @pytest.mark.usefixtures('zone')
-def test_the_reason_of_no_valid_host_is_named(compute: Compute, placement: Placement) -> None:
+def test_the_reason_of_no_valid_host_is_named(compute, placement):
     program = 'allocation candidate explain -f json --flavor'
     before = placement(f'{program} sized-vgpu')
     _booted(compute, 'sized-vgpu')
@@ -176,7 +173,7 @@ def test_the_reason_of_no_valid_host_is_named(compute: Compute, placement: Place
     assert 'No such trait(s): CUSTOM_NOBODY_HAS' in unknown.stderr
 
 
-def _conflicts(placement: Placement, flavor: str, *options: str) -> list[set[str]]:
+def _conflicts(placement, flavor, *options):
     """Return the reasons that are named for a server without a valid host."""
     command = ('allocation', 'candidate', 'explain', '--flavor', flavor, '-f', 'json')
     explained = placement(*command, *SCHEDULER, *options).json(4)
@@ -198,9 +195,7 @@ REFUSED: dict[str, tuple[dict[str, int], dict[str, str], dict[str, str], str]] =
 }  # fmt: skip
 
 
-def test_the_reasons_of_servers_without_a_valid_host_are_named(
-    compute: Compute, tenant: Compute, placement: Placement, zone: str
-) -> None:
+def test_the_reasons_of_servers_without_a_valid_host_are_named(compute, tenant, placement, zone):
     servers, options, reasons = dict[str, str](), dict[str, tuple[str, ...]](), {}
     for name, (sizes, specs, properties, reason) in REFUSED.items():
         compute.make_flavor(
@@ -228,7 +223,7 @@ def test_the_reasons_of_servers_without_a_valid_host_are_named(
 
 
 @pytest.mark.usefixtures('zone')
-def test_a_host_that_is_disabled_is_the_reason(compute: Compute, placement: Placement) -> None:
+def test_a_host_that_is_disabled_is_the_reason(compute, placement):
     compute.update_service(FIRST, status='disabled')
 
     uuid = compute.create('disabled', 'sized-vgpu')

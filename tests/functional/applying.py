@@ -12,7 +12,7 @@ from placementclient.client.microversion import HIGHEST
 from placementclient.reshape import engines, storage
 
 
-def client_of(url: str) -> Client:
+def client_of(url):
     """A client of a service that trusts everybody."""
     return Client(Session(auth=noauth.NoAuth(endpoint=url)), HIGHEST)
 

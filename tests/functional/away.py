@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from keystoneauth1.token_endpoint import Token
 from placementclient.client import http, microversion
 
 
-def free_port() -> int:
+def free_port():
     """A port that nobody listens at."""
     with socket.create_server(('127.0.0.1', 0)) as probe:
         port: int = probe.getsockname()[1]
@@ -28,7 +27,7 @@ def free_port() -> int:
 class Service:
     """A process that answers at the same URL, from the same database, whenever it runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         port = free_port()
         self.url = f'http://127.0.0.1:{port}'
         script = Path(__file__).with_name('service.py')
@@ -36,17 +35,17 @@ class Service:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def variables(self) -> Mapping[str, str]:
+    def variables(self):
         """The environment of a program that asks it."""
         return {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': self.url, 'OS_TOKEN': 'admin'}
 
     @property
-    def client(self) -> http.Client:
+    def client(self):
         """A client that asks it."""
         session = Session(auth=Token(self.url, 'admin'))
         return http.Client(session, microversion.HIGHEST, endpoint_override=self.url)
 
-    def start(self) -> None:
+    def start(self):
         """Answer, from when this returns on."""
         self._process = subprocess.Popen(self._command)
         for _ in range(600):
@@ -58,7 +57,7 @@ class Service:
         raise AssertionError('the service does not start')
 
     @contextmanager
-    def hanging(self) -> Iterator[None]:
+    def hanging(self):
         """Take requests, and answer none of them meanwhile."""
         assert self._process
         self._process.send_signal(signal.SIGSTOP)
@@ -67,7 +66,7 @@ class Service:
         finally:
             self._process.send_signal(signal.SIGCONT)
 
-    def stop(self) -> None:
+    def stop(self):
         """Be away."""
         if self._process:
             self._process.kill()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 from selenium import webdriver
-from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
 
 #: .ci/run sets this, and installs it where it can: then it has to be there.
 WANTED = bool(os.environ.get('BROWSER_TO_TEST'))
@@ -19,7 +16,7 @@ IS_THERE = all(map(shutil.which, _PROGRAMS))
 
 
 @contextmanager
-def opened(*preferences: tuple[str, int]) -> Iterator[WebDriver]:
+def opened(*preferences):
     """A browser of its own, with some preferences."""
     program, driver = map(shutil.which, _PROGRAMS)
     assert program, f'{_PROGRAMS[0]} is not installed'
@@ -35,18 +32,18 @@ def opened(*preferences: tuple[str, int]) -> Iterator[WebDriver]:
         yield browser
 
 
-def all_of(where: WebDriver | WebElement, selector: str) -> list[WebElement]:
+def all_of(where, selector):
     """The elements that a selector of CSS means."""
     return where.find_elements(By.CSS_SELECTOR, selector)
 
 
-def one(where: WebDriver | WebElement, selector: str) -> WebElement:
+def one(where, selector):
     """The only one."""
     [found] = all_of(where, selector)
     return found
 
 
-def cells(table: WebElement) -> list[list[str]]:
+def cells(table):
     """What stands in the rows of a table, those of tables in it left out."""
     return [
         [cell.text for cell in all_of(row, ':scope > *')]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from typing import Any
 
 from sqlalchemy.engine import make_url
 
 from placementclient.api import resource_provider
-from placementclient.client.http import Client
-from placementclient.model.snapshots import Snapshot
 
 
 class Database:
@@ -19,13 +15,13 @@ class Database:
     :param client: of a session with ``Direct.scratch()``
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client):
         resource_provider.list(client, name='nobody')  # starts the service
         url = make_url(client.session.auth._transport._service.database)
         self._connection = sqlite3.connect(str(url.database))
         self._connection.execute('PRAGMA synchronous = OFF')
 
-    def fill(self, snapshot: Snapshot) -> None:
+    def fill(self, snapshot):
         """Write all that a snapshot has; the service is asked nothing."""
         with self._connection:
             ids = self._providers(snapshot)
@@ -33,12 +29,12 @@ class Database:
             self._consumers(snapshot)
             self._allocations(snapshot, ids)
 
-    def forget_consumer(self, uuid: str) -> None:
+    def forget_consumer(self, uuid):
         """Make the record of a consumer be missing, as it is of one from before there were any."""
         with self._connection:
             self._connection.execute('DELETE FROM consumers WHERE uuid = ?', (uuid,))
 
-    def _providers(self, snapshot: Snapshot) -> dict[str, int]:
+    def _providers(self, snapshot):
         ids: dict[str, int] = {}
         rows = []
         for root in snapshot.roots():
@@ -53,7 +49,7 @@ class Database:
         )
         return ids
 
-    def _what_providers_have(self, snapshot: Snapshot, ids: dict[str, int]) -> None:
+    def _what_providers_have(self, snapshot, ids):
         states = snapshot.providers.values()
         classes = self._ids('resource_classes', 'name', (c for s in states for c in s.inventories))
         traits = self._ids('traits', 'name', (t for s in states for t in s.traits))
@@ -81,7 +77,7 @@ class Database:
             ((ids[s.uuid], aggregates[a]) for s in states for a in s.aggregates),
         )
 
-    def _consumers(self, snapshot: Snapshot) -> None:
+    def _consumers(self, snapshot):
         consumers = snapshot.consumers.values()
         projects = self._ids('projects', 'external_id', (str(c.project_id) for c in consumers))
         users = self._ids('users', 'external_id', (str(c.user_id) for c in consumers))
@@ -95,7 +91,7 @@ class Database:
             ),
         )
 
-    def _allocations(self, snapshot: Snapshot, ids: dict[str, int]) -> None:
+    def _allocations(self, snapshot, ids):
         classes = self._ids('resource_classes', 'name', ())
         self._insert(
             'allocations',
@@ -108,13 +104,13 @@ class Database:
             ),
         )
 
-    def _ids(self, table: str, column: str, names: Iterable[str]) -> dict[str | None, int]:
+    def _ids(self, table, column, names):
         """The IDs of names, which are made where they are missing."""
         statement = f'INSERT OR IGNORE INTO {table} ({column}) VALUES (?)'
         self._connection.executemany(statement, ((name,) for name in sorted(set(names))))
         return dict(self._connection.execute(f'SELECT {column}, id FROM {table}').fetchall())
 
-    def _insert(self, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def _insert(self, table, columns, rows):
         names = [*columns.split(), 'created_at', 'updated_at']
         marks = ', '.join('?' * len(columns.split()))
         self._connection.executemany(

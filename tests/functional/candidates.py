@@ -9,7 +9,6 @@ import argparse
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from keystoneauth1.session import Session
@@ -25,16 +24,12 @@ from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.packing import PackingProblem, TargetHost
-from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import Snapshot
 from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Request, parsed
-from placementclient.placing.shapes import HostOption, Pools
+from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
 from tests.functional.planted import Planted, uuid_of
@@ -51,7 +46,7 @@ REQUESTS = 25
 Served = tuple[frozenset[tuple[str, str, int]], frozenset[tuple[str, frozenset[str]]]]
 
 
-def random_cloud(chance: random.Random) -> Snapshot:
+def random_cloud(chance):
     """Return some hosts with cells and devices, and pools; some share what they have."""
     cloud = Planted()
     for host in range(chance.randint(1, 3)):
@@ -78,9 +73,7 @@ def random_cloud(chance: random.Random) -> Snapshot:
     return cloud.snapshot
 
 
-def _provider(
-    cloud: Planted, chance: random.Random, name: str, parent: str | None, *, sharing: bool = False
-) -> None:
+def _provider(cloud, chance, name, parent, *, sharing=False):
     classes = chance.sample(CLASSES, chance.choice((0, 1, 1, 2, 2, 3) if parent else (1, 2, 3)))
     traits = [name for name in TRAITS if chance.random() < 0.35]
     is_sharing = sharing or chance.random() < 0.04
@@ -93,7 +86,7 @@ def _provider(
     )
 
 
-def _inventory(chance: random.Random) -> Inventory:
+def _inventory(chance):
     total = chance.randint(2, 8)
     return Inventory(
         total,
@@ -105,9 +98,7 @@ def _inventory(chance: random.Random) -> Inventory:
     )
 
 
-def random_request(
-    chance: random.Random, providers: Sequence[str], version: str
-) -> CandidateRequest:
+def random_request(chance, providers, version):
     """Return a request that the service takes.
 
     :param providers: the UUIDs that it may name
@@ -142,7 +133,7 @@ def random_request(
     )
 
 
-def _group(chance: random.Random, providers: Sequence[str], version: str) -> Filter:
+def _group(chance, providers, version):
     traits = chance.sample(TRAITS, chance.choice((0, 0, 0, 1, 2)))
     forbidden = traits[: chance.choice((0, 0, 1))]
     required = traits[len(forbidden) :]
@@ -164,11 +155,11 @@ def _group(chance: random.Random, providers: Sequence[str], version: str) -> Fil
     )
 
 
-def _some(chance: random.Random) -> str:
+def _some(chance):
     return ','.join(uuid_of(name) for name in chance.sample(AGGREGATES, chance.choice((1, 1, 2))))
 
 
-def granted(client: Client, request: CandidateRequest) -> set[Served]:
+def granted(client, request):
     """Return the candidates of the service."""
     candidates, _ = allocation_candidate.list(client, request)
     options = [_served(candidate.allocations, candidate.mappings) for candidate in candidates]
@@ -182,13 +173,7 @@ class _EveryOption(OptionSearch):
     _sorted = PartSearch._sorted
 
 
-def every_option(
-    problem: PackingProblem,
-    request: Request,
-    host: TargetHost,
-    room: Sequence[int],
-    pools: Pools,
-) -> list[HostOption]:
+def every_option(problem, request, host, room, pools):
     """Return all options to serve a request on a host, those that are alike too."""
     suitable = problem.suitable(request, host.shape)
     if suitable is None:
@@ -196,7 +181,7 @@ def every_option(
     return list(_EveryOption(request, host.shape, suitable, room, pools).every())
 
 
-def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[str, Served, bool]]:
+def worked_out(snapshot, request):
     """Return the root of a tree, a candidate on it, and whether it is certain, for each.
 
     The service keeps what sharing providers alone can give to the common group for one of the trees
@@ -223,7 +208,7 @@ def worked_out(snapshot: Snapshot, request: CandidateRequest) -> Iterator[tuple[
             yield host.uuid, _served(allocations, mappings), not (shared and request.groups)
 
 
-def _served(allocations: Allocations, mappings: Mapping[str, Sequence[str]]) -> Served:
+def _served(allocations, mappings):
     return (
         frozenset((u, n, a) for u, each in allocations.items() for n, a in each.items()),
         frozenset((suffix, frozenset(providers)) for suffix, providers in mappings.items()),
@@ -236,7 +221,7 @@ class Trial:
 
     clients: dict[str, Client]
 
-    def run(self, seed: int, requests: int) -> Counter[str]:
+    def run(self, seed, requests):
         """Compare some requests on one cloud; return how many, and how many were met."""
         chance, writer = random.Random(seed), self.clients['1.39']
         clouds.load(writer, random_cloud(chance))
@@ -253,9 +238,7 @@ class Trial:
         clouds.emptied(writer)
         return compared
 
-    def _compare(
-        self, snapshot: Snapshot, request: CandidateRequest, version: str, seed: int
-    ) -> bool:
+    def _compare(self, snapshot, request, version, seed):
         """Return whether a request has candidates, and compare them."""
         served = granted(self.clients[version], request)
         candidates = list(worked_out(snapshot, request))
@@ -274,7 +257,7 @@ class Trial:
         return bool(served)
 
 
-def trial(session: Session) -> Trial:
+def trial(session):
     """Return a trial on a service that is empty."""
     clients = {
         version: http.Client(session, microversion.requested(version), max_retries=0)
@@ -285,14 +268,14 @@ def trial(session: Session) -> Trial:
     return Trial(clients)
 
 
-def tried(seeds: Sequence[int]) -> Counter[str]:
+def tried(seeds):
     """Compare requests on a random cloud for each seed."""
     with Direct.scratch() as service:
         judge = trial(Session(auth=service))
         return sum((judge.run(seed, REQUESTS) for seed in seeds), Counter[str]())
 
 
-def main() -> None:
+def main():
     """Try many."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--requests', type=int, default=20_000)

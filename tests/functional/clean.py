@@ -43,7 +43,7 @@ class Clean:
     consumers: list[Consumer] = field(default_factory=list)
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self._random = random.Random(self.seed)
         names = 'servers migrations services hypervisors flavors limits nodes ports agents subnets'
         self.lists = {name: [] for name in names.split()}
@@ -59,24 +59,17 @@ class Clean:
         self._reported()
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self):
         """The cloud as it is written to a Placement."""
         return Snapshot(self.states, self.consumers)
 
-    def uuid(self, name: str) -> str:
+    def uuid(self, name):
         """The UUID of something that has a name here."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f'{self.seed} {name}'))
 
     # Hosts
 
-    def _provider(
-        self,
-        name: str,
-        inventories: dict[str, Inventory],
-        *above: ProviderState,
-        traits: tuple[str, ...] = (),
-        aggregates: tuple[str, ...] = (),
-    ) -> ProviderState:
+    def _provider(self, name, inventories, *above, traits=(), aggregates=()):
         own = self.uuid(name)
         parent, root = (above[-1].uuid, above[0].uuid) if above else (None, own)
         state = ProviderState(
@@ -86,7 +79,7 @@ class Clean:
         self.states.append(state)
         return state
 
-    def _shared(self) -> list[ProviderState]:
+    def _shared(self):
         return [
             self._provider(
                 f'pool{n}', {'DISK_GB': Inventory(100_000, max_unit=100_000)},
@@ -95,7 +88,7 @@ class Clean:
             for n in range(self._random.randint(0, 2))
         ]  # fmt: skip
 
-    def _host(self, number: int) -> dict[str, Any]:
+    def _host(self, number):
         """A host, flat or with cells, with or without cards and a network agent."""
         draw, name = self._random, f'host{number}'
         full = draw.choice((name, f'{name}.example.com'))
@@ -147,7 +140,7 @@ class Clean:
             'reserved': reserved, 'up': number == 0 or draw.random() < 0.8,
         }  # fmt: skip
 
-    def _reported(self) -> None:
+    def _reported(self):
         """Say of each host what nova-compute says of it."""
         using = {uuid for consumer in self.consumers for uuid in consumer.allocations}
         for host in self._hosts:
@@ -175,7 +168,7 @@ class Clean:
 
     # Servers
 
-    def _flavors(self) -> None:
+    def _flavors(self):
         extra = {'vgpu': {'resources:VGPU': '1'}, 'metal': _METAL}
         for name, cpus, disk in (
             ('small', 1, 0),
@@ -195,7 +188,7 @@ class Clean:
             for name in ('servers', *(f'class:{each}' for each in classes)):
                 self.lists['limits'].append({'id': self.uuid(name), 'resource_name': name})
 
-    def _holds(self, host: dict[str, Any], flavor: dict[str, Any]) -> Held:
+    def _holds(self, host, flavor):
         """What a server of a flavor holds on a host."""
         place = self._random.choice(host['places']).uuid
         held: Held = {place: {'VCPU': flavor['vcpus'], 'MEMORY_MB': flavor['ram']}}
@@ -207,10 +200,10 @@ class Clean:
             held[card.uuid] = {'VGPU': 1}
         return held
 
-    def _free(self, card: ProviderState) -> int:
+    def _free(self, card):
         return 4 - sum(c.amount(card.uuid, 'VGPU') for c in self.consumers)
 
-    def _server(self, number: int) -> None:
+    def _server(self, number):
         draw = self._random
         host, other = draw.sample(self._hosts, 2)
         flavors = self.lists['flavors'][: 3 if any(map(self._free, host['cards'])) else 2]
@@ -243,19 +236,12 @@ class Clean:
             held[host['bridge'].uuid] = {EGRESS: 100}
         self._consumer(own, held, INSTANCE)
 
-    def _consumer(self, own: str, held: Held, kind: str) -> None:
+    def _consumer(self, own, held, kind):
         self.consumers.append(
             Consumer(own, held, 'project', 'user', 1, kind if self._is_typed else None)
         )
 
-    def _listed(
-        self,
-        own: str,
-        host: dict[str, Any] | None,
-        flavor: dict[str, Any],
-        state: str,
-        task: str | None,
-    ) -> None:
+    def _listed(self, own, host, flavor, state, task):
         self.lists['servers'].append(
             {
                 'id': own, 'tenant_id': 'project', 'user_id': 'user', 'image': {'id': 'image'},
@@ -268,7 +254,7 @@ class Clean:
             }
         )  # fmt: skip
 
-    def _migration(self, server: str, source: dict[str, Any], status: str, kind: str) -> str:
+    def _migration(self, server, source, status, kind):
         own = self.uuid(f'migration of {server}')
         self.lists['migrations'].append(
             {
@@ -279,7 +265,7 @@ class Clean:
         )  # fmt: skip
         return own
 
-    def _port(self, server: str, host: dict[str, Any]) -> None:
+    def _port(self, server, host):
         own, provider = self.uuid(f'port of {server}'), host['bridge'].uuid
         asked: dict[str, Any] = {'required': [], 'resources': {EGRESS: 100}}
         if self._random.random() < 0.5:
@@ -297,7 +283,7 @@ class Clean:
 
     # Bare metal
 
-    def _rack(self) -> None:
+    def _rack(self):
         """Nodes in all states; the first one is there for the flavor."""
         usual = {
             'instance_uuid': None, 'power_state': 'power off', 'maintenance': False,
@@ -346,12 +332,6 @@ NODES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def _inventory(
-    name: str,
-    totals: dict[str, int],
-    reserved: dict[str, int],
-    ratios: dict[str, float],
-    parts: int = 1,
-) -> Inventory:
+def _inventory(name, totals, reserved, ratios, parts=1):
     total = totals[name] // parts
     return Inventory(total, reserved[name] // parts, 1, total, 1, ratios[name])

@@ -7,8 +7,6 @@ import json
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,7 +15,6 @@ from placementclient.client.http import Client
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
@@ -31,12 +28,12 @@ from tests.functional import databases
 _NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')
 
 
-def uuid_of(name: str) -> str:
+def uuid_of(name):
     """The UUID of something that has a name in a test."""
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-def host(name: str, vgpus: int = 8) -> ProviderState:
+def host(name, vgpus=8):
     """A compute node with flat VGPU inventory."""
     return ProviderState(
         Provider(uuid_of(name), name, 0, None, uuid_of(name)),
@@ -50,7 +47,7 @@ def host(name: str, vgpus: int = 8) -> ProviderState:
     )
 
 
-def server(name: str, on: str, vgpus: int = 1, kind: str | None = 'INSTANCE') -> Consumer:
+def server(name, on, vgpus=1, kind='INSTANCE'):
     """An instance on a host."""
     resources = {'VCPU': 2, 'MEMORY_MB': 2048} | ({'VGPU': vgpus} if vgpus else {})
     return Consumer(
@@ -58,7 +55,7 @@ def server(name: str, on: str, vgpus: int = 1, kind: str | None = 'INSTANCE') ->
     )
 
 
-def cloud(hosts: int = 1, servers: int = 4) -> Snapshot:
+def cloud(hosts=1, servers=4):
     """Hosts of 8 VGPU each; every second server has no type, every host one without VGPU."""
     return Snapshot(
         [host(f'compute{n}') for n in range(hosts)],
@@ -71,7 +68,7 @@ def cloud(hosts: int = 1, servers: int = 4) -> Snapshot:
     )
 
 
-def used(snapshot: Snapshot) -> Snapshot:
+def used(snapshot):
     """A cloud as it would be once it has been made: with what its consumers use."""
     amounts: dict[str, dict[str, int]] = {}
     for consumer in snapshot.consumers.values():
@@ -89,7 +86,7 @@ def used(snapshot: Snapshot) -> Snapshot:
 _BUILT: dict[str, bytes] = {}
 
 
-def build_once(client: Client, cloud: str, build: Callable[[], None]) -> None:
+def build_once(client, cloud, build):
     """Build a cloud; one that was built before is copied into an empty SQLite database.
 
     :param cloud: what tells it from others
@@ -111,26 +108,26 @@ def build_once(client: Client, cloud: str, build: Callable[[], None]) -> None:
             _BUILT[key] = database.serialize()
 
 
-def load(client: Client, snapshot: Snapshot) -> None:
+def load(client, snapshot):
     """Build the cloud of a snapshot."""
     cloud = json.dumps(documents.document(snapshot))
     build_once(client, cloud, lambda: restore.load(client, snapshot))
 
 
-def captured(client: Client) -> Snapshot:
+def captured(client):
     """Read all there is; of an embedded service the tables, which takes no requests."""
     snapshot = capture.capture(Client(client.session, client.microversion))
     snapshot.origin = capture.origin_of(client)
     return snapshot
 
 
-def loaded(client: Client, snapshot: Snapshot) -> Snapshot:
+def loaded(client, snapshot):
     """A cloud as it is once it has been made."""
     load(client, snapshot)
     return captured(client)
 
 
-def emptied(client: Client) -> None:
+def emptied(client):
     """Take away what another test has left."""
     if path := databases.sqlite_file(client.session):
         databases.clear(path)
@@ -144,15 +141,15 @@ def emptied(client: Client) -> None:
 
 
 def plan_of(
-    snapshot: Snapshot,
-    children: int = 2,
+    snapshot,
+    children=2,
     *,
-    moved_trait: bool = False,
-    aggregates: bool = False,
-    allow_inferred: bool = False,
-    known: bool = True,
-    first: int = 0,
-) -> Plan:
+    moved_trait=False,
+    aggregates=False,
+    allow_inferred=False,
+    known=True,
+    first=0,
+):
     """A plan that moves the VGPU of each host to so many children.
 
     :param known: whether it is mapped which server is where: those that there are, in turn
@@ -200,7 +197,7 @@ def plan_of(
     )
 
 
-def holders(snapshot: Snapshot, provider_uuid: str, resource_class: str = 'VGPU') -> list[Consumer]:
+def holders(snapshot, provider_uuid, resource_class='VGPU'):
     """The consumers that hold a class on a provider."""
     return [
         consumer
@@ -210,13 +207,13 @@ def holders(snapshot: Snapshot, provider_uuid: str, resource_class: str = 'VGPU'
 
 
 @contextlib.contextmanager
-def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
+def watched(client):
     """Every request that a client sends meanwhile: method and path."""
     requests: list[tuple[str, str]] = []
     session, lock = client.session, threading.Lock()
     send = session.request
 
-    def request(url: str, method: str, **kwargs: Any) -> Any:
+    def request(url, method, **kwargs):
         with lock:
             requests.append((method, url))
         return send(url, method, **kwargs)
@@ -229,15 +226,13 @@ def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
 
 
 @contextlib.contextmanager
-def disturbed(
-    client: Client, method: str, part: str, disturb: Callable[[], None], times: int = 1
-) -> Iterator[None]:
+def disturbed(client, method, part, disturb, times=1):
     """Do something just before the first requests of a method and a part of a path."""
     session = client.session
     send = session.request
     left = [times]
 
-    def request(url: str, verb: str, **kwargs: Any) -> Any:
+    def request(url, verb, **kwargs):
         if verb == method and part in url and left[0]:
             left[0] -= 1
             disturb()
@@ -250,7 +245,7 @@ def disturbed(
         session.request = send
 
 
-def content(snapshot: Snapshot) -> dict[str, Any]:
+def content(snapshot):
     """A snapshot without what moves by itself: generations."""
     document = documents.document(snapshot)
     for record in document['providers']:
@@ -262,6 +257,6 @@ def content(snapshot: Snapshot) -> dict[str, Any]:
     return document
 
 
-def names(results: Sequence[Any]) -> list[tuple[str, str]]:
+def names(results):
     """Results of a run, for comparisons."""
     return [(tree.root_provider_name, tree.state.value) for tree in results]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ if not HAS_JQ:
     MISSING[f'{PAGE_WITH_JQ}.rst'] = 'jq'
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Say what was not tested."""
     for tested, program in MISSING.items():
         terminalreporter.section(f'{program} is not installed', red=True)
@@ -61,7 +61,7 @@ Placement = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _environment(monkeypatch, tmp_path):
     """No test sees the cloud settings or the home of who runs it."""
     for name in [name for name in os.environ if name.startswith('OS_')]:
         monkeypatch.delenv(name)
@@ -71,7 +71,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _one_service(_environment: None) -> Iterator[None]:
+def _one_service(_environment):
     """No test leaves a service behind, in a frame of its failure or a cycle: a process has one."""
     yield
     if service.is_taken():
@@ -79,7 +79,7 @@ def _one_service(_environment: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session():
     """A session with a Placement of its own; what is patched of it, is of every client too.
 
     On a SQLite database of its own; on the one of ``PLACEMENT_TEST_DATABASE``, where that is set,
@@ -96,7 +96,7 @@ def session() -> Iterator[Session]:
 
 
 @pytest.fixture
-def client(session: Session) -> http.Client:
+def client(session):
     """A client that uses the highest microversion, and nothing but requests.
 
     It names the URL: then it does not count on who answers there.
@@ -106,7 +106,7 @@ def client(session: Session) -> http.Client:
 
 
 @pytest.fixture
-def placement(client: http.Client, capsys: pytest.CaptureFixture[str]) -> Placement:
+def placement(client, capsys):
     """Runs the program ``placement``: ``placement('resource', 'provider', 'list')``.
 
     A single string is split as a shell does. The session is that of the client: a test sees and
@@ -115,7 +115,7 @@ def placement(client: http.Client, capsys: pytest.CaptureFixture[str]) -> Placem
     return program(client.session, capsys)
 
 
-def process(*argv: str) -> Result:
+def process(*argv):
     """Run ``placement`` as a process, as it needs a Placement of its own beside that of a test.
 
     A single string is split as a shell does.
@@ -127,18 +127,18 @@ def process(*argv: str) -> Result:
 
 
 @pytest.fixture
-def placement_over_http(service_url: str, capsys: pytest.CaptureFixture[str]) -> Placement:
+def placement_over_http(service_url, capsys):
     """The same, with a service in another process, which has what other tests have left."""
     return program(Session(auth=noauth.NoAuth(endpoint=service_url)), capsys)
 
 
-def program(session: Session | None, capsys: pytest.CaptureFixture[str]) -> Placement:
+def program(session, capsys):
     """Return what runs ``placement`` in this process.
 
     :param session: without it, the variables of the environment say which Placement
     """
 
-    def run(*argv: str, microversion: str = '1') -> Result:
+    def run(*argv, microversion='1'):
         arguments = shlex.split(argv[0]) if len(argv) == 1 else list(argv)
         capsys.readouterr()
         try:
@@ -153,7 +153,7 @@ def program(session: Session | None, capsys: pytest.CaptureFixture[str]) -> Plac
 
 
 @pytest.fixture(scope='session')
-def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def service_url(tmp_path_factory):
     """Where a real Placement answers over HTTP, in a process of its own."""
     with socket.create_server(('127.0.0.1', 0)) as probe:
         port = probe.getsockname()[1]
@@ -169,7 +169,7 @@ def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+def _wait(url, process):
     for _ in range(1200):
         assert process.poll() is None, 'the service has ended'
         try:

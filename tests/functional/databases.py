@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from typing import Any
 
 import sqlalchemy
-from keystoneauth1.session import Session
 
 from placementclient.embedded import Direct
 from placementclient.embedded.service import Service
@@ -36,7 +34,7 @@ TABLES = {
 }
 
 
-def emptied(url: str) -> None:
+def emptied(url):
     """Leave a database with a current schema and nothing else."""
     engine = sqlalchemy.create_engine(url)
     tables = sqlalchemy.MetaData()
@@ -48,20 +46,20 @@ def emptied(url: str) -> None:
     service.close()
 
 
-def sqlite_file(session: Session) -> str | None:
+def sqlite_file(session):
     """Return the file of the embedded service that a session reaches, if it has one."""
     url = session.auth.database if isinstance(session.auth, Direct) else ''
     return url.removeprefix(SQLITE) if url.startswith(SQLITE) else None
 
 
-def clear(path: str) -> None:
+def clear(path):
     """Delete all providers and allocations from a SQLite database."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for table in PROVIDER_TABLES:
             database.execute(f'DELETE FROM {table}')
 
 
-def content(connection: sqlite3.Connection) -> dict[str, list[Any]]:
+def content(connection):
     """What a SQLite database has, by table, in an order that does not depend on anything."""
     return {
         table: sorted(connection.execute(f'SELECT {columns} FROM {table}'), key=repr)

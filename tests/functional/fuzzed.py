@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
 from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, distribution
-from pathlib import Path
-from typing import Any
+from importlib.metadata import distribution
 
 import pytest
 from hypothesis import strategies as st
@@ -64,7 +60,7 @@ openstack resource provider set compute1 --name "\x1b[2J"
 
 
 @st.composite
-def command_lines(draw: st.DrawFn, point: EntryPoint) -> list[str]:
+def command_lines(draw, point):
     """An example of a command's help, in which something is something else."""
     command = point.load()
     parser = command(None, None).get_parser(name(point))
@@ -86,7 +82,7 @@ def command_lines(draw: st.DrawFn, point: EntryPoint) -> list[str]:
 
 
 @st.composite
-def given_option(draw: st.DrawFn, option: argparse.Action) -> list[str]:
+def given_option(draw, option):
     """An option or an argument with its value, which is mostly none that it can have."""
     flag = option.option_strings[-1:]
     if option.nargs == 0:
@@ -102,12 +98,12 @@ def given_option(draw: st.DrawFn, option: argparse.Action) -> list[str]:
 SOUND = [*FILES, *HOSTS, CONSUMER, 'VCPU', 'VGPU', 'CUSTOM_FPGA', 'VCPU=1', 'HW_CPU_X86_AVX2']
 
 
-def values() -> st.SearchStrategy[str]:
+def values():
     """A word; no absolute path but those that do no harm."""
     return st.sampled_from(SOUND) | TEXTS.map(_inside)
 
 
-def _inside(text: str) -> str:
+def _inside(text):
     harmless = ('/', '/dev/full', '/nonexistent/x')
     return f'.{text}' if text.startswith('/') and text not in harmless else text
 
@@ -115,13 +111,13 @@ def _inside(text: str) -> str:
 class Output(io.TextIOWrapper):
     """Standard output, which is a terminal, or standard error, which is none: without progress."""
 
-    def __init__(self, errors: str) -> None:
+    def __init__(self, errors):
         super().__init__(io.BytesIO(), encoding='utf-8', errors=errors, newline='')
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return self.errors == 'strict'
 
-    def shown(self) -> str:
+    def shown(self):
         """What was written to it."""
         self.flush()
         assert isinstance(self.buffer, io.BytesIO)
@@ -148,7 +144,7 @@ class Program:
     :param is_true: whether all its answers are, so that what fails has done nothing
     """
 
-    def __init__(self, session: Session, folder: Path, *, is_true: bool = True) -> None:
+    def __init__(self, session, folder, *, is_true=True):
         self._session, self._folder, self._is_true = session, folder, is_true
         self._fill(session)
         self._files = folder / 'files'
@@ -163,11 +159,11 @@ class Program:
         self._held = databases.content(self._database)
         self._round = 0
 
-    def close(self) -> None:
+    def close(self):
         self._database.close()
         self._copy.close()
 
-    def _fill(self, session: Session) -> None:
+    def _fill(self, session):
         url = session.get_endpoint(service_type='placement')
         client = http.Client(session, microversion.HIGHEST, endpoint_override=url)
         for host in HOSTS:
@@ -182,7 +178,7 @@ class Program:
             trait.create(client, known)
         restore.load(client, disk.read_snapshot(str(CLOUD)))
 
-    def run(self, words: list[str]) -> Ended:
+    def run(self, words):
         """Run a command; where it fails it has changed nothing."""
         folder = self._folder / str(self._round) / 'a' / 'b'
         if not folder.exists():
@@ -200,7 +196,7 @@ class Program:
             assert not is_changed, (words, ended)
         return ended
 
-    def _run(self, words: list[str]) -> Ended:
+    def _run(self, words):
         causes: list[BaseException | None] = []
         out, err = Output('strict'), Output('backslashreplace')
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -219,12 +215,12 @@ class Program:
         return Ended(int(status), out.shown(), err.shown(), None if is_meant else cause)
 
 
-def _read_once(where: object, collector: Any) -> None:
+def _read_once(where, collector):
     """Read, and raise what the service itself would only log."""
     collector._read()
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
+def _contents(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob('*'))
@@ -232,7 +228,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def check(words: list[str], ended: Ended) -> None:
+def check(words, ended):
     """What holds of every command, whatever it was given and answered."""
     assert ended.cause is None, (words, ended)
     assert ended.status in tuple(errors.ExitStatus), (words, ended)
@@ -246,7 +242,7 @@ def check(words: list[str], ended: Ended) -> None:
 
 
 @pytest.fixture(scope='module')
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+def program(tmp_path_factory):
     with Direct.scratch() as service:
         program = Program(Session(auth=service), tmp_path_factory.mktemp('fuzz'))
         with closing(program):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import textwrap
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -24,7 +23,6 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from tests.functional.conftest import Placement
 
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
 #: What the guides of the hosts look at.
@@ -50,25 +48,25 @@ class Block:
     text: str
 
 
-def page(name: str) -> str:
+def page(name):
     """Return the text of a page, with what it includes."""
     text = (SOURCE / f'{name}.rst').read_text()
     return _INCLUDE.sub(lambda found: (SOURCE / found[1]).read_text(), text)
 
 
-def pages() -> list[str]:
+def pages():
     """Return the names of the pages, in the order of the index."""
     trees = re.findall(r'^\.\. toctree::\n(?:   :.*\n)*\n((?:   .+\n)+)', page('index'), re.M)
     return [name for tree in trees for name in tree.split()]
 
 
-def consoles(text: str) -> list[tuple[str, str]]:
+def consoles(text):
     """Return the commands that a page shows, each with what it prints."""
     shown = [steps(block) for block in blocks(text) if block.language == 'console']
     return list(itertools.chain.from_iterable(shown))
 
 
-def section(page: str, title: str) -> str:
+def section(page, title):
     """The text below a title, up to the next one of its kind."""
     lines = page.splitlines()
     start = lines.index(title)
@@ -81,7 +79,7 @@ def section(page: str, title: str) -> str:
     return '\n'.join(body)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text):
     """The blocks of code of a text, those in lists too."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
@@ -99,7 +97,7 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(match[2], caption and caption[1], body.strip('\n') + '\n')
 
 
-def written(text: str, folder: Path) -> list[str]:
+def written(text, folder):
     """Write the blocks that are files."""
     found = [block for block in blocks(text) if block.caption]
     for block in found:
@@ -107,7 +105,7 @@ def written(text: str, folder: Path) -> list[str]:
     return [str(block.caption) for block in found]
 
 
-def steps(block: Block) -> list[tuple[str, str]]:
+def steps(block):
     """The commands of a console, each with what it prints."""
     result: list[tuple[str, str]] = []
     lines = iter(block.text.splitlines())
@@ -123,7 +121,7 @@ def steps(block: Block) -> list[tuple[str, str]]:
     return result
 
 
-def follow(text: str, run: Placement, *, same_ids: bool = True) -> int:
+def follow(text, run, *, same_ids=True):
     """Write the files of a text, type its commands, and compare what they print.
 
     :param same_ids: whether UUIDs are those of the text
@@ -147,7 +145,7 @@ def follow(text: str, run: Placement, *, same_ids: bool = True) -> int:
     return typed
 
 
-def _in_bash(command: str, status: int) -> str:
+def _in_bash(command, status):
     """Type a command into bash: its folder and its variables are those of this process afterwards.
 
     :param status: the exit status of the command before
@@ -160,7 +158,7 @@ def _in_bash(command: str, status: int) -> str:
     return done.stdout
 
 
-def shown(run: Placement, argv: Sequence[str]) -> tuple[int, str]:
+def shown(run, argv):
     """Run a command as on a terminal: its messages and its table come in their order.
 
     :return: the exit status, and all that was printed
@@ -171,7 +169,7 @@ def shown(run: Placement, argv: Sequence[str]) -> tuple[int, str]:
     return result.status, result.stdout
 
 
-def is_printed(expected: str, actual: str) -> bool:
+def is_printed(expected, actual):
     """Whether a text was printed, where ``…`` stands for anything in one line."""
     wanted, got = _lines(expected), _lines(actual)
     return len(wanted) == len(got) and all(
@@ -180,25 +178,25 @@ def is_printed(expected: str, actual: str) -> bool:
     )
 
 
-def _lines(text: str) -> list[str]:
+def _lines(text):
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 # The clouds
 
 
-def hosts() -> Snapshot:
+def hosts():
     """The hosts of the guides, as they are shipped with them."""
     return disk.read_snapshot(str(HOSTS / 'before.json'))
 
 
-def write_map(path: Path) -> None:
+def write_map(path):
     """The assignments of the upgrade guide, from the facts that are shipped with it."""
     facts = [archive.read(str(HOSTS / name)) for name in ('gpu1', 'gpu2')]
     path.write_text(assignments.written(assignments.of_mediated_devices(facts, hosts()).rows))
 
 
-def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
+def other_hosts(servers):
     """The hosts of the other kinds of reshape.
 
     :param servers: the consumers that are mapped, by file
@@ -208,7 +206,7 @@ def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
     two, one = servers['mig-map.csv']
     number = count()
 
-    def server(held: Mapping[str, Resources]) -> Consumer:
+    def server(held):
         return _consumer(_uuid_of(f'server{next(number)}'), held)
 
     providers = [
@@ -251,9 +249,7 @@ def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
     return Snapshot(providers, consumers)
 
 
-def _host(
-    name: str, *, ratio: float = 16.0, traits: Iterable[str] = (), **more: int
-) -> ProviderState:
+def _host(name, *, ratio=16.0, traits=(), **more):
     state = _provider(name, more, traits=['COMPUTE_NODE', *traits])
     own = {
         'VCPU': Inventory(48, max_unit=48, allocation_ratio=ratio),
@@ -263,9 +259,7 @@ def _host(
     return replace(state, inventories={**own, **state.inventories})
 
 
-def _provider(
-    name: str, totals: Mapping[str, int], parent: str | None = None, traits: Iterable[str] = ()
-) -> ProviderState:
+def _provider(name, totals, parent=None, traits=()):
     above = _uuid_of(parent) if parent else None
     own = _uuid_of(name)
     return ProviderState(
@@ -275,10 +269,10 @@ def _provider(
     )
 
 
-def _consumer(own: str, held: Mapping[str, Resources], kind: str | None = 'INSTANCE') -> Consumer:
+def _consumer(own, held, kind='INSTANCE'):
     allocations = {_uuid_of(name): resources for name, resources in held.items()}
     return Consumer(own, allocations, 'a-project', 'a-user', 1, kind)
 
 
-def _uuid_of(name: str) -> str:
+def _uuid_of(name):
     return str(uuid.uuid5(_NAMESPACE, name))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
@@ -16,14 +13,7 @@ PROJECT, USER = uuid_of('project'), uuid_of('user')
 RACK, STORAGE = uuid_of('rack'), uuid_of('shared storage')
 
 
-def provider(
-    name: str,
-    inventories: Mapping[str, Inventory] | None = None,
-    traits: Iterable[str] = (),
-    aggregates: Iterable[str] = (),
-    parent: str | None = None,
-    root: str | None = None,
-) -> ProviderState:
+def provider(name, inventories=None, traits=(), aggregates=(), parent=None, root=None):
     """A provider; what is given of its tree are names."""
     return ProviderState(
         Provider(
@@ -35,7 +25,7 @@ def provider(
     )
 
 
-def host(name: str, *, vgpus: int = 2, gpus: int = 2, rack: bool = True) -> list[ProviderState]:
+def host(name, *, vgpus=2, gpus=2, rack=True):
     """A compute node with its GPUs below it."""
     return [
         provider(
@@ -59,22 +49,20 @@ def host(name: str, *, vgpus: int = 2, gpus: int = 2, rack: bool = True) -> list
     ]
 
 
-def storage() -> ProviderState:
+def storage():
     """The storage that all hosts share."""
     return provider(
         'storage', {'DISK_GB': Inventory(1000, max_unit=500)}, [SHARING_TRAIT], [STORAGE]
     )
 
 
-def holder(
-    name: str, allocations: Mapping[str, Mapping[str, int]], kind: str | None = 'INSTANCE'
-) -> Consumer:
+def holder(name, allocations, kind='INSTANCE'):
     """A consumer of what it holds, by the names of providers."""
     held = {uuid_of(on): resources for on, resources in allocations.items()}
     return Consumer(uuid_of(name), held, PROJECT, USER, None, kind)
 
 
-def build(client: Client, *consumers: Consumer, hosts: int = 2) -> Snapshot:
+def build(client, *consumers, hosts=2):
     """Make so many hosts, storage and consumers."""
     states = [state for n in range(hosts) for state in host(f'compute{n}')]
     snapshot = Snapshot([*states, storage()], consumers)

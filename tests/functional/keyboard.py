@@ -7,9 +7,7 @@ import pty
 import re
 import select
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 START = {
     'bash': ['bash', '--norc', '--noprofile', '-i'],
@@ -23,14 +21,14 @@ TIMEOUT = 30
 class Terminal:
     """A shell on a pseudo terminal."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor):
         self._descriptor = descriptor
 
-    def type(self, keys: str) -> None:
+    def type(self, keys):
         """Press keys; ``\\t`` completes."""
         os.write(self._descriptor, keys.encode())
 
-    def wait_for(self, expected: str) -> str:
+    def wait_for(self, expected):
         """What is shown until a text appears."""
         shown = ''
         until = time.monotonic() + TIMEOUT
@@ -43,13 +41,13 @@ class Terminal:
         raise AssertionError(f'{expected!r} does not appear in {_text(shown)!r}')
 
 
-def _text(shown: str) -> str:
+def _text(shown):
     """What was written, without what moves the cursor or colours."""
     return re.sub(r'\x1b(\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07|[=>(][B0]?)|[\x00\r]', '', shown)
 
 
 @contextmanager
-def terminal(shell: str, script: Path, environment: Mapping[str, str]) -> Iterator[Terminal]:
+def terminal(shell, script, environment):
     """A shell that has read a script and waits for keys."""
     pid, descriptor = pty.fork()
     if pid == 0:

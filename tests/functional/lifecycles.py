@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
-from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from tests.functional import clouds
 from tests.functional.clouds import content
-from tests.functional.conftest import Placement, Result
 
 
 class Killed(BaseException):
@@ -21,14 +17,14 @@ class Killed(BaseException):
 
 
 @contextmanager
-def killed_at(client: Client, write: int, *, is_done: bool = True) -> Iterator[None]:
+def killed_at(client, write, *, is_done=True):
     """Kill the run at a write, counted from 0.
 
     :param is_done: whether that is done, though its answer never comes
     """
     send, left = client.session.request, [write]
 
-    def request(url: str, method: str, **kwargs: Any) -> Any:
+    def request(url, method, **kwargs):
         left[0] -= method != 'GET'
         if left[0] < 0 and not is_done:
             raise Killed
@@ -44,17 +40,17 @@ def killed_at(client: Client, write: int, *, is_done: bool = True) -> Iterator[N
         del client.session.request
 
 
-def lifecycle(placement: Placement, client: Client, path: str, *, kill_at: int = 0) -> None:
+def lifecycle(placement, client, path, *, kill_at=0):
     """Apply the plan, verify it and take it back; each is killed once and then completed.
 
     :param path: of the plan, which was made of what is there now
     :param kill_at: the write after which both ways are killed, counted from 0
     """
 
-    def act(verb: str, *options: str) -> Result:
+    def act(verb, *options):
         return placement('resource', 'provider', 'reshape', verb, path, *options, '-f', 'json')
 
-    def states(result: Result) -> set[str]:
+    def states(result):
         return {row['state'] for row in json.loads(result.stdout)}
 
     before = content(clouds.captured(client))

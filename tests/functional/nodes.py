@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from pathlib import Path
 
 #: One host of the inventory: everything of it is told apart by its name.
 INVENTORY = """\
@@ -97,7 +95,7 @@ class Nodes:
     :param names: of the nodes whose nova-compute runs and is enabled
     """
 
-    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+    def __init__(self, folder, names):
         self.folder, self.names = folder, list(names)
         self.programs = folder / 'bin'
         for part in ('bin', 'units', 'services'):
@@ -120,19 +118,19 @@ class Nodes:
             INVENTORY.format(hosts='\n'.join(self.names), python=sys.executable)
         )
 
-    def on(self, name: str) -> dict[str, str]:
+    def on(self, name):
         """The environment of a program that is to see one of them, as libvirt tells of it."""
         path = f'{self.programs}:{os.environ["PATH"]}'
         return {**os.environ, 'PATH': path, 'LIBVIRT_URI': f'qemu:///{name}'}
 
-    def calls(self) -> list[str]:
+    def calls(self):
         """What was changed since this was asked last: ``disable gpu1``."""
         log = self.folder / 'calls'
         found = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
         return found
 
-    def state(self) -> dict[str, tuple[str, str]]:
+    def state(self):
         """Of each node, the unit and the service."""
         return {
             name: (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +22,7 @@ HOST = {'VCPU': VCPU, 'MEMORY_MB': MEMORY}
 SERVER = {'VCPU': 4, 'MEMORY_MB': 8192}
 
 
-def uuid_of(name: str) -> str:
+def uuid_of(name):
     """The UUID of something that has a name here."""
     return str(uuid.uuid5(_NAMESPACE, name))
 
@@ -46,18 +45,11 @@ class Planted:
     forgotten: list[str] = field(default_factory=list)
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self):
         """All of it, as it is written."""
         return Snapshot(self.states.values(), self.consumers)
 
-    def provider(
-        self,
-        name: str,
-        inventories: Mapping[str, Inventory] = HOST,
-        parent: str | None = None,
-        traits: tuple[str, ...] = (OWNER,),
-        aggregates: tuple[str, ...] = (),
-    ) -> str:
+    def provider(self, name, inventories=HOST, parent=None, traits=(OWNER,), aggregates=()):
         """Add a provider; returns its name."""
         root = name
         if parent:
@@ -75,15 +67,13 @@ class Planted:
         )
         return name
 
-    def consumer(self, name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]) -> str:
+    def consumer(self, name, kind='INSTANCE', **held):
         """Add a consumer; returns its UUID."""
         allocations = {uuid_of(provider): dict(resources) for provider, resources in held.items()}
         self.consumers.append(Consumer(uuid_of(name), allocations, 'project', 'user', 1, kind))
         return uuid_of(name)
 
-    def server(
-        self, name: str, host: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]
-    ) -> str:
+    def server(self, name, host, kind='INSTANCE', **held):
         """Add a server and its consumer."""
         known = self.consumer(name, kind, **held)
         self.servers.append(
@@ -91,7 +81,7 @@ class Planted:
         )
         return known
 
-    def migration(self, name: str, server: str, source: str, status: str, kind: str) -> None:
+    def migration(self, name, server, source, status, kind):
         """Add a migration, as OpenStackClient lists it."""
         self.migrations.append(
             {
@@ -106,7 +96,7 @@ class Planted:
         )
 
 
-def planted(hosts: int) -> Planted:
+def planted(hosts):
     """A cloud of so many sound hosts, and as many more as faults need one."""
     cloud = Planted()
     for number in range(hosts):
@@ -117,7 +107,7 @@ def planted(hosts: int) -> Planted:
     return cloud
 
 
-def _host(cloud: Planted, number: int) -> None:
+def _host(cloud, number):
     """Every fifth host has its CPUs in two cells; half of them have a server; few, a migration."""
     pool, name = f'nfs{number // RACK}', f'compute{number:04}'
     if number % RACK == 0:
@@ -141,7 +131,7 @@ def _host(cloud: Planted, number: int) -> None:
         cloud.server(f'server{number}', name, kind, **{place: SERVER, pool: disk})
 
 
-def _sound(cloud: Planted) -> None:
+def _sound(cloud):
     """What looks odd and is as it should be."""
     host = cloud.provider('net')
     agent = cloud.provider('net:Open vSwitch agent', {}, parent=host, traits=())
@@ -156,7 +146,7 @@ def _sound(cloud: Planted) -> None:
     cloud.consumer('container', 'CONTAINER', **{host: SERVER})
 
 
-def _inventories(cloud: Planted) -> None:
+def _inventories(cloud):
     cloud.provider('crowded', {'VCPU': Inventory(8)})
     cloud.server('too-much', 'crowded', crowded={'VCPU': 9})
     cloud.expected.append(('over-capacity', 'crowded'))
@@ -172,7 +162,7 @@ def _inventories(cloud: Planted) -> None:
     cloud.expected.append(('unlisted-usage', 'old'))
 
 
-def _names(cloud: Planted) -> None:
+def _names(cloud):
     cloud.provider('twice')
     cloud.provider('twice.example.com')
     cloud.server('on-twice', 'twice.example.com', **{'twice.example.com': SERVER})
@@ -193,7 +183,7 @@ def _names(cloud: Planted) -> None:
     cloud.expected.append(('owner-missing', 'unmarked'))
 
 
-def _sharing(cloud: Planted) -> None:
+def _sharing(cloud):
     cloud.provider('unshared', {'DISK_GB': DISK}, traits=(SHARING_TRAIT,))
     cloud.expected.append(('sharing-without-aggregate', 'unshared'))
     cloud.provider('lonely', {'DISK_GB': DISK}, traits=(SHARING_TRAIT,), aggregates=('nobody',))
@@ -202,14 +192,14 @@ def _sharing(cloud: Planted) -> None:
     cloud.expected.append(('aggregate-of-one', uuid_of('zone')))
 
 
-def _consumers(cloud: Planted) -> None:
+def _consumers(cloud):
     for name in ('left', 'right'):
         cloud.provider(name)
     cloud.expected.append(('orphan', cloud.consumer('gone', left=SERVER)))
     cloud.expected.append(('doubled', cloud.server('both', 'left', left=SERVER, right=SERVER)))
 
 
-def _moving(cloud: Planted) -> None:
+def _moving(cloud):
     """Of the servers on two hosts, one has been evacuated and another one is being."""
     cloud.provider('source')
     cloud.provider('target')
@@ -226,7 +216,7 @@ def _moving(cloud: Planted) -> None:
     cloud.expected.append(('left-by-migration', left))
 
 
-def _healing(cloud: Planted) -> None:
+def _healing(cloud):
     """Of two servers, as the API lists them, one holds nothing, and one what is another's."""
     cloud.provider('healing')
     cloud.expected.append(('without-allocations', uuid_of('lost')))
@@ -235,7 +225,7 @@ def _healing(cloud: Planted) -> None:
         cloud.servers.append(_detailed(name, 'healing'))
 
 
-def _misplaced(cloud: Planted) -> None:
+def _misplaced(cloud):
     """Servers that hold something where they are not, when they are nowhere, or other amounts."""
     cloud.provider('misplaced')
     cloud.provider('right-place')
@@ -250,7 +240,7 @@ def _misplaced(cloud: Planted) -> None:
     cloud.expected.append(('wrong-amount', grown))
 
 
-def _detailed(name: str, host: str) -> dict[str, Any]:
+def _detailed(name, host):
     """A server as the API lists it, which should hold what ``SERVER`` says."""
     return {
         'id': uuid_of(name), 'tenant_id': 'buyer', 'user_id': 'user', 'image': 'image',

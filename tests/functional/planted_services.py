@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED, ONE_TIME_USE, OWNER_CYBORG, OWNER_NOVA
-from tests.functional.planted import SERVER, Planted, uuid_of
+from tests.functional.planted import SERVER, uuid_of
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
@@ -18,7 +17,7 @@ GOLD, SILVER = 'CUSTOM_BAREMETAL_GOLD', 'CUSTOM_BAREMETAL_SILVER'
 IRONIC = 'ironic-compute'
 
 
-def plant(cloud: Planted) -> None:
+def plant(cloud):
     """Add the faults, and the lists of all services."""
     lists = 'services', 'hypervisors', 'flavors', 'limits', 'nodes', 'ports', 'agents', 'subnets'
     for name in lists:
@@ -30,7 +29,7 @@ def plant(cloud: Planted) -> None:
     cloud.expected += [('consumer-untyped', uuid) for uuid in untyped]
 
 
-def _owners(cloud: Planted) -> None:
+def _owners(cloud):
     cloud.provider('ancient')
     held = {uuid_of('ancient'): SERVER}
     nobodys = Consumer(uuid_of('nobodys'), held, NOBODY, NOBODY, 1, 'INSTANCE')
@@ -39,10 +38,10 @@ def _owners(cloud: Planted) -> None:
     cloud.expected.append(('consumer-incomplete', nobodys.uuid))
 
 
-def _nodes(cloud: Planted) -> None:
+def _nodes(cloud):
     """Nodes that are as they should be, and one for each way not to be."""
 
-    def node(name: str, state: str, reserved: int = 0, own: str = GOLD, **fields: Any) -> str:
+    def node(name, state, reserved=0, own=GOLD, **fields):
         provider = cloud.provider(uuid_of(name), {GOLD: Inventory(1, reserved, max_unit=1)})
         cloud.lists['nodes'].append(
             {
@@ -62,7 +61,7 @@ def _nodes(cloud: Planted) -> None:
         )  # fmt: skip
         return provider
 
-    def held(name: str, server: str) -> None:
+    def held(name, server):
         cloud.server(server, uuid_of(name), **{uuid_of(name): {GOLD: 1}})
 
     node('idle-node', 'available')
@@ -83,7 +82,7 @@ def _nodes(cloud: Planted) -> None:
         cloud.expected.append(('ironic-node', uuid_of(name)))
 
 
-def _ports(cloud: Planted) -> None:
+def _ports(cloud):
     """Servers whose ports have bandwidth, lack it, or have it elsewhere."""
     bridge = 'net:bridge'
     for name, noted, held in (
@@ -113,11 +112,11 @@ def _ports(cloud: Planted) -> None:
     )
 
 
-def _agents(cloud: Planted) -> None:
+def _agents(cloud):
     """Agents of Neutron that are as they should be, and one for each way not to be."""
     kind = 'Open vSwitch agent'
 
-    def agent(host: str, inventory: int | None, configured: int | None, *, synced: bool) -> str:
+    def agent(host, inventory, configured, *, synced):
         cloud.provider(host)
         above = cloud.provider(f'{host}:{kind}', {}, parent=host, traits=())
         device = f'{above}:br-ex'
@@ -155,7 +154,7 @@ def _agents(cloud: Planted) -> None:
     cloud.expected.append(('agent-gone', strayed))
 
 
-def _segments(cloud: Planted) -> None:
+def _segments(cloud):
     """Segments of routed networks that are as they should be, and one for each way not to be."""
     cloud.provider('routed', aggregates=('segment',))
     cloud.provider('routed-too', aggregates=('segment',))
@@ -184,7 +183,7 @@ def _segments(cloud: Planted) -> None:
     )
 
 
-def _devices(cloud: Planted) -> None:
+def _devices(cloud):
     """Devices for one-time use, and one that two services own."""
     host = cloud.provider('devices')
     for slot, reserved, is_used in ((1, 0, False), (2, 1, True), (3, 1, False)):
@@ -202,10 +201,10 @@ def _devices(cloud: Planted) -> None:
     cloud.expected.append(('doubled-device', nova))
 
 
-def _flavors(cloud: Planted) -> None:
+def _flavors(cloud):
     """Flavors that fit, and one for each reason not to; and a class without a limit."""
 
-    def flavor(name: str, vcpus: int = 4, disk: int = 0, **specs: str) -> None:
+    def flavor(name, vcpus=4, disk=0, **specs):
         cloud.lists['flavors'].append(
             {
                 'id': uuid_of(name), 'name': name, 'vcpus': vcpus, 'ram': 8192, 'disk': disk,
@@ -231,7 +230,7 @@ def _flavors(cloud: Planted) -> None:
     cloud.expected.append(('limit-missing', 'class:VGPU'))
 
 
-def _hosts(cloud: Planted) -> None:
+def _hosts(cloud):
     """Every host as nova-compute reports it, but for a few."""
     cloud.provider('opened', traits=(OWNER_NOVA, DISABLED))
     cloud.provider('closed')
@@ -264,9 +263,7 @@ def _hosts(cloud: Planted) -> None:
         cloud.expected.append(('inventory-drift', name))
 
 
-def _report(
-    cloud: Planted, name: str, totals: Counter[str], reserved: Counter[str], is_used: bool
-) -> None:
+def _report(cloud, name, totals, reserved, is_used):
     """Add the service and the hypervisor of a host."""
     if name == 'unreserved':
         reserved['MEMORY_MB'] += 4096
@@ -285,7 +282,7 @@ def _report(
     )  # fmt: skip
 
 
-def _service(host: str, status: str) -> dict[str, Any]:
+def _service(host, status):
     return {
         'id': uuid_of(f'{host} service'), 'binary': 'nova-compute', 'host': host,
         'status': status, 'state': 'up', 'forced_down': False,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import waitress
 from oslo_config import cfg
@@ -13,7 +11,7 @@ from placement import conf, db_api, deploy
 from placement.db.sqlalchemy import migration
 
 
-def application(database: Path) -> Callable[..., Iterable[bytes]]:
+def application(database):
     """The service on a database, which is created; whoever asks is admin and service."""
     file = database.with_suffix('.conf')
     file.write_text(
@@ -26,7 +24,7 @@ def application(database: Path) -> Callable[..., Iterable[bytes]]:
     migration.upgrade('head')
     service = deploy.loadapp(options)
 
-    def trusting(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def trusting(environ, start_response):
         environ.setdefault('HTTP_X_AUTH_TOKEN', 'admin')
         environ.setdefault('HTTP_X_ROLES', 'admin,service')
         return service(environ, start_response)

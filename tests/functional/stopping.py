@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,32 +15,32 @@ HERE = Path(__file__).parents[2]
 class Service:
     """A Placement in a process of its own that stops where it is told to."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         with socket.create_server(('127.0.0.1', 0)) as probe:
             port = probe.getsockname()[1]
         self.folder, self.url = folder, f'http://127.0.0.1:{port}'
         self.process = start('unreliable', str(port), str(folder / 'db.sqlite'), str(folder))
 
-    def stop_at(self, number: int, when: str) -> None:
+    def stop_at(self, number, when):
         for name in ('reached', 'go'):
             (self.folder / name).unlink(missing_ok=True)
         part = self.folder / 'stop.new'
         part.write_text(f'{number} {when}')
         part.rename(self.folder / 'stop')
 
-    def wait_until_reached(self, process: subprocess.Popen[str]) -> bool:
+    def wait_until_reached(self, process):
         while process.poll() is None:
             if (self.folder / 'reached').exists():
                 return True
             time.sleep(0.005)
         return (self.folder / 'reached').exists()
 
-    def go_on(self) -> None:
+    def go_on(self):
         (self.folder / 'stop').unlink()
         (self.folder / 'go').touch()
 
 
-def start(module: str, *arguments: str) -> subprocess.Popen[str]:
+def start(module, *arguments):
     """A module of these tests as a process."""
     return subprocess.Popen(
         [sys.executable, '-m', f'tests.functional.{module}', *arguments],
@@ -50,7 +49,7 @@ def start(module: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Service]:
+def running(folder):
     """Such a service, as long as it is needed."""
     service = Service(folder)
     try:

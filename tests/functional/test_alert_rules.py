@@ -14,6 +14,6 @@ CONFIGURATION = guide.SOURCE / 'examples' / 'prometheus' / 'prometheus.yml'
 
 
 @pytest.mark.parametrize('argv', [('check', 'config', CONFIGURATION), ('test', 'rules', CASES)])
-def test_promtool_accepts(argv: tuple[str, ...]) -> None:
+def test_promtool_accepts(argv):
     checked = subprocess.run(['promtool', *argv], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr

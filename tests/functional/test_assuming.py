@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.client.http import Client
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-from tests.functional.conftest import Placement
 from tests.functional.hosts import RACK, build, holder
 
 PROVIDER = 'resource provider'
@@ -52,12 +50,8 @@ SHOWING = [
 
 @pytest.mark.parametrize('assumption', MADE)
 def test_what_is_assumed_is_as_if_it_were_made(
-    client: Client,
-    placement: Placement,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    assumption: str,
-) -> None:
+    client, placement, tmp_path, monkeypatch, assumption
+):
     monkeypatch.chdir(tmp_path)
     build(client, holder('server', {'compute1': {'VCPU': 2}, 'compute1_gpu0': {'VGPU': 1}}))
     Path('assume.yaml').write_text(assumption)
@@ -65,7 +59,7 @@ def test_what_is_assumed_is_as_if_it_were_made(
     own = re.sub(r'.*uuid: .*\n', '', exported)
     Path('third.yaml').write_text(own.replace('compute1', 'third'))
 
-    def shown(more: str) -> list[object]:
+    def shown(more):
         answers = [json.loads(placement(f'{line} -f json {more}').stdout) for line in SHOWING]
         reasons = [[answer[key] for key in ('can_be_met', 'alone')] for answer in answers[2:]]
         return [*answers[:2], *reasons]
@@ -77,7 +71,7 @@ def test_what_is_assumed_is_as_if_it_were_made(
 
 
 @pytest.fixture
-def assumed(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def assumed(client, tmp_path, monkeypatch):
     """Two hosts in the service, and what is assumed of them in a file."""
     monkeypatch.chdir(tmp_path)
     clouds.loaded(client, clouds.cloud(2, 2))
@@ -93,7 +87,7 @@ SAID = 'assuming: assume.yaml\nassume.yaml:3: Lost: 3 consumers on compute1: '
 
 
 @pytest.mark.usefixtures('assumed')
-def test_what_is_now_is_read_and_left_as_it_is(client: Client, placement: Placement) -> None:
+def test_what_is_now_is_read_and_left_as_it_is(client, placement):
     before = clouds.content(clouds.captured(client))
     result = placement(
         'resource capacity show --by class --assume assume.yaml -f json -c resource_class -c free'
@@ -104,7 +98,7 @@ def test_what_is_now_is_read_and_left_as_it_is(client: Client, placement: Placem
 
 
 @pytest.mark.usefixtures('assumed')
-def test_a_request_that_can_be_met_only_then(placement: Placement) -> None:
+def test_a_request_that_can_be_met_only_then(placement):
     command = 'allocation candidate explain --resource VGPU=9 -f json'
     assert placement(command).status == 4
     # A GPU's max_unit is still that of the host.
@@ -116,7 +110,7 @@ def test_a_request_that_can_be_met_only_then(placement: Placement) -> None:
 
 
 @pytest.mark.usefixtures('assumed')
-def test_trees_are_shown_as_they_would_be(placement: Placement) -> None:
+def test_trees_are_shown_as_they_would_be(placement):
     result = placement('resource provider tree list --assume assume.yaml')
     assert (result.status, result.stderr[: len(SAID)]) == (0, SAID)
     assert 'compute1' not in result.stdout
@@ -124,7 +118,7 @@ def test_trees_are_shown_as_they_would_be(placement: Placement) -> None:
 
 
 @pytest.mark.usefixtures('assumed')
-def test_what_is_assumed_differs_from_what_is(placement: Placement) -> None:
+def test_what_is_assumed_differs_from_what_is(placement):
     result = placement(
         'resource provider snapshot diff live live --kind provider --assume assume.yaml -f json'
     )
@@ -136,7 +130,7 @@ def test_what_is_assumed_differs_from_what_is(placement: Placement) -> None:
 
 
 @pytest.mark.usefixtures('assumed')
-def test_a_plan_is_looked_at_before_it_is_applied(client: Client, placement: Placement) -> None:
+def test_a_plan_is_looked_at_before_it_is_applied(client, placement):
     edit = 'resource provider inventory set --match compute* --amend --resource VCPU:total=64'
     assert placement(*f'{edit} --plan plan.json'.split()).status == 0
     Path('assume.yaml').write_text('- plan: plan.json\n')

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 
-import pytest
-
 from placementclient.cli import shell
 from tests.functional import guide
 
@@ -14,9 +12,7 @@ PAGE = guide.page('authentication')
 URL = 'http://127.0.0.1:8778'
 
 
-def test_without_keystone(
-    service_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_keystone(service_url, monkeypatch, capsys):
     text = PAGE.replace(URL, service_url)
     commands = re.findall(rf'^   placement (.*{re.escape(service_url)}.*)$', text, re.MULTILINE)
     [variables] = re.findall(rf'^   export (.*{re.escape(service_url)})$', text, re.MULTILINE)

@@ -16,7 +16,7 @@ LIST = 'resource class list -f value --sort-column name'
 
 
 @pytest.fixture
-def cloud(service_url: str) -> dict[str, str]:
+def cloud(service_url):
     """The environment with the settings that lead to the service."""
     return {
         **os.environ,
@@ -26,7 +26,7 @@ def cloud(service_url: str) -> dict[str, str]:
     }
 
 
-def batch(lines: str, cloud: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+def batch(lines, cloud, *options):
     """Run lines that come from stdin."""
     return subprocess.run(
         [BIN / 'placement', *options, 'batch', '-'],
@@ -38,7 +38,7 @@ def batch(lines: str, cloud: dict[str, str], *options: str) -> subprocess.Comple
     )
 
 
-def test_lines_build_on_each_other(cloud: dict[str, str]) -> None:
+def test_lines_build_on_each_other(cloud):
     name = "'host of the batch'"
     ended = batch(
         f'resource provider create {name} -f value -c name  # the host\n'
@@ -52,19 +52,19 @@ def test_lines_build_on_each_other(cloud: dict[str, str]) -> None:
     assert '"resource_class": "VCPU"' in ended.stdout
 
 
-def test_all_lines_are_asked_on_one_connection(cloud: dict[str, str]) -> None:
+def test_all_lines_are_asked_on_one_connection(cloud):
     ended = batch(f'{LIST}\n' * 20, cloud, '--debug')
     assert ended.returncode == 0
     assert ended.stderr.count('Starting new HTTP connection') == 1
     assert ended.stderr.count('"GET /resource_classes HTTP/1.1" 200') == 20
 
 
-def test_the_time_of_each_request_is_printed_once(cloud: dict[str, str]) -> None:
+def test_the_time_of_each_request_is_printed_once(cloud):
     ended = batch(f'{LIST}\n' * 3, cloud, '--timing')
     assert ended.stderr.count('GET ') == 3
 
 
-def test_a_program_may_wait_for_each_answer(cloud: dict[str, str]) -> None:
+def test_a_program_may_wait_for_each_answer(cloud):
     with subprocess.Popen(
         [BIN / 'placement', 'batch', '--json-lines', '--keep-going'],
         env=cloud,
@@ -82,7 +82,7 @@ def test_a_program_may_wait_for_each_answer(cloud: dict[str, str]) -> None:
         assert process.wait(60) == 1
 
 
-def test_a_reader_that_leaves_is_no_traceback(cloud: dict[str, str]) -> None:
+def test_a_reader_that_leaves_is_no_traceback(cloud):
     with subprocess.Popen(
         [BIN / 'placement', 'batch'],
         env=cloud,
@@ -104,7 +104,7 @@ def test_a_reader_that_leaves_is_no_traceback(cloud: dict[str, str]) -> None:
         assert process.wait(60) == 141
 
 
-def test_ctrl_c_ends_it_at_once(cloud: dict[str, str]) -> None:
+def test_ctrl_c_ends_it_at_once(cloud):
     with subprocess.Popen(
         [BIN / 'placement', 'batch', '--keep-going'],
         env=cloud,
@@ -124,7 +124,7 @@ def test_ctrl_c_ends_it_at_once(cloud: dict[str, str]) -> None:
         assert process.stderr.read() == 'Interrupted\n'
 
 
-def test_openstack_completes_our_commands(cloud: dict[str, str]) -> None:
+def test_openstack_completes_our_commands(cloud):
     ended = subprocess.run(
         [BIN / 'openstack', 'complete'], env=cloud, capture_output=True, text=True, timeout=120
     )

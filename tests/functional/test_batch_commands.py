@@ -78,10 +78,10 @@ Run = Callable[[Session, str], tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys):
     """Runs a command on a service."""
 
-    def run(session: Session, line: str) -> tuple[int, str, str]:
+    def run(session, line):
         capsys.readouterr()
         status = shell.main(line.split(), session=session)
         return status, *capsys.readouterr()
@@ -89,17 +89,17 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def test_each_command_has_a_line() -> None:
+def test_each_command_has_a_line():
     points = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
     names = {point.name.replace('_', ' ') for point in points if point.load().endpoint is None}
     assert {name for name in names if not any(line.startswith(name) for line in LINES)} == ALONE
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def folder(tmp_path, monkeypatch):
     """Change to a new folder with the files of the lines."""
 
-    def enter(name: str) -> None:
+    def enter(name):
         folder = tmp_path / name
         folder.mkdir()
         for path in EXAMPLES.iterdir():
@@ -112,14 +112,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     return enter
 
 
-def steady(status: int, stdout: str, stderr: str) -> tuple[int, str, str]:
+def steady(status, stdout, stderr):
     return status, CHANGING.sub('', stdout), CHANGING.sub('', stderr)
 
 
 @pytest.mark.slow
-def test_a_command_prints_the_same(
-    run: Run, folder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_prints_the_same(run, folder, monkeypatch):
     folder('alone')
     with Direct.scratch() as service:
         session = Session(auth=service)

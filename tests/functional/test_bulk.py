@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from placementclient.api import inventory, resource_class, resource_provider
-from placementclient.client.http import Client
 from tests.functional import clouds
 from tests.functional.clouds import content, uuid_of, watched
-from tests.functional.conftest import Placement, Result
+from tests.functional.conftest import Result
 from tests.functional.hosts import RACK, STORAGE, build
 
 SET = 'resource provider inventory set'
@@ -21,17 +20,17 @@ PROGRAM = Path(sys.executable).with_name('placement')
 COMPUTE0, OTHER = uuid_of('compute0'), uuid_of('other')
 
 
-def vcpu(client: Client, name: str) -> tuple[int, float]:
+def vcpu(client, name):
     """What a host keeps for itself of its VCPU, and the ratio."""
     there = inventory.show(client, uuid_of(name), 'VCPU').value
     return there.reserved, there.allocation_ratio
 
 
-def states(result: Result) -> dict[str, str]:
+def states(result):
     return {row['object']: row['state'] for row in json.loads(result.stdout)}
 
 
-def objects(result: Result) -> set[str]:
+def objects(result):
     return {row['object'] for row in json.loads(result.stdout)}
 
 
@@ -108,7 +107,7 @@ WRONG = [
 ]
 
 
-def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> None:
+def test_a_dry_run_prints_what_differs(client, placement):
     build(client)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -134,20 +133,20 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
     assert content(clouds.captured(client)) == before
 
 
-def test_a_dry_run_that_finds_nothing(client: Client, placement: Placement) -> None:
+def test_a_dry_run_that_finds_nothing(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=0 --dry-run')
     assert result == Result(0, '', 'Nothing to change\n')
 
 
-def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) -> None:
+def test_a_class_that_nobody_selected_has(client, placement):
     build(client)
     result = placement(f'{SET} --all --amend --resource VCPUU:reserved=2 --yes')
     said = 'No resource provider that is selected has inventory of VCPUU. Did you mean "VCPU"?\n'
     assert (result.status, result.stdout, result.stderr) == (1, '', said)
 
 
-def test_selectors(client: Client, placement: Placement) -> None:
+def test_selectors(client, placement):
     build(client)
     resource_class.create(client, 'CUSTOM_X')
     for selectors, names in SELECTED.items():
@@ -156,7 +155,7 @@ def test_selectors(client: Client, placement: Placement) -> None:
         assert changed == names, selectors
 
 
-def test_what_nobody_can_have_meant_changes_nothing(client: Client, placement: Placement) -> None:
+def test_what_nobody_can_have_meant_changes_nothing(client, placement):
     build(client)
     before = content(clouds.captured(client))
     for arguments, status, message in MISTAKES:
@@ -166,7 +165,7 @@ def test_what_nobody_can_have_meant_changes_nothing(client: Client, placement: P
     assert content(clouds.captured(client)) == before
 
 
-def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Placement) -> None:
+def test_what_would_change_is_shown_before_it_asks(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
     assert result.stderr == (
@@ -182,7 +181,7 @@ def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Pl
     assert vcpu(client, 'compute0') == (0, 4.0)
 
 
-def test_some_traits_and_aggregates(client: Client, placement: Placement) -> None:
+def test_some_traits_and_aggregates(client, placement):
     build(client)
     added = placement('resource provider trait add compute0 CUSTOM_A40 COMPUTE_NODE -f value')
     assert set(added.stdout.split()) == {'CUSTOM_A40', 'COMPUTE_NODE', 'HW_CPU_X86_AVX2'}
@@ -195,7 +194,7 @@ def test_some_traits_and_aggregates(client: Client, placement: Placement) -> Non
     assert set(removed.stdout.split()) == {other, STORAGE}
 
 
-def test_what_changes_nothing_writes_nothing(client: Client, placement: Placement) -> None:
+def test_what_changes_nothing_writes_nothing(client, placement):
     build(client)
     with watched(client) as requests:
         placement('resource provider trait add compute0 COMPUTE_NODE')
@@ -206,9 +205,7 @@ def test_what_changes_nothing_writes_nothing(client: Client, placement: Placemen
 @pytest.mark.parametrize(
     'command', ['trait add compute0 CUSTOM_A40', f'aggregate remove compute0 {RACK}']
 )
-def test_with_a_generation_it_is_a_compare_and_swap(
-    client: Client, placement: Placement, command: str
-) -> None:
+def test_with_a_generation_it_is_a_compare_and_swap(client, placement, command):
     build(client)
     generation = resource_provider.generation(client, COMPUTE0)
     stale = placement(f'resource provider {command} --generation {generation - 1}')
@@ -217,24 +214,24 @@ def test_with_a_generation_it_is_a_compare_and_swap(
     assert placement(f'resource provider {command} --generation {generation}').status == 0
 
 
-def test_below_the_version_that_guards_aggregates_nothing_is_done(placement: Placement) -> None:
+def test_below_the_version_that_guards_aggregates_nothing_is_done(placement):
     result = placement(f'resource provider aggregate add compute0 {RACK}', microversion='1.18')
     assert (result.status, 'requires at least version 1.19' in result.stderr) == (1, True)
 
 
-def test_processes_that_edit_one_provider_lose_nothing(service_url: str) -> None:
+def test_processes_that_edit_one_provider_lose_nothing(service_url):
     """Four processes at once; each adds a trait, an aggregate, or changes an inventory."""
     settings = ['--os-auth-type', 'none', '--os-endpoint', service_url]
     name = f'compute-{uuid_of(service_url)}'
 
-    def start(command: str) -> subprocess.Popen[bytes]:
+    def start(command):
         return subprocess.Popen(
             [PROGRAM, *settings, *command.split()],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
 
-    def run(command: str) -> bytes:
+    def run(command):
         return subprocess.check_output([PROGRAM, *settings, *command.split()])
 
     for command in (
@@ -272,14 +269,7 @@ MANY = [
 
 
 @pytest.mark.parametrize(('command', 'change', 'before', 'after'), MANY)
-def test_many_traits_and_aggregates(
-    client: Client,
-    placement: Placement,
-    command: str,
-    change: str,
-    before: list[str] | None,
-    after: list[str] | None,
-) -> None:
+def test_many_traits_and_aggregates(client, placement, command, change, before, after):
     build(client)
     there = content(clouds.captured(client))
     wanted = [
@@ -301,7 +291,7 @@ def test_many_traits_and_aggregates(
     assert (last.status, last.stdout.strip()) == (0, '[]')
 
 
-def test_names_stand_on_either_side_of_selectors(client: Client, placement: Placement) -> None:
+def test_names_stand_on_either_side_of_selectors(client, placement):
     build(client)
     for words in (
         '--match compute0 CUSTOM_A40 COMPUTE_NODE',
@@ -315,7 +305,7 @@ def test_names_stand_on_either_side_of_selectors(client: Client, placement: Plac
         ]
 
 
-def test_wrong_usage(client: Client, placement: Placement) -> None:
+def test_wrong_usage(client, placement):
     build(client)
     before = content(clouds.captured(client))
     for words, status, sentence in WRONG:
@@ -325,9 +315,7 @@ def test_wrong_usage(client: Client, placement: Placement) -> None:
 
 
 @pytest.mark.parametrize('option', ['--yes', '--dry-run'])
-def test_a_value_that_one_cannot_have_is_its_failure(
-    client: Client, placement: Placement, option: str
-) -> None:
+def test_a_value_that_one_cannot_have_is_its_failure(client, placement, option):
     build(client)
     placement(f'{SET} compute0 --amend --resource VCPU:total=4')
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'

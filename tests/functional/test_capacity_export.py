@@ -8,25 +8,21 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from placementclient.client.http import Client
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from tests.functional.away import Service, free_port
-from tests.functional.conftest import Placement
 from tests.functional.test_insight_capacity import varied
 
 UP = 'openstack_placement_up'
 CAPACITY = 'openstack_hypervisor_placement_allocatable_capacity'
 
 
-def scraped(port: int) -> dict[str, list[float]]:
+def scraped(port):
     """The values of each metric."""
     with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
         text = answer.read().decode()
@@ -36,7 +32,7 @@ def scraped(port: int) -> dict[str, list[float]]:
     }
 
 
-def when(port: int, *, is_up: bool) -> dict[str, list[float]]:
+def when(port, *, is_up):
     """The first scrape that says whether the service is there."""
     for _ in range(600):
         try:
@@ -50,7 +46,7 @@ def when(port: int, *, is_up: bool) -> dict[str, list[float]]:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
+def service(tmp_path):
     """A Placement which may be stopped, with a cloud in it."""
     service = Service(tmp_path)
     try:
@@ -61,7 +57,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
         service.stop()
 
 
-def test_traits_that_patterns_choose(placement: Placement, client: Client) -> None:
+def test_traits_that_patterns_choose(placement, client):
     restore.load(client, varied())
     parts = sorted(
         (state.name, trait)
@@ -83,7 +79,7 @@ def test_traits_that_patterns_choose(placement: Placement, client: Client) -> No
 
 
 @pytest.mark.slow
-def test_served(service: Service) -> None:
+def test_served(service):
     port = free_port()
     command = ['resource', 'capacity', 'export', '--serve', f'127.0.0.1:{port}', '--interval', '1']
     with subprocess.Popen(

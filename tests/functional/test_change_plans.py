@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -19,20 +17,18 @@ from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State, Status, Verdict
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import engines
 from tests.functional import clouds
-from tests.functional.conftest import Placement, process
+from tests.functional.conftest import process
 from tests.functional.lifecycles import Killed, killed_at
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
-def planned(client: Client, seed: int) -> tuple[Plan, Snapshot, Snapshot]:
+def planned(client, seed):
     """A plan between two random clouds, of which the service has the first."""
     before, after = pair(Random(seed))
     clouds.load(client, before)
@@ -42,7 +38,7 @@ def planned(client: Client, seed: int) -> tuple[Plan, Snapshot, Snapshot]:
 
 
 @contextmanager
-def over_requests() -> Iterator[Client]:
+def over_requests():
     """A client that reads by requests, as over HTTP, and cannot join writes."""
     with Direct.scratch() as service:
         session = Session(auth=service)
@@ -50,7 +46,7 @@ def over_requests() -> Iterator[Client]:
         yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
 
 
-def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path: Path) -> None:
+def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path):
     random, path = Random(0), str(tmp_path / 'plan.json.journal')
     with over_requests() as client:
         made, before, after = planned(client, 0)
@@ -67,9 +63,7 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path: Path) 
             assert content(clouds.captured(client)) == content(wanted)
 
 
-def test_a_plan_from_the_command_to_its_rollback(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_a_plan_from_the_command_to_its_rollback(placement, client, tmp_path):
     trees, path = tmp_path / 'trees.yaml', str(tmp_path / 'plan.json')
     trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\ntraits: [CUSTOM_A]\n')
     assert placement(f'resource provider tree apply {trees} --yes').status == 0
@@ -104,14 +98,14 @@ def test_a_plan_from_the_command_to_its_rollback(
     assert content(clouds.captured(client)) == content(before)
 
 
-def state(placement: Placement, command: str, arguments: str) -> str:
+def state(placement, command, arguments):
     result = placement(f'resource provider reshape {command} {arguments} -f json')
     assert result.status == 0, result
     (row,) = json.loads(result.stdout)
     return str(row['state'])
 
 
-def ratio_plan(client: Client) -> Plan:
+def ratio_plan(client):
     """A plan that changes a field of the inventory of one host, which the service has."""
     before, _ = pair(Random(5))
     clouds.load(client, before)
@@ -125,7 +119,7 @@ def ratio_plan(client: Client) -> Plan:
     return plan('resource provider inventory set', there, after)
 
 
-def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path: Path) -> None:
+def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
     there = inventory.list(client, uuid)
@@ -140,7 +134,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
     assert deviation.verdict is Verdict.CHANGED_LATER
 
 
-def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_path: Path) -> None:
+def test_where_none_of_its_providers_is_the_plan_is_refused(client, tmp_path):
     made, path = ratio_plan(client), tmp_path / 'journal'
     client.session.auth.close()
     with over_requests() as elsewhere:
@@ -152,25 +146,23 @@ def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_
     assert outcome.trees[0].state is State.LEFT_ALONE
 
 
-def test_a_plan_of_another_url_goes_there_and_back_where_its_providers_are(
-    client: Client, tmp_path: Path
-) -> None:
+def test_a_plan_of_another_url_goes_there_and_back_where_its_providers_are(client, tmp_path):
     origin = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
     made, path = dataclasses.replace(ratio_plan(client), origin=origin), str(tmp_path / 'journal')
     assert engines.apply(client, made, path).trees[0].state is State.APPLIED
     assert engines.rollback(client, made, path).trees[0].state is State.ROLLED_BACK
 
 
-def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:
+def test_a_plan_that_was_never_applied_is_not_taken_back(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     assert engines.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
     assert engines.status(client, made)[0].status is Status.PENDING
 
 
-def test_verify_tells_pending_from_taken_back_from_undone(client: Client, tmp_path: Path) -> None:
+def test_verify_tells_pending_from_taken_back_from_undone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
 
-    def found(journal_path: str | None) -> tuple[str, str, bool]:
+    def found(journal_path):
         (row,) = engines.verify(client, made, journal_path=journal_path)
         assert row.kind == 'not-applied'
         return row.message, row.verdict, row.is_overdue
@@ -184,9 +176,7 @@ def test_verify_tells_pending_from_taken_back_from_undone(client: Client, tmp_pa
     assert found(path) == (taken_back, 'pending', False)
 
 
-def test_less_than_what_is_in_use_is_a_warning(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_less_than_what_is_in_use_is_a_warning(placement, client, tmp_path):
     clouds.load(client, clouds.cloud(hosts=1, servers=2))
     path = tmp_path / 'plan.json'
     edit = 'resource provider inventory set --match compute0 --amend --resource VGPU:total=1'
@@ -200,9 +190,7 @@ def test_less_than_what_is_in_use_is_a_warning(
     assert shown.endswith(f'Warnings:\n  compute0: {used}\n')
 
 
-def test_a_plan_is_rehearsed_and_reported(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_a_plan_is_rehearsed_and_reported(placement, client, tmp_path):
     trees, path, cloud = tmp_path / 't.yaml', str(tmp_path / 'p.json'), str(tmp_path / 'cloud.json')
     trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\n')
     placement(f'resource provider tree apply {trees} --yes')
@@ -226,7 +214,7 @@ def test_a_plan_is_rehearsed_and_reported(
     assert 'other' in page.read_text()
 
 
-def test_allocations_that_no_longer_fit_are_left_alone(client: Client, tmp_path: Path) -> None:
+def test_allocations_that_no_longer_fit_are_left_alone(client, tmp_path):
     """No room is made for them: the plan was reviewed while there was enough."""
     clouds.load(client, clouds.cloud(servers=0))
     before = clouds.captured(client)

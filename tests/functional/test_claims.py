@@ -7,9 +7,7 @@ import json
 import pytest
 
 from placementclient.api import allocation, usage
-from placementclient.client.http import Client
 from tests.functional.clouds import disturbed, uuid_of, watched
-from tests.functional.conftest import Placement
 from tests.functional.hosts import PROJECT, USER, build, holder
 
 OWNED = f'--project-id {PROJECT} --user-id {USER}'
@@ -18,17 +16,17 @@ SERVER, MIGRATION = uuid_of('server'), uuid_of('migration')
 HELD = {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'storage': {'DISK_GB': 10}}
 
 
-def held(client: Client, consumer: str) -> dict[str, dict[str, int]]:
+def held(client, consumer):
     """What a consumer holds, by provider UUID."""
     allocations = allocation.show(client, consumer).value.allocations
     return {uuid: dict(resources) for uuid, resources in allocations.items()}
 
 
-def by_uuid(allocations: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+def by_uuid(allocations):
     return {uuid_of(name): resources for name, resources in allocations.items()}
 
 
-def test_a_move_leaves_what_is_elsewhere(client: Client, placement: Placement) -> None:
+def test_a_move_leaves_what_is_elsewhere(client, placement):
     build(client, holder('server', HELD))
     with watched(client) as requests:
         moved = placement(
@@ -43,7 +41,7 @@ def test_a_move_leaves_what_is_elsewhere(client: Client, placement: Placement) -
     assert [method for method, _ in requests if method != 'GET'] == ['PUT']
 
 
-def test_a_move_of_a_class_adds_to_what_is_there(client: Client, placement: Placement) -> None:
+def test_a_move_of_a_class_adds_to_what_is_there(client, placement):
     build(client, holder('server', HELD | {'compute1': {'VCPU': 1}}, kind=None))
     command = f'resource provider allocation move {SERVER} --from compute0 --to compute1'
     assert placement(f'{command} --class VCPU --class VCPU').status == 0
@@ -69,9 +67,7 @@ def test_a_move_of_a_class_adds_to_what_is_there(client: Client, placement: Plac
         ('--from nowhere --to compute1', 1, "No resource provider has the name 'nowhere'"),
     ],
 )
-def test_what_cannot_be_moved_stays(
-    client: Client, placement: Placement, arguments: str, status: int, sentence: str
-) -> None:
+def test_what_cannot_be_moved_stays(client, placement, arguments, status, sentence):
     build(client, holder('server', HELD))
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, sentence in result.stderr) == (status, True), result
@@ -89,9 +85,7 @@ def test_what_cannot_be_moved_stays(
         '--from storage --to compute0_gpu1',
     ],
 )
-def test_a_move_from_where_it_never_was_is_no_move_that_was_made(
-    client: Client, placement: Placement, arguments: str
-) -> None:
+def test_a_move_from_where_it_never_was_is_no_move_that_was_made(client, placement, arguments):
     gpus = {'compute0_gpu0': {'VGPU': 1}, 'compute0_gpu1': {'VGPU': 1}}
     build(client, holder('server', gpus))
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
@@ -101,9 +95,7 @@ def test_a_move_from_where_it_never_was_is_no_move_that_was_made(
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_transfer_and_the_way_back(
-    client: Client, placement: Placement, kind: str | None
-) -> None:
+def test_a_transfer_and_the_way_back(client, placement, kind):
     build(client, holder('server', HELD, kind))
     before = allocation.show(client, SERVER).value
     command = 'resource provider allocation transfer'
@@ -123,9 +115,7 @@ def test_a_transfer_and_the_way_back(
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_transfer_can_name_the_type(
-    client: Client, placement: Placement, kind: str | None
-) -> None:
+def test_a_transfer_can_name_the_type(client, placement, kind):
     build(client, holder('server', HELD, kind))
     result = placement(
         f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION} '
@@ -135,9 +125,7 @@ def test_a_transfer_can_name_the_type(
     assert allocation.show(client, MIGRATION).value.type == 'MIGRATION'
 
 
-def test_what_holds_something_takes_over_only_by_replacing(
-    client: Client, placement: Placement
-) -> None:
+def test_what_holds_something_takes_over_only_by_replacing(client, placement):
     mine, others = {'compute0': {'VCPU': 2}}, {'compute1': {'VCPU': 2}}
     build(client, holder('migration', mine, None), holder('server', others))
     command = f'resource provider allocation transfer {MIGRATION} --to-consumer {SERVER}'
@@ -150,7 +138,7 @@ def test_what_holds_something_takes_over_only_by_replacing(
     assert 'holds nothing' in placement(command).stderr
 
 
-def test_a_claim_and_its_alternates(client: Client, placement: Placement) -> None:
+def test_a_claim_and_its_alternates(client, placement):
     build(client, hosts=3)
     result = placement(
         f'resource provider allocation claim {SERVER} {OWNED} --resource VCPU=2 '
@@ -173,10 +161,10 @@ def test_a_claim_and_its_alternates(client: Client, placement: Placement) -> Non
     assert (again.status, 'holds something already' in again.stderr) == (1, True)
 
 
-def test_a_claim_goes_on_to_the_next_candidate(client: Client, placement: Placement) -> None:
+def test_a_claim_goes_on_to_the_next_candidate(client, placement):
     build(client)
 
-    def fill() -> None:
+    def fill():
         """Take what the first candidate offers, between the question and the claim."""
         for number, free in enumerate(['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0']):
             allocation.set(client, holder(f'rival{number}', {free: {'VGPU': 2}}))
@@ -194,10 +182,10 @@ def test_a_claim_goes_on_to_the_next_candidate(client: Client, placement: Placem
     assert (none.status, 'allocation candidate explain says why' in none.stderr) == (4, True)
 
 
-def test_a_claim_that_nobody_grants(client: Client, placement: Placement) -> None:
+def test_a_claim_that_nobody_grants(client, placement):
     build(client)
 
-    def fill() -> None:
+    def fill():
         for free in ['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0', 'compute1_gpu1']:
             allocation.set(client, holder(f'rival of {free}', {free: {'VGPU': 2}}))
 

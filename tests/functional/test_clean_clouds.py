@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from placementclient.client.http import Client
 from placementclient.placing.providers import is_sharing
 from tests.functional.bulk import Database
 from tests.functional.clean import NODES, NOWHERE, OVER, RESTING, Clean
-from tests.functional.conftest import Placement
 from tests.numbers import numbers
 
 SEEDS = 20
@@ -19,7 +16,7 @@ KEYS = {'limits': 'registered_limits'}
 
 
 @pytest.mark.parametrize('seed', numbers(0, SEEDS, quick=5))
-def test_nothing_is_found(seed: int, client: Client, placement: Placement, tmp_path: Path) -> None:
+def test_nothing_is_found(seed, client, placement, tmp_path):
     cloud = Clean(seed)
     Database(client).fill(cloud.snapshot)
     arguments = []
@@ -36,10 +33,10 @@ def test_nothing_is_found(seed: int, client: Client, placement: Placement, tmp_p
     assert json.loads(without.stdout) == []
 
 
-def test_the_clouds_have_all_that_is_to_be_left_alone() -> None:
+def test_the_clouds_have_all_that_is_to_be_left_alone():
     clouds = [Clean(seed) for seed in range(SEEDS)]
 
-    def seen(name: str, key: str) -> set[object]:
+    def seen(name, key):
         return {record[key] for cloud in clouds for record in cloud.lists[name]}
 
     states = {state for state, _ in (*RESTING, *NOWHERE)} | {'resized'}

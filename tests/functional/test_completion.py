@@ -59,9 +59,7 @@ Candidates = Callable[[str], set[str]]
 
 
 @pytest.fixture
-def environment(
-    shell: str, service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> dict[str, str]:
+def environment(shell, service_url, monkeypatch, tmp_path):
     """What leads to the service, and to the program of this environment."""
     assert shutil.which(shell), f'{shell} is not installed'
     monkeypatch.setenv('PATH', f'{BIN}{os.pathsep}{os.environ["PATH"]}')
@@ -73,7 +71,7 @@ def environment(
 
 
 @pytest.fixture
-def script(shell: str, environment: dict[str, str], tmp_path: Path) -> Path:
+def script(shell, environment, tmp_path):
     """The script, as the program prints it."""
     path = tmp_path / f'placement.{shell}'
     path.write_bytes(_run('complete', shell))
@@ -81,7 +79,7 @@ def script(shell: str, environment: dict[str, str], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def provider(environment: dict[str, str]) -> str:
+def provider(environment):
     """Return the name of a provider."""
     if NAME.encode() not in _run('resource', 'provider', 'list', '-f', 'value', '-c', 'name'):
         _run('resource', 'provider', 'create', NAME)
@@ -90,10 +88,10 @@ def provider(environment: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def candidates(shell: str, script: Path, environment: dict[str, str]) -> Candidates:
+def candidates(shell, script, environment):
     """What a shell offers for a line."""
 
-    def ask(line: str) -> set[str]:
+    def ask(line):
         command = ASK[shell].format(script=script, line=f"'{line}'")
         asked = subprocess.run(
             [shell, '-c', command], env=environment, capture_output=True, text=True, timeout=60
@@ -104,13 +102,13 @@ def candidates(shell: str, script: Path, environment: dict[str, str]) -> Candida
     return ask
 
 
-def _run(*argv: str) -> bytes:
+def _run(*argv):
     return subprocess.run(
         [BIN / 'placement', *argv], input=b'', capture_output=True, check=True, timeout=60
     ).stdout
 
 
-def _cache(kind: str, value: str) -> None:
+def _cache(kind, value):
     """Cache a value. On a busy machine an answer may come too late, which is cached too."""
     for _ in range(20):
         if value.encode() in _run('complete', '--values', kind, value[:8]):
@@ -120,9 +118,7 @@ def _cache(kind: str, value: str) -> None:
 
 
 @in_every_shell
-def test_a_key_press_completes_the_command_and_then_the_name(
-    shell: str, script: Path, provider: str, environment: dict[str, str]
-) -> None:
+def test_a_key_press_completes_the_command_and_then_the_name(shell, script, provider, environment):
     with terminal(shell, script, environment) as keyboard:
         keyboard.type('placement resource prov\t')
         keyboard.wait_for('provider ')
@@ -132,13 +128,13 @@ def test_a_key_press_completes_the_command_and_then_the_name(
 
 @in_a_shell
 @pytest.mark.usefixtures('provider')
-def test_what_is_offered(candidates: Candidates) -> None:
+def test_what_is_offered(candidates):
     for line, offered in OFFERED:
         assert candidates(line) == offered, line
 
 
 @in_a_shell
-def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -> None:
+def test_files_are_offered(shell, candidates, tmp_path):
     (tmp_path / 'commands.txt').touch()
     offered = candidates(f'placement batch {tmp_path}/comm')
     # In zsh they come from its own function, for which there has to be a terminal.
@@ -147,9 +143,7 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
 
 @in_a_shell
 @pytest.mark.parametrize('command', ['diff other.json', 'save --snapshot'])
-def test_snapshots_and_folders_are_offered(
-    shell: str, candidates: Candidates, tmp_path: Path, command: str
-) -> None:
+def test_snapshots_and_folders_are_offered(shell, candidates, tmp_path, command):
     (tmp_path / 'snapshots').mkdir()
     offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/snap')
     expected = ':files' if shell == 'zsh' else f'{tmp_path}/snapshots'
@@ -157,7 +151,7 @@ def test_snapshots_and_folders_are_offered(
 
 
 @in_a_shell
-def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Path) -> None:
+def test_journals_are_no_plans(shell, candidates, tmp_path):
     for name in ('plan.json', 'plan.json.journal'):
         (tmp_path / name).touch()
     offered = candidates(f'placement resource provider reshape show {tmp_path}/plan')
@@ -166,7 +160,7 @@ def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize('shell', SHELLS[:1])
-def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
+def test_consumers_are_offered(candidates, provider):
     consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
     allocate = f'resource provider allocation set {consumer} --allocation rp={provider},VCPU=1'
     _run(*f'resource provider inventory set {provider} --resource VCPU=64'.split())
@@ -177,7 +171,7 @@ def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
 
 
 @in_a_shell
-def test_what_a_name_contains_is_text(candidates: Candidates, environment: dict[str, str]) -> None:
+def test_what_a_name_contains_is_text(candidates, environment):
     trap = f'$(touch owned) `x`; {uuid.uuid4()}'
     _run('resource', 'provider', 'create', trap)
     _cache('providers', trap)

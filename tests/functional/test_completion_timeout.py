@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,7 @@ from placementclient.completion import values
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+def environment(tmp_path):
     """Return the variables that lead to such a service."""
     with socket.create_server(('127.0.0.1', 0), backlog=16) as silent:
         yield {
@@ -28,7 +26,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         }
 
 
-def press(environment: dict[str, str]) -> float:
+def press(environment):
     """Press the key, and return how long that took, in seconds."""
     started = time.monotonic()
     pressed = subprocess.run(
@@ -43,7 +41,7 @@ def press(environment: dict[str, str]) -> float:
     return time.monotonic() - started
 
 
-def test_a_key_press_waits_for_no_longer_than_it_says(environment: dict[str, str]) -> None:
+def test_a_key_press_waits_for_no_longer_than_it_says(environment):
     # The rest is for starting Python; the service would be given up after minutes.
     assert values.TIMEOUT <= press(environment) < values.TIMEOUT + 8
     # Within a minute the next one does not ask again.

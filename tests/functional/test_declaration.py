@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.reading.capture import capture
 from tests.functional import clouds
-from tests.functional.conftest import Placement
 from tests.logged import without_request_id
 
 TREE = ('resource', 'provider', 'tree')
@@ -36,8 +32,8 @@ children:
 
 
 @pytest.fixture
-def declared(tmp_path: Path) -> Any:
-    def write(text: str) -> str:
+def declared(tmp_path):
+    def write(text):
         path = tmp_path / 'trees.yaml'
         path.write_text(text)
         return str(path)
@@ -45,13 +41,11 @@ def declared(tmp_path: Path) -> Any:
     return write
 
 
-def changes(result: Any) -> list[tuple[str, str]]:
+def changes(result):
     return [(row['object'], row['change']) for row in json.loads(result.stdout)]
 
 
-def test_made_once_and_then_nothing_is_left_to_do(
-    placement: Placement, client: Client, declared: Any
-) -> None:
+def test_made_once_and_then_nothing_is_left_to_do(placement, client, declared):
     path = declared(DECLARED)
     dry = placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')
     assert (dry.status, capture(client).providers) == (3, {})
@@ -77,7 +71,7 @@ def test_made_once_and_then_nothing_is_left_to_do(
     }
 
 
-def test_what_is_not_given_is_left(placement: Placement, client: Client, declared: Any) -> None:
+def test_what_is_not_given_is_left(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     change = 'name: compute1\ninventories: {VCPU: {reserved: 2}}\n'
     assert changes(placement(*TREE, 'apply', declared(change), '--yes', '-f', 'json')) == [
@@ -93,7 +87,7 @@ def test_what_is_not_given_is_left(placement: Placement, client: Client, declare
     assert len(capture(client).providers) == 3
 
 
-def test_prune_spares_what_is_used(placement: Placement, client: Client, declared: Any) -> None:
+def test_prune_spares_what_is_used(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     placement(
         *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
@@ -105,7 +99,7 @@ def test_prune_spares_what_is_used(placement: Placement, client: Client, declare
     assert len(capture(client).providers) == 2
 
 
-def test_what_is_used_does_not_go(placement: Placement, client: Client, declared: Any) -> None:
+def test_what_is_used_does_not_go(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     placement(
         *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
@@ -124,9 +118,7 @@ def test_what_is_used_does_not_go(placement: Placement, client: Client, declared
     assert before.providers == after.providers
 
 
-def test_another_parent_and_another_name(
-    placement: Placement, client: Client, declared: Any
-) -> None:
+def test_another_parent_and_another_name(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     uuid = resource_provider.find(client, 'compute1_pci_0000_84_00_0')
     text = f"""
@@ -147,7 +139,7 @@ children:
     assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
 
 
-def test_a_new_name_with_a_new_child(placement: Placement, client: Client, declared: Any) -> None:
+def test_a_new_name_with_a_new_child(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     uuid = resource_provider.find(client, 'compute1')
     text = f'{{name: new, uuid: {uuid}, children: [{{name: fresh, traits: [CUSTOM_A]}}]}}'
@@ -158,12 +150,12 @@ def test_a_new_name_with_a_new_child(placement: Placement, client: Client, decla
     assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
 
 
-def test_a_new_name_overwrites_nobody(placement: Placement, client: Client, declared: Any) -> None:
+def test_a_new_name_overwrites_nobody(placement, client, declared):
     """What another writer sets beside a rename is seen, and decided anew."""
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     uuid = resource_provider.find(client, 'compute1')
 
-    def intervene() -> None:
+    def intervene():
         there = inventory.list(client, uuid)
         fields = {name: item.as_fields() for name, item in there.value.items()}
         fields['VCPU']['reserved'] = 2
@@ -178,9 +170,7 @@ def test_a_new_name_overwrites_nobody(placement: Placement, client: Client, decl
     assert (there.total, there.reserved) == (32, 2)
 
 
-def test_what_is_made_is_printed_where_something_fails(
-    placement: Placement, client: Client, declared: Any
-) -> None:
+def test_what_is_made_is_printed_where_something_fails(placement, client, declared):
     path = declared('{name: a, children: [{name: b}], traits: [COMPUTE_NODE], inventories: {}}')
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
@@ -193,19 +183,17 @@ def test_what_is_made_is_printed_where_something_fails(
 
 
 @contextmanager
-def refusing(client: Client, part: str) -> Iterator[None]:
+def refusing(client, part):
     """A service that refuses to write what has this in its path."""
 
-    def refuse() -> None:
+    def refuse():
         raise errors.BadRequest(400, 'no')
 
     with clouds.disturbed(client, 'PUT', part, refuse):
         yield
 
 
-def test_an_export_changes_nothing_and_makes_the_same_tree(
-    placement: Placement, client: Client, declared: Any, tmp_path: Path
-) -> None:
+def test_an_export_changes_nothing_and_makes_the_same_tree(placement, client, declared, tmp_path):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     for name in ('trees.json', 'trees.yaml'):
         path = str(tmp_path / name)
@@ -223,9 +211,7 @@ def test_an_export_changes_nothing_and_makes_the_same_tree(
 
 
 @pytest.mark.parametrize('file', ['trees.json', 'trees.yaml'])
-def test_an_export_keeps_every_name(
-    placement: Placement, client: Client, tmp_path: Path, file: str
-) -> None:
+def test_an_export_keeps_every_name(placement, client, tmp_path, file):
     names = [
         'a\x85b',
         'a\u2028b',
@@ -276,7 +262,7 @@ providers:
 """
 
 
-def test_the_files_of_nova_add(placement: Placement, client: Client, declared: Any) -> None:
+def test_the_files_of_nova_add(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     done = placement(*TREE, 'apply', declared(NOVA), '--yes', '-f', 'json')
     assert changes(done) == [('compute1', 'CUSTOM_FPGA'), ('compute1', 'traits')]
@@ -287,18 +273,14 @@ def test_the_files_of_nova_add(placement: Placement, client: Client, declared: A
     assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
 
 
-def test_a_node_may_be_named_by_its_uuid(
-    placement: Placement, client: Client, declared: Any
-) -> None:
+def test_a_node_may_be_named_by_its_uuid(placement, client, declared):
     uuid = str(uuid4())
     path = declared(f'{{name: {uuid}, uuid: {uuid}, inventories: {{CUSTOM_GOLD: {{total: 1}}}}}}')
     assert placement(*TREE, 'apply', path, '--yes').status == 0
     assert capture(client).providers[uuid].name == uuid
 
 
-def test_what_the_previous_file_of_nova_added_is_removed(
-    placement: Placement, client: Client, declared: Any, tmp_path: Path
-) -> None:
+def test_what_the_previous_file_of_nova_added_is_removed(placement, client, declared, tmp_path):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     previous = tmp_path / 'previous.yaml'
     previous.write_text(NOVA.replace('[CUSTOM_FAST]', '[CUSTOM_FAST, CUSTOM_SLOW]'))
@@ -339,7 +321,7 @@ def test_what_the_previous_file_of_nova_added_is_removed(
         (NOVA, "No resource provider is called 'compute1'"),
     ],
 )
-def test_what_cannot_be_is_said(placement: Placement, declared: Any, text: str, said: str) -> None:
+def test_what_cannot_be_is_said(placement, declared, text, said):
     refused = placement(*TREE, 'apply', declared(text), '--yes')
     assert refused.status == 1
     assert said in refused.stderr

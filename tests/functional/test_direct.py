@@ -13,7 +13,6 @@ import textwrap
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +34,20 @@ OPEN: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
+def _closed():
     """Let go of the server's modules after each test."""
     yield
     close_all()
 
 
-def close_all() -> None:
+def close_all():
     """Close all services of a test: a process runs one at a time."""
     while OPEN:
         if isinstance(auth := OPEN.pop()(), direct.Direct):
             auth.close()
 
 
-def connect(auth: Any, **options: Any) -> adapter.Adapter:
+def connect(auth, **options):
     """Return a client of one service, and close the others."""
     close_all()
     OPEN.append(weakref.ref(auth))
@@ -61,13 +60,13 @@ def connect(auth: Any, **options: Any) -> adapter.Adapter:
     )
 
 
-def create(service: adapter.Adapter, *names: str) -> None:
+def create(service, *names):
     for name in names:
         answer = service.post('/resource_providers', json={'name': name})
         assert answer.status_code == 200, answer.text
 
 
-def names(service: adapter.Adapter) -> set[str]:
+def names(service):
     answer = service.get('/resource_providers')
     assert answer.status_code == 200, answer.text
     return {provider['name'] for provider in answer.json()['resource_providers']}
@@ -80,20 +79,20 @@ def scratch():
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch) -> Path:
+def own(tmp_path, monkeypatch):
     """Where the user's own database is, or will be."""
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'share'))
     return tmp_path / 'share' / 'placementclient' / 'placement.sqlite'
 
 
 @pytest.fixture
-def database(own) -> Path:
+def database(own):
     """A database with a current schema."""
     connect(direct.Direct()).get('/')
     return own
 
 
-def execute(path: Path, statement: str) -> list[Any]:
+def execute(path, statement):
     connection = sqlite3.connect(path)
     with connection:
         rows = connection.execute(statement).fetchall()
@@ -101,7 +100,7 @@ def execute(path: Path, statement: str) -> list[Any]:
     return rows
 
 
-def sync(path: Path, revision: str) -> None:
+def sync(path, revision):
     """What ``placement-manage db sync`` does, to a revision of choice."""
     program = textwrap.dedent("""
         import sys
@@ -118,7 +117,7 @@ def sync(path: Path, revision: str) -> None:
     subprocess.run([sys.executable, '-c', program, str(path), revision], check=True, timeout=60)
 
 
-def revision(path: Path) -> str:
+def revision(path):
     ((found,),) = execute(path, 'SELECT version_num FROM alembic_version')
     return str(found)
 
@@ -274,7 +273,7 @@ def test_a_start_that_failed_is_tried_again(database, tmp_path):
 
 
 @pytest.fixture
-def conf(database, tmp_path) -> Path:
+def conf(database, tmp_path):
     path = tmp_path / 'etc' / 'placement.conf'
     path.parent.mkdir()
     path.write_text(
@@ -459,7 +458,7 @@ def test_without_the_extra(own):
 
 
 def test_eight_threads_write(scratch):
-    def work(number: int) -> None:
+    def work(number):
         for step in range(8):
             create(scratch, f'{number}-{step}')
             assert scratch.get('/resource_providers').status_code == 200
@@ -475,7 +474,7 @@ def test_eight_threads_allocate_from_one_provider(scratch):
     body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 64}}}
     scratch.put(f'/resource_providers/{node["uuid"]}/inventories', json=body)
 
-    def allocate(number: int) -> int:
+    def allocate(number):
         consumer = f'{number:08}-0000-4000-8000-000000000000'
         body = {
             'allocations': {node['uuid']: {'resources': {'VCPU': 1}}},
@@ -602,7 +601,7 @@ def test_what_fails_outside_the_application_is_answered_too(scratch):
     names(scratch)
     service = scratch.session.auth._transport._service
 
-    def broken(environ: Any, start_response: Any) -> Any:
+    def broken(environ, start_response):
         raise RuntimeError('broken')
 
     service._transactions._application = broken

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 
 import pytest
 import sqlalchemy
@@ -31,15 +30,15 @@ from tests.numbers import few_quick
 
 
 @pytest.fixture
-def tables(session: Session) -> Client:
+def tables(session):
     return Client(session, HIGHEST)
 
 
-def names(client: Client) -> set[str]:
+def names(client):
     return {provider.name for provider in resource_provider.list(client)}
 
 
-def test_all_is_done_or_nothing(tables: Client) -> None:
+def test_all_is_done_or_nothing(tables):
     assert tables.transaction is not None
     with tables.transaction():
         root = resource_provider.create(tables, 'host')
@@ -52,7 +51,7 @@ def test_all_is_done_or_nothing(tables: Client) -> None:
     assert names(tables) == {'host', 'child'}
 
 
-def test_a_request_that_is_refused_takes_all_back(tables: Client) -> None:
+def test_a_request_that_is_refused_takes_all_back(tables):
     assert tables.transaction is not None
     with pytest.raises(errors.DuplicateName), tables.transaction():  # noqa: PT012
         resource_provider.create(tables, 'host')
@@ -64,7 +63,7 @@ def test_a_request_that_is_refused_takes_all_back(tables: Client) -> None:
     assert names(tables) == set()
 
 
-def test_each_request_meets_what_those_before_it_did(tables: Client) -> None:
+def test_each_request_meets_what_those_before_it_did(tables):
     assert tables.transaction is not None
     with tables.transaction():
         host = resource_provider.create(tables, 'host')
@@ -74,11 +73,11 @@ def test_each_request_meets_what_those_before_it_did(tables: Client) -> None:
     assert resource_provider.show(tables, host.uuid).value.generation == answer.generation
 
 
-def test_a_database_that_is_gone_is_an_error_of_the_service(tables: Client) -> None:
+def test_a_database_that_is_gone_is_an_error_of_the_service(tables):
     """Also for what is read of the tables."""
     service = tables.session.auth._transport.started()
 
-    def fail(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+    def fail(_connection, _cursor, statement, *_):
         raise sqlalchemy.exc.OperationalError(statement, {}, OSError('gone'))
 
     assert capture.capture(tables).providers == {}
@@ -88,7 +87,7 @@ def test_a_database_that_is_gone_is_an_error_of_the_service(tables: Client) -> N
         tables.snapshot_reader.snapshot()
 
 
-def test_policy_holds_in_it() -> None:
+def test_policy_holds_in_it():
     with Direct(placement_roles='reader') as direct:
         client = Client(Session(auth=direct), HIGHEST)
         assert client.transaction is not None
@@ -96,7 +95,7 @@ def test_policy_holds_in_it() -> None:
             resource_provider.create(client, 'host')
 
 
-def test_other_threads_are_not_part_of_it(tables: Client) -> None:
+def test_other_threads_are_not_part_of_it(tables):
     seen: list[set[str]] = []
     assert tables.transaction is not None
     with tables.transaction():
@@ -107,12 +106,12 @@ def test_other_threads_are_not_part_of_it(tables: Client) -> None:
     assert seen == [set()]
 
 
-def test_there_is_none_where_the_url_is_given(client: Client) -> None:
+def test_there_is_none_where_the_url_is_given(client):
     assert client.transaction is None
     assert client.snapshot_reader is None
 
 
-def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
+def test_there_and_back(tables, client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=3))
     plan = clouds.plan_of(before, moved_trait=True, aggregates=True)
     path = str(tmp_path / 'plan.journal')
@@ -124,7 +123,7 @@ def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path) -> None:
+def test_a_conflict_takes_back_what_was_prepared(tables, tmp_path):
     plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
         outcome = engines.apply(tables, plan, str(tmp_path / 'plan.journal'))
@@ -132,7 +131,7 @@ def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path)
     assert engines.verify(tables, plan) == []
 
 
-def _conflict() -> None:
+def _conflict():
     raise errors.ConcurrentUpdate(409, 'somebody was first')
 
 
@@ -163,7 +162,7 @@ KILLED = """
 
 
 @pytest.mark.parametrize('syncs', few_quick([1, 4], quick=1))
-def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
+def test_killed_at_any_sync_it_goes_on(tmp_path, syncs):
     path = str(tmp_path / 'plan.json')
     with Direct() as direct:
         client = Client(Session(auth=direct), HIGHEST)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
@@ -13,7 +11,6 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import http, microversion
-from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
@@ -21,23 +18,22 @@ from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.rolling import batches, roll
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 from tests.functional import clouds
 from tests.functional.bulk import Database
-from tests.functional.conftest import Placement
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
 _NAMESPACE = uuid.UUID('6b1f2c7e-9f0a-4a3e-8f55-6d3b8f1d2a90')
 
 
-def real(snapshot: Snapshot, name: str) -> Snapshot:
+def real(snapshot, name):
     """The same cloud with UUIDs, and with names that no other cloud has.
 
     :param name: of the cloud
     """
 
-    def renamed(each: str | None) -> str | None:
+    def renamed(each):
         return each and str(uuid.uuid5(_NAMESPACE, f'{name} {each}'))
 
     states = [
@@ -74,10 +70,10 @@ class Nova:
     :param client: of the Placement
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client):
         self._client = client
 
-    def migrate(self, moves: Sequence[ServerMove]) -> None:
+    def migrate(self, moves):
         """Carry out a plan, wave by wave; the moves of a wave are all begun before one ends."""
         for wave in sorted({move.wave for move in moves}):
             together = [move for move in moves if move.wave == wave]
@@ -85,7 +81,7 @@ class Nova:
             for move in together:
                 allocation.delete(self._client, migrations[move.server])
 
-    def _begin(self, move: ServerMove) -> str:
+    def _begin(self, move):
         """Hand the allocations of the server to the migration, and claim the new ones."""
         client, migration = self._client, str(uuid.uuid4())
         server = allocation.show(client, move.server).value
@@ -101,13 +97,13 @@ class Nova:
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
+def client():
     """A client of an empty Placement on a database of its own."""
     with Direct.scratch() as service:
         yield http.Client(Session(auth=service), microversion.HIGHEST)
 
 
-def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
+def emptied(client, snapshot, hosts):
     """See that nothing is left on some hosts."""
     after = clouds.captured(client)
     for host in hosts:
@@ -116,7 +112,7 @@ def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
 
 
 @pytest.mark.slow
-def test_every_plan_is_granted(client: Client) -> None:
+def test_every_plan_is_granted(client):
     cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
     for seed in range(120):
         small, names = oracle.case(seed)
@@ -141,7 +137,7 @@ def test_every_plan_is_granted(client: Client) -> None:
                 assert after.consumers_on(state.uuid) == []
 
 
-def nested() -> list[ProviderState]:
+def nested():
     """Hosts with cells, cards and shared storage."""
     states = [pool('nfs', DISK_GB=60), pool('ssd', 'other', DISK_GB=40)]
     for number in range(4):
@@ -156,7 +152,7 @@ def nested() -> list[ProviderState]:
     return states
 
 
-def servers() -> list[Consumer]:
+def servers():
     found = []
     for number in range(3):
         for place in range(3):
@@ -167,7 +163,7 @@ def servers() -> list[Consumer]:
     return found
 
 
-def test_rolling_through_nested_hosts_with_shared_storage(client: Client) -> None:
+def test_rolling_through_nested_hosts_with_shared_storage(client):
     snapshot = real(cloud(nested(), servers()), 'nested')
     Database(client).fill(snapshot)
     rolling = roll(
@@ -186,9 +182,7 @@ WAYS = {
 }  # fmt: skip
 
 
-def test_servers_in_every_state_leave_as_nova_lets_them(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_servers_in_every_state_leave_as_nova_lets_them(client, placement, tmp_path):
     uuids = {state: str(uuid.uuid5(_NAMESPACE, state)) for state in WAYS}
     rooms = {'old': 16, 'new': len(WAYS) - 1}
     hosts = {name: resource_provider.create(client, f'states-{name}').uuid for name in rooms}

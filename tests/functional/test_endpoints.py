@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 
 from placementclient.client import endpoints, errors
-from placementclient.client.endpoints import Endpoint
-from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from tests.unit.client.test_endpoints import fields
 
 UUID = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
 
 
-def server_routes() -> set[tuple[str, str]]:
+def server_routes():
     from placement.handler import ROUTE_DECLARATIONS
 
     # '' is '/' for a service that is mounted below a prefix.
@@ -24,27 +22,27 @@ def server_routes() -> set[tuple[str, str]]:
     }
 
 
-def anonymous(path: str) -> str:
+def anonymous(path):
     """A path with its fields numbered: the service's names for them are its own."""
     for field in fields(path):
         path = path.replace(f'{{{field}}}', '{}')
     return path
 
 
-def test_every_route_of_the_service_has_one_row() -> None:
+def test_every_route_of_the_service_has_one_row():
     rows = [(row.method, anonymous(row.template)) for row in endpoints.ALL]
     assert len(rows) == len(set(rows))
     assert set(rows) == {(method, anonymous(path)) for method, path in server_routes()}
 
 
-def test_the_highest_microversion_is_the_services() -> None:
+def test_the_highest_microversion_is_the_services():
     from placement.microversion import max_version_string, min_version_string
 
     assert str(HIGHEST) == max_version_string()
     assert str(LOWEST) == min_version_string()
 
 
-def refusal(client: Client, row: Endpoint, version: Microversion) -> str | None:
+def refusal(client, row, version):
     """What the service says to a request of a row at a microversion, if it refuses it."""
     parts = {'provider': UUID, 'consumer': UUID, 'resource_class': 'VCPU', 'trait': 'CUSTOM_T'}
     body = {} if row.method in ('PUT', 'POST') else None
@@ -63,7 +61,7 @@ def refusal(client: Client, row: Endpoint, version: Microversion) -> str | None:
     return None
 
 
-def is_unknown(refusal: str | None) -> bool:
+def is_unknown(refusal):
     """Whether the service refused as if the route or the method did not exist."""
     return refusal is not None and (
         refusal.startswith('405 ') or refusal == '404 The resource could not be found.'
@@ -71,7 +69,7 @@ def is_unknown(refusal: str | None) -> bool:
 
 
 @pytest.mark.parametrize('row', endpoints.ALL, ids=str)
-def test_since_is_the_first_version_that_has_the_endpoint(client: Client, row: Endpoint) -> None:
+def test_since_is_the_first_version_that_has_the_endpoint(client, row):
     assert not is_unknown(refusal(client, row, row.since))
     if row.since > LOWEST:
         assert is_unknown(refusal(client, row, Microversion(1, row.since.minor - 1)))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
@@ -32,12 +29,11 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.producers import inquiry
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of, watched
-from tests.functional.conftest import Placement
 from tests.functional.hosts import RACK, STORAGE, holder, host, provider, storage
 from tests.numbers import few_quick
 
 
-def cloud() -> Snapshot:
+def cloud():
     """Three hosts, of which the first is out of the rack and the last has a full GPU."""
     states = [
         state
@@ -60,7 +56,7 @@ def cloud() -> Snapshot:
 
 
 @pytest.fixture(scope='module')
-def service() -> Iterator[Session]:
+def service():
     """A session with this cloud, which no test changes."""
     with Direct.scratch() as direct:
         session = Session(auth=direct)
@@ -69,14 +65,12 @@ def service() -> Iterator[Session]:
 
 
 @pytest.fixture
-def session(service: Session) -> Session:
+def session(service):
     return service
 
 
 @pytest.fixture(scope='module', params=['service', pytest.param('file', marks=pytest.mark.slow)])
-def where(
-    request: pytest.FixtureRequest, service: Session, tmp_path_factory: pytest.TempPathFactory
-) -> str:
+def where(request, service, tmp_path_factory):
     """The option that says who is asked."""
     if request.param == 'service':
         return ''
@@ -191,20 +185,18 @@ PLANTED = {
 }
 
 
-def pairs(conflict: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def pairs(conflict):
     return sorted((each['kind'], each['value']) for each in conflict)
 
 
 @pytest.fixture(scope='module', autouse=True)
-def _trait(service: Session) -> None:
+def _trait(service):
     """A trait that exists, though nobody has it."""
     trait.create(http.Client(service, microversion.HIGHEST), 'CUSTOM_RARE')
 
 
 @pytest.mark.parametrize('planted', few_quick(PLANTED.values(), quick=6), ids=list(PLANTED))
-def test_the_planted_reason_is_named(
-    placement: Placement, client: http.Client, where: str, planted: Planted
-) -> None:
+def test_the_planted_reason_is_named(placement, client, where, planted):
     command = f'allocation candidate explain {planted.request} {where}'
     with watched(client) as requests:
         shown = placement(command)
@@ -221,7 +213,7 @@ def test_the_planted_reason_is_named(
     assert all(each['is_asked'] != bool(where) for each in data['enough'])
 
 
-def test_several_reasons_are_told_apart(placement: Placement, where: str) -> None:
+def test_several_reasons_are_told_apart(placement, where):
     result = placement(
         'allocation candidate explain --resource VCPU=99 --resource DISK_GB=10 '
         '--group 1 --resource VGPU=2 --required CUSTOM_T4,CUSTOM_A40 '
@@ -239,30 +231,26 @@ def test_several_reasons_are_told_apart(placement: Placement, where: str) -> Non
     assert both['trees'] == 3
 
 
-def nearest(placement: Placement, request: str) -> tuple[str, dict[str, list[dict[str, Any]]]]:
+def nearest(placement, request):
     """The text, and what each of the nearest trees lacks."""
     command = f'allocation candidate explain {request}'
     data = json.loads(placement(f'{command} -f json').stdout)
     return placement(command).stdout, {host['name']: host['lacks'] for host in data['nearest']}
 
 
-def test_a_tree_that_is_asked_for_is_the_one_that_is_shown(
-    placement: Placement, where: str
-) -> None:
+def test_a_tree_that_is_asked_for_is_the_one_that_is_shown(placement, where):
     text, found = nearest(placement, f'--in-tree compute2 --resource VCPU=99 {where}')
     assert list(found) == ['compute2']
     assert 'in the tree of compute2' in text
     assert uuid_of('compute2') not in text
 
 
-def test_a_pool_is_no_tree_that_lacks_a_trait(placement: Placement, where: str) -> None:
+def test_a_pool_is_no_tree_that_lacks_a_trait(placement, where):
     _, found = nearest(placement, f'--resource DISK_GB=1 --required CUSTOM_RARE {where}')
     assert sorted(found) == ['compute0', 'compute1', 'compute2']
 
 
-def test_what_would_be_enough_is_what_the_nearest_have(
-    placement: Placement, client: http.Client, where: str
-) -> None:
+def test_what_would_be_enough_is_what_the_nearest_have(placement, client, where):
     request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
     text, found = nearest(placement, request)
     assert 'VCPU=16 instead of 99: 3 trees' in text
@@ -270,7 +258,7 @@ def test_what_would_be_enough_is_what_the_nearest_have(
     assert [(each['reason'], each['has']) for each in lacks] == [('free', 64), ('max_unit', 16)]
 
 
-def test_what_can_be_met_is_said(placement: Placement, where: str) -> None:
+def test_what_can_be_met_is_said(placement, where):
     result = placement(
         'allocation candidate explain --resource VCPU=1 --resource DISK_GB=10 '
         f'--group 1 --resource VGPU=1 --required CUSTOM_A40 {where}'
@@ -287,14 +275,12 @@ def test_what_can_be_met_is_said(placement: Placement, where: str) -> None:
     ]
 
 
-def test_a_cut_is_said(placement: Placement) -> None:
+def test_a_cut_is_said(placement):
     result = placement('allocation candidate explain --resource VCPU=1 --limit 2')
     assert 'candidates on at least 2 trees' in result.stdout
 
 
-def test_an_aggregate_has_the_name_by_which_it_was_asked_for(
-    placement: Placement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_aggregate_has_the_name_by_which_it_was_asked_for(placement, monkeypatch):
     aggregates = [{'uuid': RACK, 'name': 'rack7', 'hosts': []}]
     monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: aggregates)
     result = placement('allocation candidate explain --resource VCPU=99 --member-of rack7')
@@ -306,7 +292,7 @@ RESOURCES += [('VGPU', 2), ('PCPU', 2), ('SRIOV_NET_VF', 2)]
 TRAITS = ['CUSTOM_A40', 'CUSTOM_T4', 'HW_NUMA_ROOT', 'CUSTOM_NET', 'COMPUTE_NODE']
 
 
-def _group(chance: random.Random) -> Filter:
+def _group(chance):
     traits = chance.sample(TRAITS, chance.choice([0, 0, 1, 2]))
     forbidden = chance.choice([0, 0, 0, 1]) if traits else 0
     return Filter(
@@ -317,7 +303,7 @@ def _group(chance: random.Random) -> Filter:
     )
 
 
-def _request(chance: random.Random) -> CandidateRequest:
+def _request(chance):
     groups = {f'_{number}': _group(chance) for number in range(chance.choice([0, 1, 2]))}
     common = _group(chance) if not groups or chance.random() < 0.5 else Filter()
     same = (tuple(groups),) if len(groups) == 2 and chance.random() < 0.3 else ()
@@ -326,7 +312,7 @@ def _request(chance: random.Random) -> CandidateRequest:
 
 
 @pytest.mark.slow
-def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
+def test_what_is_worked_out_is_what_the_service_says(client):
     index, met = SnapshotIndex(clouds.captured(client)), 0
     for seed in range(120):
         request = _request(random.Random(seed))
@@ -341,12 +327,12 @@ def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> Non
 class Judge:
     """The service, asked for any part of a request."""
 
-    def __init__(self, client: http.Client, request: CandidateRequest) -> None:
+    def __init__(self, client, request):
         self._client, self._request = client, request
         self.all = requirements(request)
         self._trees = dict[frozenset[Requirement], int]()
 
-    def trees(self, parts: Iterable[Requirement]) -> int | None:
+    def trees(self, parts):
         """Return the number of trees with candidates; ``None`` if this is no request."""
         kept = frozenset(parts)
         asked = restricted(self._request, sorted(kept, key=str))
@@ -356,7 +342,7 @@ class Judge:
             self._trees[kept] = offer.trees
         return self._trees.get(kept)
 
-    def is_conflict(self, parts: frozenset[Requirement]) -> bool:
+    def is_conflict(self, parts):
         """Return True if no part of the request that has these can be met.
 
         Nor can it with less of the other resources.
@@ -376,7 +362,7 @@ UNCOVERED = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}, ('CUSTOM_NET',)))
 TOO_MANY = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 4}, ('CUSTOM_A40',)))
 
 
-def _unmet() -> Iterator[CandidateRequest]:
+def _unmet():
     yield UNCOVERED
     yield TOO_MANY
     # Sets of five, beside a smaller one.
@@ -391,7 +377,7 @@ def _unmet() -> Iterator[CandidateRequest]:
 
 
 @pytest.mark.slow
-def test_every_set_of_an_explanation_is_true_of_the_service(client: http.Client) -> None:
+def test_every_set_of_an_explanation_is_true_of_the_service(client):
     index, unmet = SnapshotIndex(clouds.captured(client)), 0
     for request in _unmet():
         found, judge = explain(request, index), Judge(client, request)
@@ -420,7 +406,7 @@ def test_every_set_of_an_explanation_is_true_of_the_service(client: http.Client)
     assert unmet > 10
 
 
-def test_less_of_what_has_a_trait_is_enough(placement: Placement, where: str) -> None:
+def test_less_of_what_has_a_trait_is_enough(placement, where):
     shown = placement(
         'allocation candidate explain --resource VCPU=1 --resource VGPU=4 --required CUSTOM_A40 '
         f'{where}'
@@ -429,7 +415,7 @@ def test_less_of_what_has_a_trait_is_enough(placement: Placement, where: str) ->
     assert 'Would be enough\n  VGPU=2 instead of 4: 2 trees' in shown.stdout
 
 
-def test_one_of_several_sets_is_said_to_be_one(placement: Placement, where: str) -> None:
+def test_one_of_several_sets_is_said_to_be_one(placement, where):
     groups = ' '.join(f'--group {n} --resource VGPU=2' for n in range(6))
     command = f'allocation candidate explain {groups} --group-policy none {where}'
 
@@ -441,7 +427,7 @@ def test_one_of_several_sets_is_said_to_be_one(placement: Placement, where: str)
 
 
 @pytest.fixture
-def flavors(tmp_path: Path) -> str:
+def flavors(tmp_path):
     """The option for a file with a flavor that two hosts can serve, and one that none can."""
     path = tmp_path / 'flavors.json'
     small = {'vcpus': 1, 'ram': 256, 'disk': 0}
@@ -456,9 +442,7 @@ def flavors(tmp_path: Path) -> str:
     return f'--flavors {path}'
 
 
-def test_a_flavor_is_asked_for_as_the_scheduler_does(
-    placement: Placement, where: str, flavors: str
-) -> None:
+def test_a_flavor_is_asked_for_as_the_scheduler_does(placement, where, flavors):
     program = 'allocation candidate explain -f json'
 
     met = placement(f'{program} --flavor small {flavors} {where}')
@@ -472,7 +456,7 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does(
     assert [each[0][0]['value'] for each in conflicts] == ['VGPU', 'CUSTOM_RARE']
 
 
-def test_a_flavor_leaves_no_room_for_resources(placement: Placement, flavors: str) -> None:
+def test_a_flavor_leaves_no_room_for_resources(placement, flavors):
     program = 'allocation candidate explain'
 
     both = placement(f'{program} --flavor small --resource VCPU=1 {flavors}')

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from importlib.metadata import EntryPoint
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,12 +31,12 @@ class Answers:
     :ivar number: which it is of those with a body, from 0
     """
 
-    def __init__(self, send: Any) -> None:
+    def __init__(self, send):
         self._send = send
         self.change: Change = lambda body, status: (body, status)
         self.number = 0
 
-    def send(self, *args: Any, **kwargs: Any) -> Any:
+    def send(self, *args, **kwargs):
         """What carries a request and its answer."""
         response = self._send(*args, **kwargs)
         if response.content:
@@ -50,7 +48,7 @@ class Answers:
 
 
 @pytest.fixture(scope='module')
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program, Answers]]:
+def fuzzed(tmp_path_factory):
     with Direct.scratch() as service, pytest.MonkeyPatch.context() as patch:
         session = Session(auth=service)
         # Else some commands read its tables.
@@ -64,7 +62,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program, 
 
 
 @pytest.fixture(autouse=True)
-def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_pauses(monkeypatch):
     """Nobody really waits for what is asked again."""
     pauses: list[float] = []
 
@@ -77,7 +75,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @st.composite
-def changes(draw: st.DrawFn) -> Change:
+def changes(draw):
     """Something in the answer, or all of it, is something else."""
     what = draw(st.sampled_from(['value', 'value', 'value', 'cut', 'bytes', 'status', 'deep']))
     if what == 'status':
@@ -102,9 +100,7 @@ def changes(draw: st.DrawFn) -> Change:
 @pytest.mark.parametrize('point', POINTS, ids=name)
 @examples(3)
 @given(data=st.data())
-def test_whatever_the_service_answers(
-    fuzzed: tuple[Program, Answers], point: EntryPoint, data: st.DataObject
-) -> None:
+def test_whatever_the_service_answers(fuzzed, point, data):
     program, answers = fuzzed
     known = EXAMPLES.get(point.name) or examples_of(point)
     words = [*name(point).split(), *data.draw(st.sampled_from(known))]
@@ -114,7 +110,7 @@ def test_whatever_the_service_answers(
     check(words, program.run(words))
 
 
-def test_a_refusal_of_a_hundred_megabytes(fuzzed: tuple[Program, Answers]) -> None:
+def test_a_refusal_of_a_hundred_megabytes(fuzzed):
     program, answers = fuzzed
     body = json.dumps({'errors': [{'detail': f'{"x" * 100}\x1b[2J' * 1_000_000}]}).encode()
     answers.change, answers.number = lambda *_: (body, 400), 0

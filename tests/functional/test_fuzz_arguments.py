@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.functional.fuzzed import POINTS, Program, check, command_lines, name, program
+from tests.functional.fuzzed import POINTS, check, command_lines, name, program
 from tests.fuzzing import examples
 
 pytestmark = pytest.mark.slow
@@ -19,8 +17,6 @@ __all__ = ['program']
 @pytest.mark.parametrize('point', POINTS, ids=name)
 @examples(4)
 @given(data=st.data())
-def test_whatever_a_command_is_given(
-    program: Program, point: EntryPoint, data: st.DataObject
-) -> None:
+def test_whatever_a_command_is_given(program, point, data):
     words = [*name(point).split(), *data.draw(command_lines(point))]
     check(words, program.run(words))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -25,7 +24,7 @@ PAGES = [
 class Reader:
     """The shell of a reader, who begins each page in the clone: its variables stay."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home):
         self._clone = home / 'clone'
         self._clone.mkdir()
         (self._clone / 'doc').symlink_to(guide.SOURCE.parent)
@@ -33,7 +32,7 @@ class Reader:
         self._variables = {'PATH': path, 'COLUMNS': '200', 'LC_ALL': 'C.UTF-8'}
         self._variables |= dict.fromkeys(('HOME', 'TMPDIR'), str(home))
 
-    def follow(self, page: str, capsys: pytest.CaptureFixture[str]) -> int:
+    def follow(self, page, capsys):
         before = os.getcwd()
         with mock.patch.dict(os.environ, self._variables, clear=True):
             os.chdir(self._clone)
@@ -47,14 +46,14 @@ class Reader:
 
 
 @pytest.fixture(scope='module')
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+def reader(tmp_path_factory):
     return Reader(tmp_path_factory.mktemp('home'))
 
 
 @pytest.mark.parametrize('page', few_quick(PAGES, quick=8))
-def test_a_page(page: str, reader: Reader, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page(page, reader, capsys):
     assert reader.follow(page, capsys)
 
 
-def test_all_pages_with_commands_are_followed() -> None:
+def test_all_pages_with_commands_are_followed():
     assert len(PAGES) > 20

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.client.http import Client
 from placementclient.nova import service as compute
 from tests.functional import clouds
 from tests.functional.clouds import cloud, content, loaded, uuid_of
-from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
 
 HEAL = ('resource', 'provider', 'allocation', 'heal')
@@ -48,7 +44,7 @@ STATES = {
 }
 
 
-def states(result: Any) -> dict[str, tuple[str, str]]:
+def states(result):
     """Return the state of each server, and the reason."""
     return {
         row['object'].removeprefix('consumer '): (row['state'], row['reason'])
@@ -56,14 +52,14 @@ def states(result: Any) -> dict[str, tuple[str, str]]:
     }
 
 
-def file(folder: Path, name: str, content: object) -> str:
+def file(folder, name, content):
     path = folder / name
     path.write_text(json.dumps(content))
     return str(path)
 
 
 @pytest.fixture(params=['files', 'the compute service'])
-def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def source(request, tmp_path, monkeypatch):
     """The options for what Nova says."""
     if request.param == 'files':
         servers = file(tmp_path, 's.json', {'servers': SERVERS})
@@ -77,9 +73,7 @@ def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lis
     return []
 
 
-def test_who_has_nothing_gets_it_once(
-    placement: Placement, client: Client, source: list[str]
-) -> None:
+def test_who_has_nothing_gets_it_once(placement, client, source):
     loaded(client, cloud())
     dry = placement(*HEAL, *source, '--dry-run', '-f', 'json')
     assert dry.status == 3
@@ -96,9 +90,7 @@ def test_who_has_nothing_gets_it_once(
     assert states(placement(*HEAL, *source, '--dry-run', '-f', 'json')) == STATES
 
 
-def test_one_server_with_a_flavor_from_a_file(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_one_server_with_a_flavor_from_a_file(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [server | {'flavor': {'id': '7'}} for server in SERVERS])
     flavor = FLAVOR | {'id': '7', 'name': 'm', 'vcpus': 1}
@@ -115,7 +107,7 @@ def test_one_server_with_a_flavor_from_a_file(
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
 
-def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:
+def test_a_host_that_is_full(placement, client, tmp_path):
     """The server that has no room is told; the other one on the host gets its allocations."""
     loaded(client, cloud())
     big = SERVER | {'id': LOST, 'flavor': FLAVOR | {'ram': 65000}}
@@ -132,7 +124,7 @@ def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Pat
     assert placement(*HEAL, '--servers', servers, '--yes').status == 1
 
 
-def test_without_a_compute_service(placement: Placement, client: Client, tmp_path: Path) -> None:
+def test_without_a_compute_service(placement, client, tmp_path):
     refused = placement(*HEAL)
     assert (refused.status, refused.stderr) == (
         1,
@@ -144,9 +136,7 @@ def test_without_a_compute_service(placement: Placement, client: Client, tmp_pat
     assert unknown.stderr == f'There is no server {LOST} in the list\n'
 
 
-def test_what_belongs_to_another_becomes_the_servers(
-    placement: Placement, client: Client, source: list[str]
-) -> None:
+def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
     allocation.set(client, replace(mine, project_id='nobody'))
@@ -163,9 +153,7 @@ def test_what_belongs_to_another_becomes_the_servers(
     assert (again.status, states(again)) == (0, {})
 
 
-def test_a_server_that_holds_something_elsewhere_is_not_in_question(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_a_server_that_holds_something_elsewhere_is_not_in_question(placement, client, tmp_path):
     loaded(client, cloud())
     mine = uuid_of('server0.0')
     away = SERVER | {'id': mine, 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1'}
@@ -173,7 +161,7 @@ def test_a_server_that_holds_something_elsewhere_is_not_in_question(
     assert states(placement(*chosen, '--dry-run', '-f', 'json')) == {}
 
 
-def test_before_consumers_had_types(placement: Placement, client: Client, tmp_path: Path) -> None:
+def test_before_consumers_had_types(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
     done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json', microversion='1.28')
@@ -181,9 +169,7 @@ def test_before_consumers_had_types(placement: Placement, client: Client, tmp_pa
     assert allocation.show(client, LOST).value.type is None
 
 
-def test_a_plan_is_applied_verified_and_taken_back(
-    placement: Placement, client: Client, source: list[str], tmp_path: Path
-) -> None:
+def test_a_plan_is_applied_verified_and_taken_back(placement, client, source, tmp_path):
     loaded(client, cloud())
     before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
@@ -193,9 +179,7 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path)
 
 
-def test_an_audit_finds_what_is_mended(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_an_audit_finds_what_is_mended(placement, client, tmp_path):
     """Each command that it prints, as it is printed; nothing is left that heal could mend."""
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
@@ -203,7 +187,7 @@ def test_an_audit_finds_what_is_mended(
     lists = ['--servers', file(tmp_path, 's.json', SERVERS)]
     lists += ['--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
 
-    def found() -> dict[str, dict[str, Any]]:
+    def found():
         audit = placement('resource', 'provider', 'audit', *lists, '-f', 'json')
         ids = ('without-allocations', 'foreign-owner')
         return {row['subject']: row for row in json.loads(audit.stdout) if row['id'] in ids}
@@ -219,11 +203,8 @@ def test_an_audit_finds_what_is_mended(
 
 @pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
 def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
-    placement: Placement,
-    client: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    since: dict[str, Any] | None,
-) -> None:
+    placement, client, monkeypatch, since
+):
     """Nova removes the allocations of a server with the server: later ones would stay for ever."""
     loaded(client, cloud())
     monkeypatch.setattr(compute, 'servers', lambda client: [SERVER | {'id': LOST}])
@@ -236,9 +217,7 @@ def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
     assert not allocation.show(client, LOST).value.allocations
 
 
-def test_a_server_that_is_there_twice_is_healed_not_even_once(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_a_server_that_is_there_twice_is_healed_not_even_once(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}, SERVER | {'id': LOST.upper()}])
     refused = placement(*HEAL, '--servers', servers, '--yes')
@@ -247,9 +226,7 @@ def test_a_server_that_is_there_twice_is_healed_not_even_once(
     assert not allocation.show(client, LOST).value.allocations
 
 
-def test_the_bandwidth_that_a_port_asks_for(
-    placement: Placement, client: Client, tmp_path: Path
-) -> None:
+def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):
     loaded(client, cloud())
     bandwidth = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
     nic = {'name': 'nic0', 'inventories': {'NET_BW_EGR_KILOBIT_PER_SEC': {'total': 9000}}}

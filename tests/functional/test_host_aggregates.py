@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from placementclient.api import aggregate, resource_provider, trait
-from placementclient.client.http import Client
 from placementclient.nova import service as compute
 from tests.functional import clouds
 from tests.functional.clouds import content, uuid_of
-from tests.functional.conftest import Placement
 from tests.functional.lifecycles import lifecycle
 
 SYNC = ('resource', 'provider', 'aggregate', 'sync')
@@ -25,13 +22,13 @@ AGGREGATES: list[dict[str, Any]] = [
 UNKNOWN = ('gone', None, 'not known')
 
 
-def rows(result: Any) -> list[tuple[str, list[str] | None, str]]:
+def rows(result):
     """Return the object, the aggregates that it gains, and the state of each row."""
     return [(row['object'], row['after'], row['state']) for row in json.loads(result.stdout)]
 
 
 @pytest.fixture
-def hosts(client: Client) -> dict[str, str]:
+def hosts(client):
     """A host that is right, one that is missing, one that is too much; and who shares."""
     there = {'in': [AZ, FOREIGN], 'short.a.b': [FOREIGN], 'out': [AZ, FOREIGN], 'nfs': [AZ]}
     uuids = {}
@@ -45,7 +42,7 @@ def hosts(client: Client) -> dict[str, str]:
     return uuids
 
 
-def written(folder: Path) -> list[str]:
+def written(folder):
     """The option for a file of the aggregates."""
     path = folder / 'aggregates.json'
     path.write_text(json.dumps({'aggregates': AGGREGATES}))
@@ -53,7 +50,7 @@ def written(folder: Path) -> list[str]:
 
 
 @pytest.fixture(params=['a file', 'the compute service'])
-def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def source(request, tmp_path, monkeypatch):
     """The options for what Nova says."""
     if request.param == 'a file':
         return written(tmp_path)
@@ -62,14 +59,9 @@ def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lis
 
 
 def test_hosts_are_put_in_and_taken_out_once(
-    placement: Placement,
-    client: Client,
-    hosts: dict[str, str],
-    source: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def within(name: str) -> set[str]:
+    placement, client, hosts, source, tmp_path, monkeypatch
+):
+    def within(name):
         return set(aggregate.list(client, hosts[name]).value)
 
     dry = placement(*SYNC, *source, '--remove', '--dry-run', '-f', 'json')
@@ -97,9 +89,7 @@ def test_hosts_are_put_in_and_taken_out_once(
 
 
 @pytest.mark.parametrize('option', [(), ('--remove',)])
-def test_an_aggregate_that_is_there_twice_changes_nothing(
-    placement: Placement, client: Client, tmp_path: Path, option: tuple[str, ...]
-) -> None:
+def test_an_aggregate_that_is_there_twice_changes_nothing(placement, client, tmp_path, option):
     """One host in each of the two: each says that the host of the other has to go."""
     there = [resource_provider.create(client, name) for name in ('one', 'other')]
     for made in there:
@@ -113,9 +103,7 @@ def test_an_aggregate_that_is_there_twice_changes_nothing(
     assert [aggregate.list(client, made.uuid).value for made in there] == [[AZ], [AZ]]
 
 
-def test_a_plan_is_applied_verified_and_taken_back(
-    placement: Placement, client: Client, hosts: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_plan_is_applied_verified_and_taken_back(placement, client, hosts, tmp_path):
     before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
     planned = placement(*SYNC, *written(tmp_path), '--plan', path, '-f', 'json')
@@ -124,7 +112,7 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path)
 
 
-def test_without_a_compute_service(placement: Placement) -> None:
+def test_without_a_compute_service(placement):
     refused = placement(*SYNC)
     assert (refused.status, refused.stderr) == (
         1,

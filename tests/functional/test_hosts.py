@@ -30,9 +30,7 @@ SHELLS = [shell for shell in ('sh', 'dash', 'busybox sh', 'bash') if shutil.whic
 SECRET = "passwd='do-not-tell'"
 
 
-def host(
-    folder: Path, name: str, servers: dict[str, tuple[str, ...]], parents: dict[str, str]
-) -> Path:
+def host(folder, name, servers, parents):
     """A folder with a virsh and an mdevctl that print what a host's would.
 
     :param servers: the mediated devices of each
@@ -76,7 +74,7 @@ cat '{answers}'/"$*" || exit 1
     return programs
 
 
-def collected(placement: Placement, programs: Path, target: Path, shell: str = 'sh') -> None:
+def collected(placement, programs, target, shell='sh'):
     script = placement('resource', 'provider', 'reshape', 'collector').stdout
     with open(target, 'wb') as stream:
         done = subprocess.run(
@@ -91,7 +89,7 @@ def collected(placement: Placement, programs: Path, target: Path, shell: str = '
 
 
 @pytest.mark.parametrize('shell', SHELLS)
-def test_the_collector(shell: str, placement: Placement, tmp_path: Path) -> None:
+def test_the_collector(shell, placement, tmp_path):
     server = clouds.uuid_of('server0')
     programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
     collected(placement, programs, tmp_path / 'gpu1.tar', shell)
@@ -117,7 +115,7 @@ def test_the_collector(shell: str, placement: Placement, tmp_path: Path) -> None
     ]
 
 
-def test_a_domain_that_goes_while_it_is_read(placement: Placement, tmp_path: Path) -> None:
+def test_a_domain_that_goes_while_it_is_read(placement, tmp_path):
     server, gone = clouds.uuid_of('server0'), clouds.uuid_of('server1')
     programs = host(tmp_path, 'gpu1', {server: (), gone: ()}, {})
     (tmp_path / 'answers' / f'dumpxml {gone}').unlink()
@@ -142,9 +140,7 @@ ASKED = {
 }
 
 
-def run_script(
-    placement: Placement, programs: Path, *arguments: str
-) -> subprocess.CompletedProcess[bytes]:
+def run_script(placement, programs, *arguments):
     """The collector, as Ansible runs it: in the folder of the host, with the name of a file."""
     script = programs.parent / 'collect.sh'
     script.write_text(placement('resource', 'provider', 'reshape', 'collector').stdout)
@@ -158,9 +154,7 @@ def run_script(
 
 
 @pytest.mark.parametrize('asked', ASKED)
-def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
-    asked: str, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(asked, placement, tmp_path):
     server = clouds.uuid_of('server0')
     programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
     (tmp_path / 'answers' / asked).unlink()
@@ -172,7 +166,7 @@ def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
         assert set(tmp_path.iterdir()) == there
 
 
-def test_a_name_that_is_none_is_not_passed_over(placement: Placement, tmp_path: Path) -> None:
+def test_a_name_that_is_none_is_not_passed_over(placement, tmp_path):
     programs = host(tmp_path, 'gpu1', {}, {})
     (tmp_path / 'answers' / 'list --all --uuid').write_text('../../etc/passwd\n')
     done = run_script(placement, programs)
@@ -181,9 +175,7 @@ def test_a_name_that_is_none_is_not_passed_over(placement: Placement, tmp_path: 
 
 
 @pytest.mark.parametrize('name', ['gpu1.tar', 'host:x.tar', '-C', 'there.tar', 'a b/it.tar'])
-def test_the_file_that_the_collector_writes_is_for_its_owner_alone(
-    name: str, placement: Placement, tmp_path: Path
-) -> None:
+def test_the_file_that_the_collector_writes_is_for_its_owner_alone(name, placement, tmp_path):
     programs = host(tmp_path, 'gpu1', {}, {})
     target = tmp_path / name
     target.parent.mkdir(exist_ok=True)
@@ -201,9 +193,7 @@ def test_the_file_that_the_collector_writes_is_for_its_owner_alone(
 
 
 @pytest.mark.parametrize('kind', ['link', 'dangling link', 'link to a folder', 'folder', 'pipe'])
-def test_the_collector_follows_no_link_and_replaces_nothing_but_files(
-    kind: str, placement: Placement, tmp_path: Path
-) -> None:
+def test_the_collector_follows_no_link_and_replaces_nothing_but_files(kind, placement, tmp_path):
     programs = host(tmp_path, 'gpu1', {}, {})
     target, other = tmp_path / 'gpu1.tar', tmp_path / 'other'
     if kind == 'folder':
@@ -224,7 +214,7 @@ def test_the_collector_follows_no_link_and_replaces_nothing_but_files(
     assert kind != 'link' or other.read_text() == 'precious'
 
 
-def test_from_two_hosts_to_a_plan(placement: Placement, tmp_path: Path) -> None:
+def test_from_two_hosts_to_a_plan(placement, tmp_path):
     """No edit in between, and every row is mapped, with its evidence."""
     run = placement
     servers: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -303,7 +293,7 @@ device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
 
 
 @pytest.mark.parametrize('where', ['placement', 'placement_over_http'])
-def test_devices_of_three_hosts(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_devices_of_three_hosts(where, request, tmp_path):
     """Physical and virtual functions, a physical network, a device for one use, a migration."""
     run: Placement = request.getfixturevalue(where)
     command = ('resource', 'provider', 'reshape')

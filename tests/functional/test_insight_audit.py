@@ -7,7 +7,6 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -34,7 +33,6 @@ from placementclient.placing.topology import Topology
 from tests.functional import clouds, planted_services
 from tests.functional.bulk import Database
 from tests.functional.clouds import content, disturbed
-from tests.functional.conftest import Placement, Result
 from tests.functional.lifecycles import lifecycle
 from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
 from tests.numbers import few_quick
@@ -72,15 +70,15 @@ class Site:
     client: Client
     folder: Path
 
-    def audit(self, placement: Placement, *argv: str) -> Result:
+    def audit(self, placement, *argv):
         return placement('resource', 'provider', 'audit', '-f', 'json', *argv)
 
     @property
-    def snapshot(self) -> str:
+    def snapshot(self):
         return str(self.folder / 'cloud.json')
 
     @property
-    def lists(self) -> list[str]:
+    def lists(self):
         return [
             argument
             for name in ('servers', 'migrations', *self.cloud.lists)
@@ -88,11 +86,11 @@ class Site:
         ]
 
     @property
-    def files(self) -> list[str]:
+    def files(self):
         return ['--snapshot', self.snapshot, *self.lists]
 
 
-def build(client: Client, hosts: int, folder: Path) -> Site:
+def build(client, hosts, folder):
     """Fill a Placement, and list what Nova has afterwards."""
     cloud = planted(hosts)
     planted_services.plant(cloud)
@@ -110,7 +108,7 @@ def build(client: Client, hosts: int, folder: Path) -> Site:
 
 
 @pytest.fixture(scope='module')
-def large(tmp_path_factory: pytest.TempPathFactory) -> Site:
+def large(tmp_path_factory):
     """A large cloud, of which the tests only read the files."""
     with Direct.scratch() as service:
         client = http.Client(Session(auth=service), microversion.HIGHEST)
@@ -118,20 +116,20 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture
-def small(client: Client, tmp_path: Path) -> Site:
+def small(client, tmp_path):
     """A small one, to mend."""
     return build(client, 10, tmp_path)
 
 
-def found(result: Result) -> Counter[tuple[str, str]]:
+def found(result):
     return Counter((row['id'], row['subject']) for row in json.loads(result.stdout))
 
 
-def by_id(result: Result) -> dict[str, dict[str, Any]]:
+def by_id(result):
     return {row['id']: row for row in json.loads(result.stdout)}
 
 
-def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Placement) -> None:
+def test_each_fault_is_found_once_and_nothing_else(large, placement):
     result = large.audit(placement, *large.files)
     assert found(result) == Counter(large.cloud.expected)
     said = f'{PASSED_OVER}something is wrong, and is not fixed (exit 3)\n'
@@ -143,7 +141,7 @@ def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Place
     assert len(wrong) >= 30
 
 
-def test_burned_devices_have_a_column(large: Site, placement: Placement) -> None:
+def test_burned_devices_have_a_column(large, placement):
     command = ('resource', 'class', 'list', '--long', '--snapshot', large.snapshot, '-f', 'json')
     burned = {row['name']: row['burned'] for row in json.loads(placement(*command).stdout)}
     assert {name: number for name, number in burned.items() if number} == {
@@ -151,7 +149,7 @@ def test_burned_devices_have_a_column(large: Site, placement: Placement) -> None
     }
 
 
-def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: Placement) -> None:
+def test_what_is_on_several_trees_is_not_judged_unheard(large, placement):
     result = large.audit(placement, '--snapshot', large.snapshot)
     told = {
         (TOLD_APART.get(id, id), subject)
@@ -161,7 +159,7 @@ def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: 
     assert found(result) == Counter(told)
 
 
-def test_what_a_check_finds_can_be_left_out(large: Site, placement: Placement) -> None:
+def test_what_a_check_finds_can_be_left_out(large, placement):
     ids = sorted({id for id, _ in large.cloud.expected} - {'orphan'})
     ignored = [argument for id in ids for argument in ('--ignore', id)]
     assert set(by_id(large.audit(placement, *large.files, *ignored))) == {'orphan'}
@@ -169,7 +167,7 @@ def test_what_a_check_finds_can_be_left_out(large: Site, placement: Placement) -
     assert (result.status, json.loads(result.stdout)) == (0, [])
 
 
-def test_one_tree_is_looked_at(large: Site, placement: Placement) -> None:
+def test_one_tree_is_looked_at(large, placement):
     rows = by_id(large.audit(placement, *large.files, '--tree', 'owner_gpu'))
     assert list(rows) == ['owner-missing']
     assert rows['owner-missing']['command'] == (
@@ -177,13 +175,13 @@ def test_one_tree_is_looked_at(large: Site, placement: Placement) -> None:
     )
 
 
-def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
+def test_a_table_can_be_read(large, placement):
     table = placement('resource', 'provider', 'audit', *large.files).stdout
     assert 'resource_class VCPU, used 9, capacity 8' in table
     assert 'Source' not in table
 
 
-def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
+def test_room_agrees_with_a_count_by_hand(large):
     rooms = {
         line.resource_class: line.amounts
         for line in totals.by_class(disk.read_snapshot(large.snapshot))
@@ -194,7 +192,7 @@ def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
     assert rooms['VGPU'].capacity == 7 * 4 + 8 * 4 + 4 + 8
 
 
-def test_it_fits_where_there_are_candidates(small: Site) -> None:
+def test_it_fits_where_there_are_candidates(small):
     snapshot = disk.read_snapshot(small.snapshot)
     for gib in (80, 50_000, 99_999):
         request = CandidateRequest(Filter({'VCPU': 4, 'MEMORY_MB': 57344, 'DISK_GB': gib}))
@@ -210,7 +208,7 @@ def test_it_fits_where_there_are_candidates(small: Site) -> None:
         assert bool(hosts) == (gib < 99_999)
 
 
-def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Placement) -> None:
+def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):
     before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix', '--yes')
     rows = by_id(result)
@@ -233,7 +231,7 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Pla
     assert (held.reserved, held.total) == (1024, 1024)
 
 
-def test_what_a_migration_holds_is_never_freed(small: Site, placement: Placement) -> None:
+def test_what_a_migration_holds_is_never_freed(small, placement):
     """Whatever the lists say, and even if they are empty."""
     for name in ('servers', 'migrations'):
         (small.folder / f'{name}.json').write_text('[]')
@@ -242,7 +240,7 @@ def test_what_a_migration_holds_is_never_freed(small: Site, placement: Placement
         assert allocation.show(small.client, uuid_of(name)).value.allocations, name
 
 
-def test_what_may_be_younger_than_the_lists_is_left(small: Site, placement: Placement) -> None:
+def test_what_may_be_younger_than_the_lists_is_left(small, placement):
     rows = by_id(small.audit(placement, *small.lists, '--fix', '--yes'))
     assert rows['owner-missing']['fix'] == 'done'
     for id in ('orphan', 'doubled', 'left-by-evacuation'):
@@ -250,7 +248,7 @@ def test_what_may_be_younger_than_the_lists_is_left(small: Site, placement: Plac
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
 
 
-def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Placement) -> None:
+def test_what_has_changed_since_the_snapshot_is_left(small, placement):
     consumer = allocation.show(small.client, uuid_of('gone')).value
     allocation.set(small.client, consumer)
     rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
@@ -258,7 +256,7 @@ def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Pla
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
 
 
-def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> None:
+def test_nothing_is_mended_without_a_yes(small, placement):
     before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
@@ -267,7 +265,7 @@ def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> N
     assert content(clouds.captured(small.client)) == content(before)
 
 
-def test_a_dry_run_prints_the_changes_of_the_fixes(small: Site, placement: Placement) -> None:
+def test_a_dry_run_prints_the_changes_of_the_fixes(small, placement):
     before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--dry-run')
     assert result.status == 3
@@ -291,16 +289,14 @@ def test_a_dry_run_prints_the_changes_of_the_fixes(small: Site, placement: Place
     assert (again.status, json.loads(again.stdout)) == (0, [])
 
 
-def test_a_dry_run_says_which_fixes_cannot_be_made(small: Site, placement: Placement) -> None:
+def test_a_dry_run_says_which_fixes_cannot_be_made(small, placement):
     result = small.audit(placement, *small.lists, '--dry-run')
     assert result.status == 3
     states = {row['object']: row['state'] for row in json.loads(result.stdout)}
     assert (states[f'consumer {uuid_of("gone")}'], states['owner_gpu']) == ('failed', 'planned')
 
 
-def test_a_plan_is_applied_verified_and_taken_back(
-    small: Site, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_is_applied_verified_and_taken_back(small, placement, tmp_path):
     before = clouds.captured(small.client)
     path = str(tmp_path / 'plan.json')
     # Placement refuses to reserve more than the total again.
@@ -313,15 +309,13 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, small.client, path, kill_at=3)
 
 
-def short(site: Site, count: int) -> None:
+def short(site, count):
     """Leave the first servers in the list alone: as one of a single project, or one page of it."""
     (site.folder / 'servers.json').write_text(json.dumps(site.cloud.servers[:count]))
 
 
 @pytest.mark.parametrize('count', few_quick([3, 0, 12], quick=1))
-def test_a_list_that_is_not_complete_frees_nobody(
-    small: Site, placement: Placement, tmp_path: Path, count: int
-) -> None:
+def test_a_list_that_is_not_complete_frees_nobody(small, placement, tmp_path, count):
     """Whatever is run: each command that is printed, or --fix."""
     short(small, count)
     before = clouds.captured(small.client).consumers
@@ -341,7 +335,7 @@ def test_a_list_that_is_not_complete_frees_nobody(
     assert clouds.captured(small.client).consumers == before
 
 
-def test_a_printed_command_does_what_fix_does(small: Site, placement: Placement) -> None:
+def test_a_printed_command_does_what_fix_does(small, placement):
     rows = [
         row for row in json.loads(small.audit(placement, *small.files).stdout)
         if row['id'] in SAFE
@@ -354,7 +348,7 @@ def test_a_printed_command_does_what_fix_does(small: Site, placement: Placement)
     assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
 
 
-def test_a_printed_command_looks_again(small: Site, placement: Placement) -> None:
+def test_a_printed_command_looks_again(small, placement):
     """The consumer that it is about has changed since, or the server has come back."""
     rows = {row['id']: row for row in json.loads(small.audit(placement, *small.files).stdout)}
     consumer = allocation.show(small.client, uuid_of('gone')).value
@@ -368,22 +362,20 @@ def test_a_printed_command_looks_again(small: Site, placement: Placement) -> Non
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
 
 
-def test_a_row_has_a_command_or_the_reason_why_it_has_none(
-    large: Site, placement: Placement
-) -> None:
+def test_a_row_has_a_command_or_the_reason_why_it_has_none(large, placement):
     for row in json.loads(large.audit(placement, *large.files).stdout):
         assert bool(row['command']) != bool(row['reason']), row
         assert '<' not in row['command']
 
 
-def test_nothing_is_deleted_where_two_may_be_alive(large: Site, placement: Placement) -> None:
+def test_nothing_is_deleted_where_two_may_be_alive(large, placement):
     rows = by_id(large.audit(placement, *large.files))
     assert rows['doubled-host']['command'] == ''
     for command in ('openstack compute service list', 'openstack hypervisor list'):
         assert command in rows['doubled-host']['reason']
 
 
-def claim(client: Client, host: str) -> str:
+def claim(client, host):
     """Let a new server hold something; return its UUID."""
     uuid = str(uuid4())
     held = {host: {'VCPU': 1}}
@@ -394,11 +386,11 @@ def claim(client: Client, host: str) -> str:
 class Nova:
     """A compute service: with each list of servers that it gives, one is deleted and one made."""
 
-    def __init__(self, client: Client, host: str) -> None:
+    def __init__(self, client, host):
         self._client, self._host = client, host
         self.alive = [claim(client, host) for _ in range(8)]
 
-    def servers(self, client: Client) -> list[dict[str, str]]:
+    def servers(self, client):
         deleted = self.alive.pop(0)
         listed = [{'ID': uuid, 'Name': uuid, 'Host': 'busy'} for uuid in self.alive]
         # Nova deletes the record of a server first, and then what it holds.
@@ -407,9 +399,7 @@ class Nova:
         return listed
 
 
-def test_servers_that_come_and_go_are_no_findings(
-    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch):
     host = resource_provider.create(client, 'busy').uuid
     inventory.set_all(client, host, {'VCPU': {'total': 64}}, 0)
     nova = Nova(client, host)
@@ -426,10 +416,8 @@ def test_servers_that_come_and_go_are_no_findings(
     assert (found.status, 'does not look complete' in found.stderr) == (3, True)
 
 
-def test_ctrl_c_tells_the_repairs_that_are_made(
-    small: Site, placement: Placement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*args: object, **options: object) -> None:
+def test_ctrl_c_tells_the_repairs_that_are_made(small, placement, monkeypatch):
+    def interrupted(*args, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trait, 'set_on_provider', interrupted)
@@ -439,12 +427,10 @@ def test_ctrl_c_tells_the_repairs_that_are_made(
     assert set(ends) == {'done', 'failed: Interrupted', 'not started'}
 
 
-def test_a_consumer_that_changes_while_others_are_fixed_is_left(
-    small: Site, placement: Placement
-) -> None:
+def test_a_consumer_that_changes_while_others_are_fixed_is_left(small, placement):
     uuid = uuid_of('gone')
 
-    def touch() -> None:
+    def touch():
         allocation.set(small.client, allocation.show(small.client, uuid).value)
 
     with disturbed(small.client, 'POST', '/allocations', touch):

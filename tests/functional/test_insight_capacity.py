@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from placementclient.api import allocation, allocation_candidate
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
-from placementclient.model.consumers import Candidate, Consumer
+from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
-from tests.functional.conftest import Placement
 from tests.functional.planted import Planted
 
 VCPU = Inventory(8, allocation_ratio=2.1)
@@ -33,7 +29,7 @@ WITH_DISK = SHAPE | {'DISK_GB': 10}
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
-def mixed() -> Snapshot:
+def mixed():
     """Hosts flat and nested; with disks of their own, of one pool, of two pools, of none."""
     cloud = Planted()
     traits = ('COMPUTE_NODE',)
@@ -58,7 +54,7 @@ def mixed() -> Snapshot:
     return cloud.snapshot
 
 
-def varied() -> Snapshot:
+def varied():
     """Hosts with traits on roots, cells and devices; one that is disabled, and a pool."""
     cloud = Planted()
     both = {'VCPU': Inventory(8), 'MEMORY_MB': Inventory(8192)}
@@ -77,7 +73,7 @@ def varied() -> Snapshot:
     return cloud.snapshot
 
 
-def of(*required: str, shape: dict[str, int] = SHAPE, **others: tuple[str, ...]) -> Filter:
+def of(*required, shape=SHAPE, **others):
     return Filter(shape, required, **others)  # type: ignore[arg-type]
 
 
@@ -122,21 +118,21 @@ CASES = [
 ]
 
 
-def candidates(client: Client, request: CandidateRequest) -> list[Candidate]:
+def candidates(client, request):
     try:
         return allocation_candidate.list(client, request)[0]
     except errors.BadRequest:  # of a class that the service does not know
         return []
 
 
-def place(snapshot: Snapshot, candidate: Candidate) -> str:
+def place(snapshot, candidate):
     """The tree of a candidate, by what is not shared of it."""
     states = [snapshot.providers[provider] for provider in candidate.allocations]
     [root] = {s.provider.root_provider_uuid for s in states if not is_sharing(s)}
     return snapshot.providers[str(root)].name
 
 
-def in_and_outside(aggregates: Mapping[str, str]) -> dict[str, CandidateRequest]:
+def in_and_outside(aggregates):
     """Requests for hosts in aggregates, and for hosts outside of them."""
     zone, both = (aggregates['zone'],), (aggregates['zone'], aggregates['nfs'])
     filters = {
@@ -150,7 +146,7 @@ def in_and_outside(aggregates: Mapping[str, str]) -> dict[str, CandidateRequest]
     return {name: CandidateRequest(conditions) for name, conditions in filters.items()}
 
 
-def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
+def snapshot_aggregates(snapshot):
     """The UUIDs of the two aggregates: one has the pool."""
     by_name = {state.name: state.aggregates for state in snapshot.providers.values()}
     [nfs] = by_name['pool']
@@ -159,7 +155,7 @@ def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
 
 
 @pytest.mark.parametrize('name', CLOUDS)
-def test_it_fits_where_there_are_candidates(client: Client, name: str) -> None:
+def test_it_fits_where_there_are_candidates(client, name):
     cloud, requests = CLOUDS[name]
     clouds.load(client, cloud())
     snapshot = clouds.captured(client)
@@ -178,7 +174,7 @@ def test_it_fits_where_there_are_candidates(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize(('cloud', 'name'), CASES)
-def test_as_many_fit_as_can_be_claimed(client: Client, cloud: str, name: str) -> None:
+def test_as_many_fit_as_can_be_claimed(client, cloud, name):
     made, requests = CLOUDS[cloud]
     clouds.load(client, made())
     request, granted = requests[name], 0
@@ -192,7 +188,7 @@ def test_as_many_fit_as_can_be_claimed(client: Client, cloud: str, name: str) ->
     assert granted == count
 
 
-def left(client: Client, request: CandidateRequest, candidate: Candidate) -> int:
+def left(client, request, candidate):
     """How many fit after a claim, as it says."""
     consumer = claim(candidate)
     allocation.set(client, consumer)
@@ -201,11 +197,11 @@ def left(client: Client, request: CandidateRequest, candidate: Candidate) -> int
     return count
 
 
-def claim(candidate: Candidate) -> Consumer:
+def claim(candidate):
     return Consumer(str(uuid.uuid4()), candidate.allocations, 'p', 'u', None, 'INSTANCE')
 
 
-def test_each_tree_grants_what_it_is_said_to(client: Client) -> None:
+def test_each_tree_grants_what_it_is_said_to(client):
     request = PLAIN[next(iter(PLAIN))]
     clouds.load(client, mixed())
     snapshot = clouds.captured(client)
@@ -219,14 +215,14 @@ def test_each_tree_grants_what_it_is_said_to(client: Client) -> None:
             allocation.delete(client, consumer.uuid)
 
 
-def table(placement: Placement, *argv: str) -> list[dict[str, Any]]:
+def table(placement, *argv):
     result = placement('resource', 'capacity', 'show', '-f', 'json', *argv)
     assert (result.status, result.stderr) == (0, '')
     rows: list[dict[str, Any]] = json.loads(result.stdout)
     return rows
 
 
-def test_what_there_is_agrees_with_a_count_by_hand(client: Client, placement: Placement) -> None:
+def test_what_there_is_agrees_with_a_count_by_hand(client, placement):
     clouds.load(client, mixed())
     assert table(placement, '--by', 'class') == [
         {
@@ -252,7 +248,7 @@ def test_what_there_is_agrees_with_a_count_by_hand(client: Client, placement: Pl
     ]
 
 
-def test_how_many_fit_agrees_with_a_count_by_hand(client: Client, placement: Placement) -> None:
+def test_how_many_fit_agrees_with_a_count_by_hand(client, placement):
     clouds.load(client, mixed())
     rows = table(placement, '--fits', 'VCPU=3,MEMORY_MB=1024,DISK_GB=30')
     assert {row['tree']: (row['fits'], row['runs_out_first']) for row in rows} == {

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import operator
-from pathlib import Path
 
 import pytest
 
 from placementclient.api import resource_provider, trait
-from placementclient.client.http import Client
 from placementclient.files import disk
-from tests.functional.conftest import Placement
 from tests.functional.planted import uuid_of
 from tests.functional.test_insight_capacity import mixed
 
@@ -19,16 +16,14 @@ COMMAND = 'resource provider snapshot'
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
+def file(tmp_path):
     """A cloud in a file; what is used is what the service will sum up."""
     path = str(tmp_path / 'cloud.json')
     disk.write_snapshot(path, mixed())
     return path
 
 
-def test_what_is_restored_is_what_was_saved(
-    placement: Placement, file: str, tmp_path: Path
-) -> None:
+def test_what_is_restored_is_what_was_saved(placement, file, tmp_path):
     assert placement(f'{COMMAND} restore {file}').status == 0
     saved = tmp_path / 'saved.json'
     assert placement(f'{COMMAND} save {saved}').status == 0
@@ -37,7 +32,7 @@ def test_what_is_restored_is_what_was_saved(
         assert (result.status, json.loads(result.stdout)) == (0, [])
 
 
-def test_what_is_missing_is_made_again(client: Client, placement: Placement, file: str) -> None:
+def test_what_is_missing_is_made_again(client, placement, file):
     assert placement(f'{COMMAND} restore {file}').status == 0
     resource_provider.delete(client, uuid_of('none'))
     assert placement(f'{COMMAND} restore {file}').status == 1
@@ -48,9 +43,7 @@ def test_what_is_missing_is_made_again(client: Client, placement: Placement, fil
     assert trait.list_of_provider(client, uuid_of('none')).value == ['COMPUTE_NODE']
 
 
-def test_nothing_is_made_where_a_name_is_taken(
-    client: Client, placement: Placement, file: str
-) -> None:
+def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
     for options in ('', '--missing'):
         result = placement(f'{COMMAND} restore {file} {options}')
@@ -59,7 +52,7 @@ def test_nothing_is_made_where_a_name_is_taken(
     assert [provider.name for provider in resource_provider.list(client)] == ['two']
 
 
-def test_a_change_is_a_difference(client: Client, placement: Placement, file: str) -> None:
+def test_a_change_is_a_difference(client, placement, file):
     placement(f'{COMMAND} restore {file}')
     placement(f'{COMMAND} save {file}')
     two = resource_provider.show(client, uuid_of('two')).value
@@ -80,7 +73,7 @@ def test_a_change_is_a_difference(client: Client, placement: Placement, file: st
 
 
 @pytest.mark.parametrize('listed', ['trait', 'resource class'])
-def test_a_list_tells_how_many_have_each(placement: Placement, file: str, listed: str) -> None:
+def test_a_list_tells_how_many_have_each(placement, file, listed):
     assert placement(f'{COMMAND} restore {file}').status == 0
     columns = '-f json -c name -c providers -c hosts -c only_on'
     offline = json.loads(placement(f'{listed} list --snapshot {file} {columns}').stdout)
@@ -91,6 +84,6 @@ def test_a_list_tells_how_many_have_each(placement: Placement, file: str, listed
     assert sorted(present, key=key) == sorted(offline, key=key)
 
 
-def test_a_snapshot_is_asked_for_no_prefix(placement: Placement, file: str) -> None:
+def test_a_snapshot_is_asked_for_no_prefix(placement, file):
     result = placement(f'trait list --snapshot {file} --associated')
     assert (result.status, result.stdout) == (2, '')

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,12 @@ BIN = Path(sys.executable).parent
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[stopping.Service]:
+def service(tmp_path):
     with stopping.running(tmp_path) as service:
         yield service
 
 
-def start(service: stopping.Service, program: str, *argv: str) -> subprocess.Popen[str]:
+def start(service, program, *argv):
     """A program on the service."""
     environment = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service.url, 'PYTHONWARNINGS': 'ignore'}
     return subprocess.Popen(
@@ -37,7 +36,7 @@ def start(service: stopping.Service, program: str, *argv: str) -> subprocess.Pop
     )
 
 
-def providers(service: stopping.Service) -> set[str]:
+def providers(service):
     """The names of those that there are."""
     said, _ = start(
         service, 'placement', 'resource', 'provider', 'list', '-f', 'json'
@@ -49,9 +48,7 @@ def providers(service: stopping.Service) -> set[str]:
 @pytest.mark.parametrize(
     ('program', 'number'), [('placement', signal.SIGTERM), ('openstack', signal.SIGINT)]
 )
-def test_tree_apply_tells_each_change(
-    service: stopping.Service, tmp_path: Path, program: str, number: signal.Signals
-) -> None:
+def test_tree_apply_tells_each_change(service, tmp_path, program, number):
     """Those that are done in the table, and the one that was sent beside it."""
     hosts = {f'{program}-{number.name}-{index}': index for index in (1, 2)}
     (tmp_path / 'trees.json').write_text(json.dumps([{'name': name} for name in hosts]))
@@ -75,9 +72,7 @@ def test_tree_apply_tells_each_change(
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
-def test_output_that_cannot_be_written_hides_no_change(
-    service: stopping.Service, program: str
-) -> None:
+def test_output_that_cannot_be_written_hides_no_change(service, program):
     with open('/dev/full', 'wb') as full:
         ended = subprocess.run(
             [BIN / program, 'resource', 'provider', 'create', f'{program}-full'],

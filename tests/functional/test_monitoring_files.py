@@ -11,7 +11,6 @@ import yaml
 
 from placementclient.commands.inspection.capacity_export import ExportCapacity
 from tests.functional import guide
-from tests.functional.conftest import Placement
 
 FILES = guide.SOURCE / 'examples' / 'prometheus'
 DASHBOARD = json.loads((FILES / 'grafana-placement.json').read_text())
@@ -24,7 +23,7 @@ QUERIES = [rule['expr'] for rule in RULES] + [
 SELECTOR = re.compile(r'\b(openstack_\w+)(?:\{(\w+)=)?')
 
 
-def test_the_queries_name_metrics_and_labels_of_the_reference() -> None:
+def test_the_queries_name_metrics_and_labels_of_the_reference():
     rows = re.findall(r'   \* - ((?:.|\n)+?)\n     - (.+(?:\n {7}.+)*)', guide.page('metrics'))
     labels = {}
     for left, right in rows:
@@ -46,7 +45,7 @@ def test_the_queries_name_metrics_and_labels_of_the_reference() -> None:
     assert grouped <= set().union(*labels.values())
 
 
-def test_a_sample_of_the_exporter_has_what_the_flavor_alert_asks_for(placement: Placement) -> None:
+def test_a_sample_of_the_exporter_has_what_the_flavor_alert_asks_for(placement):
     cloud, flavors = (str(FILES.parent / name) for name in ('cloud.json', 'flavors.json'))
     printed = placement(
         *('resource', 'capacity', 'export', '--snapshot', cloud, '--flavors', flavors)
@@ -54,7 +53,7 @@ def test_a_sample_of_the_exporter_has_what_the_flavor_alert_asks_for(placement: 
     assert '_by_flavor_total{flavor_name="m1.large",public="True"}' in printed
 
 
-def test_the_unit_starts_the_exporter_that_is_scraped() -> None:
+def test_the_unit_starts_the_exporter_that_is_scraped():
     unit = configparser.ConfigParser(strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(FILES / 'placement-exporter.service')

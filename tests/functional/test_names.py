@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.client.http import Client
 from tests.functional.clouds import uuid_of
-from tests.functional.conftest import Placement
 from tests.functional.hosts import build
 
 COMPUTE0 = uuid_of('compute0')
@@ -38,8 +36,8 @@ MISTYPED = {
 
 @pytest.mark.parametrize('command', MISTYPED)
 def test_an_error_says_the_name_that_was_typed_and_the_one_that_was_meant(
-    client: Client, placement: Placement, command: str
-) -> None:
+    client, placement, command
+):
     build(client)
     result = placement(command)
     beginning, end = MISTYPED[command]

@@ -14,8 +14,7 @@ import pytest
 from placementclient.insight.capacity import fits
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
-from placementclient.insight.drain.packing import PackingProblem, TargetHost
-from placementclient.placing.requests import Request, parsed
+from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
 from tests.functional import candidates
 
@@ -24,14 +23,14 @@ pytestmark = pytest.mark.slow
 FIRST, LAST = map(int, os.environ.get('PLACING_SEEDS', '0-12').split('-'))
 
 
-def test_random_requests_have_the_candidates_of_the_service() -> None:
+def test_random_requests_have_the_candidates_of_the_service():
     compared = candidates.tried(range(FIRST, LAST))
     assert compared['compared'] + compared['failed'] == (LAST - FIRST) * candidates.REQUESTS
     assert compared['met'] >= 2 * (LAST - FIRST)
     assert compared['failed'] <= compared['compared'] // 20
 
 
-def test_capacity_and_drain_count_as_many_servers_as_trying_all_options() -> None:
+def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
     compared = 0
     for seed in range(FIRST, LAST):
         chance = random.Random(seed)
@@ -53,11 +52,11 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options() -> Non
     assert compared >= 2 * (LAST - FIRST)
 
 
-def most_servers(problem: PackingProblem, request: Request, host: TargetHost) -> int:
+def most_servers(problem, request, host):
     """Return how many servers fit on a host, by trying all options for each of them."""
     known: dict[object, int] = {}
 
-    def most(room: list[int], pools: dict[tuple[str, str], int]) -> int:
+    def most(room, pools):
         key = tuple(room), tuple(pools.values())
         if key not in known:
             known[key] = 0

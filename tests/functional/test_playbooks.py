@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from placementclient.reading import capture
 from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
 from tests.functional.nodes import Nodes
-from tests.functional.stopping import HERE, Service
+from tests.functional.stopping import HERE
 from tests.unit.hosts.test_archive import FILES, tar
 
 pytestmark = pytest.mark.slow
@@ -39,7 +38,7 @@ RUNNING, STOPPED = ('active enabled', 'enabled'), ('inactive masked', 'disabled 
 
 
 @pytest.fixture(scope='module')
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
         yield service
 
@@ -47,7 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 class Night:
     """The guide's hosts, with one server that is shut off, and who runs playbooks on them."""
 
-    def __init__(self, folder: Path, service: Service) -> None:
+    def __init__(self, folder, service):
         self.folder, self.service = folder, service
         self.work = folder / 'reshape'
         self.nodes = Nodes(folder / 'nodes', ('gpu1', 'gpu2'))
@@ -73,12 +72,12 @@ class Night:
             'OS_ENDPOINT': service.url,
         }
 
-    def placement(self, *arguments: str) -> None:
+    def placement(self, *arguments):
         """What somebody types beside the playbooks."""
         command = [self.nodes.programs / 'placement', 'resource', 'provider', *arguments]
         subprocess.run(command, cwd=self.folder, env=self.environment, check=True)
 
-    def started(self, playbook: str, *arguments: str) -> subprocess.Popen[str]:
+    def started(self, playbook, *arguments):
         """A playbook that runs."""
         return subprocess.Popen(
             [
@@ -92,13 +91,13 @@ class Night:
             text=True,
         )
 
-    def run(self, playbook: str, *arguments: str) -> tuple[int, str]:
+    def run(self, playbook, *arguments):
         """How a playbook ends, and what it prints."""
         running = self.started(playbook, *arguments)
         printed, _ = running.communicate(timeout=300)
         return running.returncode, printed
 
-    def killed(self, playbook: str, *arguments: str, at: int) -> None:
+    def killed(self, playbook, *arguments, at):
         """Let a playbook run up to a write of the service, and kill all that belongs to it."""
         self.service.stop_at(at, 'after')
         running = self.started(playbook, *arguments)
@@ -109,7 +108,7 @@ class Night:
         running.wait()
         self.service.go_on()
 
-    def content(self) -> dict[str, bytes]:
+    def content(self):
         """The files of the reshape."""
         return {
             str(path.relative_to(self.work)): path.read_bytes()
@@ -117,7 +116,7 @@ class Night:
             if path.is_file()
         }
 
-    def vgpus(self) -> dict[str, dict[str, int]]:
+    def vgpus(self):
         """Who has how many VGPU, by the provider's name."""
         snapshot = clouds.captured(self.client)
         return {
@@ -130,7 +129,7 @@ class Night:
         }
 
 
-def descendants(pid: int) -> list[int]:
+def descendants(pid):
     """The processes that a process has started, and those that they have."""
     children = [
         int(each)
@@ -141,11 +140,11 @@ def descendants(pid: int) -> list[int]:
 
 
 @pytest.fixture
-def night(tmp_path: Path, service: Service) -> Night:
+def night(tmp_path, service):
     return Night(tmp_path, service)
 
 
-def test_every_setting_is_documented() -> None:
+def test_every_setting_is_documented():
     page = guide.page('playbooks')
     files = [*EXAMPLES.glob('*.yml'), *(EXAMPLES / 'tasks').glob('*.yml')]
     used = {name for path in files for name in SETTING.findall(path.read_text())}
@@ -153,12 +152,12 @@ def test_every_setting_is_documented() -> None:
     assert used == set(re.findall(r'^   \* - ``([a-z_]+)``$', page, re.MULTILINE))
 
 
-def changed(printed: str) -> int:
+def changed(printed):
     """How many tasks have changed anything, by the recap."""
     return sum(int(number) for number in re.findall(r'changed=(\d+)', printed))
 
 
-def test_a_night_that_is_interrupted(night: Night) -> None:
+def test_a_night_that_is_interrupted(night):
     """There and back, with a kill on the way each time, and once more when all is done."""
     before = night.vgpus()
     status, printed = night.run('upgrade.yml', '-e', 'reshape_spec=nonsuch.yaml')
@@ -231,7 +230,7 @@ def test_a_night_that_is_interrupted(night: Night) -> None:
     assert (status, changed(printed), night.nodes.calls()) == (0, 0, []), printed
 
 
-def test_what_has_changed_since_the_review(night: Night) -> None:
+def test_what_has_changed_since_the_review(night):
     # Somebody has disabled this one before, for a reason of their own.
     (night.nodes.folder / 'services' / 'gpu2').write_text('disabled broken fan\n')
     night.work.mkdir()
@@ -259,7 +258,7 @@ def test_what_has_changed_since_the_review(night: Night) -> None:
     assert (night.work / 'plan.json').read_bytes() == plan
 
 
-def test_check_mode_looks_and_changes_nothing(night: Night) -> None:
+def test_check_mode_looks_and_changes_nothing(night):
     for playbook in 'upgrade.yml', 'rollback.yml':
         status, printed = night.run(playbook, '--check')
         assert status == 0, printed
@@ -269,7 +268,7 @@ def test_check_mode_looks_and_changes_nothing(night: Night) -> None:
         night.work.mkdir(exist_ok=True)
 
 
-def test_a_host_that_says_it_is_another_is_not_reshaped_as_that(night: Night) -> None:
+def test_a_host_that_says_it_is_another_is_not_reshaped_as_that(night):
     (night.folder / 'nodes' / 'gpu2' / 'hostname').write_text('gpu1\n')
     for arguments in (), ('--limit', 'gpu2'), ('-e', '{"nova_compute_hypervisor": "gpu2"}'):
         status, printed = night.run('upgrade.yml', *arguments)
@@ -278,7 +277,7 @@ def test_a_host_that_says_it_is_another_is_not_reshaped_as_that(night: Night) ->
         assert (night.nodes.calls(), night.content()) == ([], {})
 
 
-def test_facts_that_are_not_whole_or_of_another_host_are_collected_again(night: Night) -> None:
+def test_facts_that_are_not_whole_or_of_another_host_are_collected_again(night):
     facts = night.work / 'facts'
     facts.mkdir(parents=True)
     (facts / 'gpu1.tar').write_bytes(bytes(1024))

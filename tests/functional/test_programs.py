@@ -16,7 +16,7 @@ from tests.numbers import few_quick
 BIN = Path(sys.executable).parent
 
 
-def run(program: str, *argv: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(program, *argv, **environment):
     """Run a program of this environment."""
     return subprocess.run(
         [BIN / program, *argv],
@@ -27,13 +27,13 @@ def run(program: str, *argv: str, **environment: str) -> subprocess.CompletedPro
 
 
 @pytest.fixture
-def cloud(service_url: str) -> dict[str, str]:
+def cloud(service_url):
     """The settings that lead to the service over HTTP."""
     return {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service_url}
 
 
 @pytest.fixture
-def provider(cloud: dict[str, str]) -> str:
+def provider(cloud):
     """The name of a provider."""
     name = f'compute-{uuid.uuid4()}'
     assert run('placement', 'resource', 'provider', 'create', name, **cloud).returncode == 0
@@ -41,9 +41,7 @@ def provider(cloud: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize('format', few_quick(['table', 'json'], quick=1))
-def test_both_programs_print_the_same_bytes(
-    cloud: dict[str, str], provider: str, format: str
-) -> None:
+def test_both_programs_print_the_same_bytes(cloud, provider, format):
     argv = ('resource', 'provider', 'list', '-f', format)
     lean, whole = (run(program, *argv, **cloud) for program in ('placement', 'openstack'))
     assert provider.encode() in lean.stdout
@@ -55,7 +53,7 @@ def test_both_programs_print_the_same_bytes(
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
-def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program: str) -> None:
+def test_a_failure_is_one_line_and_an_exit_status(cloud, program):
     ended = run(program, 'resource', 'provider', 'show', str(uuid.uuid4()), **cloud)
     assert ended.returncode == 1
     assert ended.stdout == b''
@@ -67,7 +65,7 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program
     ('program', 'retries'),
     [('placement', '0'), pytest.param('openstack', '1', marks=pytest.mark.slow)],
 )
-def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> None:
+def test_where_nobody_answers_a_sentence_says_so(program, retries):
     nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
     asked = ('--os-placement-retries', retries, 'trait', 'list')
     ended = run(program, *asked, **nobody)
@@ -80,13 +78,13 @@ def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> 
     assert b'unsupported operand' not in lost.stderr
 
 
-def test_an_answer_may_be_waited_for_as_long_as_is_said(cloud: dict[str, str]) -> None:
+def test_an_answer_may_be_waited_for_as_long_as_is_said(cloud):
     asked = ('--os-placement-timeout', '9.5', 'resource', 'class', 'show', 'VCPU', '-f', 'value')
     ended = run('openstack', *asked, **cloud)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b'VCPU\n', b'')
 
 
-def test_no_argument_reaches_another_url(cloud: dict[str, str], provider: str) -> None:
+def test_no_argument_reaches_another_url(cloud, provider):
     other = json.loads(
         run(
             'placement', 'resource', 'provider', 'create', f'{provider}-2', '-f', 'json', **cloud
@@ -103,7 +101,7 @@ def test_no_argument_reaches_another_url(cloud: dict[str, str], provider: str) -
 
 
 @pytest.mark.parametrize('program', few_quick(['placement', 'openstack'], quick=1))
-def test_the_embedded_placement_needs_no_setting(program: str) -> None:
+def test_the_embedded_placement_needs_no_setting(program):
     environment = {'OS_AUTH_TYPE': 'placement_direct'}
     created = run(program, 'resource', 'provider', 'create', 'compute1', **environment)
     assert (created.returncode, created.stderr) == (0, b'')
@@ -113,13 +111,13 @@ def test_the_embedded_placement_needs_no_setting(program: str) -> None:
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
-def test_what_works_on_files_works_on_the_cloud_too(cloud: dict[str, str], provider: str) -> None:
+def test_what_works_on_files_works_on_the_cloud_too(cloud, provider):
     listed = run('openstack', 'resource', 'provider', 'tree', 'list', **cloud)
     assert (listed.returncode, listed.stderr) == (0, b'')
     assert provider.encode() in listed.stdout
 
 
-def test_osc_placement_beside_it_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_osc_placement_beside_it_is_refused_in_one_line(tmp_path):
     metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
     metadata.mkdir(parents=True)
     (metadata / 'METADATA').write_text(

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
-from placementclient.model.consumers import Consumer
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
 from tests.functional.lifecycles import lifecycle
 from tests.logged import without_request_id
@@ -37,24 +33,24 @@ RESIZED = holder('resized', {'compute0': {'VCPU': 1}}, kind=None)
 MIGRATION = holder('migration', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}}, 'MIGRATION')
 
 
-def names(client: Client) -> list[str]:
+def names(client):
     return sorted(provider.name for provider in resource_provider.list(client))
 
 
-def elsewhere(client: Client) -> dict[str, dict[str, int]]:
+def elsewhere(client):
     """What each of the two consumers must keep."""
     there = allocation.show(client, EVACUATED.uuid).value.allocations
     return {uuid: dict(held) for uuid, held in there.items()}
 
 
-def told(result: Result) -> set[tuple[str, str]]:
+def told(result):
     """Return the providers that are deleted, and the consumers that lose something."""
     rows = json.loads(result.stdout)
     parts = {(row['object'], row['change']) for row in rows}
     return {part for part in parts if part[1] in ('delete', 'allocations')}
 
 
-def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> None:
+def test_only_what_is_on_the_host_goes(client, placement):
     build(client, EVACUATED, UNTYPED)
     with watched(client) as requests:
         result = placement(f'{PURGE} --yes -f json')
@@ -92,9 +88,7 @@ def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> 
     ],
     ids=['only here', 'only storage left', 'migration'],
 )
-def test_what_would_be_lost_is_refused(
-    client: Client, placement: Placement, consumer: Consumer, reason: str, forced: bool
-) -> None:
+def test_what_would_be_lost_is_refused(client, placement, consumer, reason, forced):
     build(client, EVACUATED, consumer)
     before = content(clouds.captured(client))
     for options in ('--yes', '--dry-run'):
@@ -111,7 +105,7 @@ def test_what_would_be_lost_is_refused(
         assert content(clouds.captured(client)) == before
 
 
-def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement) -> None:
+def test_a_dry_run_says_it_and_does_nothing(client, placement):
     build(client, EVACUATED)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -132,9 +126,7 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
     assert content(clouds.captured(client)) == before
 
 
-def test_nobody_to_ask(
-    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_to_ask(client, placement, monkeypatch):
     build(client, EVACUATED)
     monkeypatch.setattr('sys.stdin', io.StringIO())
     assert placement(PURGE).status == 2
@@ -144,17 +136,11 @@ def test_nobody_to_ask(
 @pytest.mark.parametrize(
     ('failure', 'status'), [(KeyboardInterrupt(), 130), (errors.Unauthorized(401, 'No'), 6)]
 )
-def test_what_is_done_is_told_whatever_ends_it(
-    client: Client,
-    placement: Placement,
-    monkeypatch: pytest.MonkeyPatch,
-    failure: BaseException,
-    status: int,
-) -> None:
+def test_what_is_done_is_told_whatever_ends_it(client, placement, monkeypatch, failure, status):
     build(client, EVACUATED, UNTYPED)
     delete = resource_provider.delete
 
-    def failing(client: Client, provider_uuid: str) -> None:
+    def failing(client, provider_uuid):
         if provider_uuid == uuid_of('compute0'):
             raise failure
         delete(client, provider_uuid)
@@ -181,11 +167,11 @@ def test_what_is_done_is_told_whatever_ends_it(
 
 
 def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothing(
-    client: Client, placement: Placement
-) -> None:
+    client, placement
+):
     build(client, UNTYPED)
 
-    def shrink() -> None:
+    def shrink():
         there = allocation.show(client, UNTYPED.uuid).value
         here = {uuid_of('compute0'): {'VCPU': 1}}
         allocation.set(client, replace(there, allocations=here))
@@ -196,7 +182,7 @@ def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothin
     assert allocation.show(client, UNTYPED.uuid).value.allocations
 
 
-def test_a_child_goes_alone(client: Client, placement: Placement) -> None:
+def test_a_child_goes_alone(client, placement):
     build(client, UNTYPED)
     assert placement('resource provider purge compute0_gpu1 --yes').status == 0
     assert 'compute0_gpu1' not in names(client)
@@ -211,9 +197,7 @@ def test_a_child_goes_alone(client: Client, placement: Placement) -> None:
         ('storage', EVACUATED, {'compute0', 'compute1', 'compute0_gpu1'}),
     ],
 )
-def test_what_live_servers_use_is_not_taken_from_them(
-    client: Client, placement: Placement, provider: str, consumer: Consumer, users: set[str]
-) -> None:
+def test_what_live_servers_use_is_not_taken_from_them(client, placement, provider, consumer, users):
     build(client, consumer)
     before = content(clouds.captured(client))
     command = f'resource provider purge {provider}'
@@ -228,7 +212,7 @@ def test_what_live_servers_use_is_not_taken_from_them(
     assert allocation.show(client, consumer.uuid).value.allocations
 
 
-def test_what_goes_has_names(client: Client, placement: Placement) -> None:
+def test_what_goes_has_names(client, placement):
     build(client, holder('moved', {'compute0': {'VCPU': 2}, 'compute1': {'VCPU': 3}}))
     shown = placement(f'{PURGE} --dry-run -c change -c before').stdout
     assert '| allocations | compute0 (VCPU 2) ' in shown
@@ -245,9 +229,7 @@ def test_what_goes_has_names(client: Client, placement: Placement) -> None:
         ),
     ],
 )
-def test_an_objection_that_is_overruled_is_a_note(
-    client: Client, placement: Placement, consumer: Consumer, reason: str
-) -> None:
+def test_an_objection_that_is_overruled_is_a_note(client, placement, consumer, reason):
     build(client, consumer)
     for option, status in (('--dry-run', 3), ('--yes', 0)):
         result = placement(f'{PURGE} --force {option} -f json')
@@ -260,9 +242,7 @@ def test_an_objection_that_is_overruled_is_a_note(
         )
 
 
-def test_a_refused_purge_is_not_planned(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_refused_purge_is_not_planned(client, placement, tmp_path):
     build(client, SERVER)
     refused = placement(f'{PURGE} --plan {tmp_path}/plan.json')
     assert (refused.status, 'Refused: ' in refused.stderr) == (1, True)
@@ -271,9 +251,7 @@ def test_a_refused_purge_is_not_planned(
     assert json.loads(dry.stdout)[-1]['state'] == 'refused'
 
 
-def test_a_plan_is_applied_verified_and_taken_back(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path):
     """Providers come back with all that they had, and consumers with their owners and types."""
     build(client, EVACUATED, UNTYPED, RESIZED)
     path = str(tmp_path / 'plan.json')
@@ -292,14 +270,8 @@ def test_a_plan_is_applied_verified_and_taken_back(
     ],
 )
 def test_a_migration_is_known_by_what_nova_lists(
-    client: Client,
-    placement: Placement,
-    tmp_path: Path,
-    status: str,
-    kind: str | None,
-    options: str,
-    ends: int,
-) -> None:
+    client, placement, tmp_path, status, kind, options, ends
+):
     consumer = holder('of a migration', {'compute0': {'VCPU': 1}}, kind)
     build(client, consumer)
     listed = {'uuid': consumer.uuid, 'instance_uuid': SERVER.uuid, 'status': status}
@@ -311,7 +283,7 @@ def test_a_migration_is_known_by_what_nova_lists(
 
 
 @pytest.mark.slow
-def test_many_hosts_of_a_pool_are_asked_for_at_once(client: Client, placement: Placement) -> None:
+def test_many_hosts_of_a_pool_are_asked_for_at_once(client, placement):
     hosts = 20
     users = [
         holder(f'server{n}', {f'compute{n}': {'VCPU': 1}, 'storage': {'DISK_GB': 1}})
@@ -324,7 +296,7 @@ def test_many_hosts_of_a_pool_are_asked_for_at_once(client: Client, placement: P
     assert len(requests) < 3 * hosts
 
 
-def test_a_child_goes_by_force(client: Client, placement: Placement) -> None:
+def test_a_child_goes_by_force(client, placement):
     build(client, EVACUATED)
     assert placement('resource provider purge compute0_gpu1 --force --yes').status == 0
     assert 'compute0_gpu1' not in names(client)
@@ -332,7 +304,7 @@ def test_a_child_goes_by_force(client: Client, placement: Placement) -> None:
     assert len(elsewhere(client)) == 3
 
 
-def test_below_the_version_of_types_they_stay(client: Client, placement: Placement) -> None:
+def test_below_the_version_of_types_they_stay(client, placement):
     build(client, EVACUATED, UNTYPED)
     assert placement(f'{PURGE} --yes', microversion=str(KEEPS_CONSUMER_TYPE)).status == 0
     assert allocation.show(client, EVACUATED.uuid).value.type == 'INSTANCE'

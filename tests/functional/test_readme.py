@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.functional import guide
-from tests.functional.conftest import Placement, program
+from tests.functional.conftest import program
 
 README = (Path(__file__).parents[2] / 'README.rst').read_text()
 DEMO = ('resource', 'provider', 'reshape', 'demo')
@@ -30,7 +30,7 @@ STATUSES = {
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placement: Placement) -> str:
+def kept(tmp_path, monkeypatch, placement):
     """A reader who has gone on as the demo says."""
     monkeypatch.chdir(tmp_path)
     printed = placement(*DEMO, '--keep', 'demo').stdout
@@ -42,7 +42,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placement: Placement) 
     return printed
 
 
-def test_the_picture_shows_the_demo(placement: Placement) -> None:
+def test_the_picture_shows_the_demo(placement):
     picture = ElementTree.parse(guide.SOURCE / 'reshape.svg')
     lines = [''.join(text.itertext()) for text in picture.iter() if text.get('class') == 'line']
     printed = placement(*DEMO).stdout.splitlines()
@@ -51,9 +51,7 @@ def test_the_picture_shows_the_demo(placement: Placement) -> None:
 
 
 @pytest.mark.usefixtures('kept')
-def test_each_row_works_in_the_cloud_that_the_demo_leaves(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
     rows = ROW.findall(README)
     assert len(rows) == 18
     run = program(None, capsys)
@@ -68,13 +66,13 @@ def test_each_row_works_in_the_cloud_that_the_demo_leaves(
         assert name[0] in guide.page(page), f'{page}: {command}'
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, placement: Placement) -> None:
+def test_a_folder_that_is_there_is_left_alone(tmp_path, placement):
     result = placement(*DEMO, '--keep', str(tmp_path))
     assert (result.status, result.stdout) == (1, '')
     assert str(tmp_path) in result.stderr
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_leads_somewhere():
     links = re.findall(r'<([^>:\s]+)>`__', README)
     assert len(links) > 20
     for link in links:

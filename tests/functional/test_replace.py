@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.client.http import Client
 from placementclient.model.aside import aside
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
@@ -19,7 +17,6 @@ from tests.deadline import ends_within
 from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
 
@@ -37,7 +34,7 @@ UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, 
 LATE = holder('late', {'compute0': {'VCPU': 1}})
 
 
-def under(document: object, names: dict[str, str]) -> object:
+def under(document, names):
     """A document with other texts in place of some: it tells nothing of the product's own means."""
     text = json.dumps(document)
     for old, new in names.items():
@@ -45,7 +42,7 @@ def under(document: object, names: dict[str, str]) -> object:
     return ordered(json.loads(text))
 
 
-def ordered(document: object) -> object:
+def ordered(document):
     """What is there, in whatever order."""
     if isinstance(document, dict):
         return {key: ordered(each) for key, each in sorted(document.items())}
@@ -54,9 +51,7 @@ def ordered(document: object) -> object:
     return document
 
 
-def test_one_request_moves_all_and_nothing_is_there_twice(
-    client: Client, placement: Placement
-) -> None:
+def test_one_request_moves_all_and_nothing_is_there_twice(client, placement):
     build(client, SERVER, UNTYPED)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -84,7 +79,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(
     assert moved['after'] == {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}}
 
 
-def test_a_live_twin_keeps_its_name_and_what_it_holds(client: Client, placement: Placement) -> None:
+def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
     """The host goes by its full name now; nova-compute has made all of it again."""
     there = build(client, SERVER)
     live = holder('live', {'compute0.x': {'VCPU': 4}, 'compute0.x_gpu1': {'VGPU': 1}})
@@ -129,9 +124,7 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client: Client, placement:
         ('--with storage --name third', f'give --with its UUID {uuid_of("storage")}, which stays'),
     ],
 )
-def test_what_is_refused_changes_nothing(
-    client: Client, placement: Placement, options: str, said: str
-) -> None:
+def test_what_is_refused_changes_nothing(client, placement, options, said):
     build(client, SERVER, UNTYPED)
     before = content(clouds.captured(client))
     for end in ('--yes', '--dry-run'):
@@ -143,9 +136,7 @@ def test_what_is_refused_changes_nothing(
 @pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
 @pytest.mark.parametrize('merge', ['', '--merge'])
 @pytest.mark.parametrize('is_half_way', [False, True])
-def test_a_child_is_not_replaced_with_its_own_root(
-    client: Client, placement: Placement, old: str, merge: str, is_half_way: bool
-) -> None:
+def test_a_child_is_not_replaced_with_its_own_root(client, placement, old, merge, is_half_way):
     build(client, SERVER)
     uuid = uuid_of('compute0_gpu0')
     if is_half_way:
@@ -173,9 +164,7 @@ LIVE = holder('live', {'compute1': {'VCPU': 3}, 'compute1_gpu1': {'VGPU': 1}})
         f'--uuid {uuid_of("compute1")} --name compute1',
     ],
 )
-def test_two_hosts_in_use_are_joined_with_merge_alone(
-    client: Client, placement: Placement, options: str
-) -> None:
+def test_two_hosts_in_use_are_joined_with_merge_alone(client, placement, options):
     build(client, SERVER, LIVE)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -193,7 +182,7 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
 
 
-def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placement) -> None:
+def test_an_unknown_provider_is_not_replaced(client, placement):
     build(client)
     for options in (f'--uuid {NEW}', '--with compute1'):
         result = placement(f'resource provider replace nobody {options} --yes')
@@ -201,23 +190,17 @@ def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placemen
         assert (result.status, result.stderr) == (1, said)
 
 
-def hypervisor(uuid: str) -> dict[str, str]:
+def hypervisor(uuid):
     return {'id': uuid, 'hypervisor_hostname': 'compute0'}
 
 
 @pytest.mark.parametrize('source', ['nova', 'file'])
-def test_a_compute_node_of_nova_keeps_its_uuid(
-    client: Client,
-    placement: Placement,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    source: str,
-) -> None:
+def test_a_compute_node_of_nova_keeps_its_uuid(client, placement, tmp_path, monkeypatch, source):
     build(client, SERVER)
     path, old = tmp_path / 'hypervisors.json', uuid_of('compute0')
     command = f'{REPLACE} --uuid {NEW} --yes'
 
-    def list_(*uuids: str) -> str:
+    def list_(*uuids):
         records = list(map(hypervisor, uuids))
         path.write_text(json.dumps({'hypervisors': records}))
         if source == 'file':
@@ -238,10 +221,8 @@ def test_a_compute_node_of_nova_keeps_its_uuid(
     assert placement(list_(old)).status == 0
 
 
-def test_a_nova_that_refuses_its_compute_nodes_is_named(
-    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(client: Client) -> list[object]:
+def test_a_nova_that_refuses_its_compute_nodes_is_named(client, placement, monkeypatch):
+    def refuse(client):
         raise service.ServiceRefusal('Forbidden (HTTP 403)')
 
     build(client, SERVER)
@@ -255,9 +236,7 @@ def test_a_nova_that_refuses_its_compute_nodes_is_named(
     assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
 
-def test_a_plan_is_applied_verified_and_taken_back(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path):
     build(client, SERVER, UNTYPED)
     path = str(tmp_path / 'plan.json')
     planned = placement(f'{REPLACE} --uuid {NEW} --plan {path}')
@@ -269,18 +248,14 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path, kill_at=2)
 
 
-def test_a_plan_with_a_twin_is_taken_back(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_with_a_twin_is_taken_back(client, placement, tmp_path):
     build(client, SERVER)
     path = str(tmp_path / 'plan.json')
     assert placement(f'{REPLACE} --with compute1 --plan {path}').status == 0
     lifecycle(placement, client, path, kill_at=3)
 
 
-def test_what_is_over_committed_needs_a_journal(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):
     """Without one, the limits that are lifted for a moment would be lost with a kill."""
     there = build(client)
     crowded = holder('crowded', {'compute0': {'VCPU': 3}})
@@ -306,11 +281,11 @@ def test_what_is_over_committed_needs_a_journal(
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
-def test_nova_may_make_the_new_one_in_between(client: Client, placement: Placement) -> None:
+def test_nova_may_make_the_new_one_in_between(client, placement):
     """nova-compute tries all the time; it may come first once the name is free."""
     build(client, SERVER)
 
-    def make() -> None:
+    def make():
         resource_provider.create(client, 'compute0', uuid=NEW)
 
     with disturbed(client, 'POST', '/resource_providers', make):
@@ -323,9 +298,7 @@ def test_nova_may_make_the_new_one_in_between(client: Client, placement: Placeme
         resource_provider.show(client, uuid_of('compute0'))
 
 
-def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(
-    client: Client, placement: Placement
-) -> None:
+def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(client, placement):
     there = build(client, SERVER)
     clouds.emptied(client)
     states = [
@@ -342,9 +315,7 @@ def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(
     assert content(clouds.captured(client)) == before
 
 
-def test_a_service_that_cannot_move_children_is_asked_for_nothing(
-    client: Client, placement: Placement
-) -> None:
+def test_a_service_that_cannot_move_children_is_asked_for_nothing(client, placement):
     build(client, SERVER)
     before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --yes', microversion='1.36')
@@ -353,9 +324,7 @@ def test_a_service_that_cannot_move_children_is_asked_for_nothing(
 
 
 @pytest.mark.parametrize('version', ['1.30', '1.39'])
-def test_a_host_without_children_needs_no_more_than_the_reshaper(
-    client: Client, placement: Placement, version: str
-) -> None:
+def test_a_host_without_children_needs_no_more_than_the_reshaper(client, placement, version):
     cloud = Snapshot([provider('compute0', {'VCPU': Inventory(8)})], [UNTYPED_ALONE])
     clouds.load(client, cloud)
     before = content(clouds.captured(client))
@@ -365,9 +334,7 @@ def test_a_host_without_children_needs_no_more_than_the_reshaper(
 
 
 @pytest.mark.parametrize('name', ['n' * 201, 'n' * 197])
-def test_a_name_that_is_too_long_is_refused_before_anything_is_done(
-    client: Client, placement: Placement, name: str
-) -> None:
+def test_a_name_that_is_too_long_is_refused_before_anything_is_done(client, placement, name):
     build(client)
     before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --name {name} --yes')
@@ -376,9 +343,7 @@ def test_a_name_that_is_too_long_is_refused_before_anything_is_done(
 
 
 @pytest.mark.parametrize('is_embedded', [True, False])
-def test_a_host_with_a_new_consumer_is_not_taken_back(
-    request: pytest.FixtureRequest, service_url: str, is_embedded: bool, tmp_path: Path
-) -> None:
+def test_a_host_with_a_new_consumer_is_not_taken_back(request, service_url, is_embedded, tmp_path):
     """Otherwise its consumers would be on two providers, one of which has another name."""
     run = request.getfixturevalue('placement' if is_embedded else 'placement_over_http')
     client = request.getfixturevalue('client') if is_embedded else client_of(service_url)
@@ -397,8 +362,8 @@ def test_a_host_with_a_new_consumer_is_not_taken_back(
 
 @pytest.mark.parametrize('is_applied', [False, True])
 def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
-    client: Client, placement: Placement, tmp_path: Path, is_applied: bool
-) -> None:
+    client, placement, tmp_path, is_applied
+):
     build(client, SERVER)
     before = clouds.captured(client)
     path, gpu = str(tmp_path / 'plan.json'), uuid_of('compute0_gpu1')

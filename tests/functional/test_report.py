@@ -6,17 +6,12 @@ import csv
 import http.server
 import json
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
@@ -25,7 +20,6 @@ from placementclient.reshape import storage
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
 from tests.functional.clouds import uuid_of
-from tests.functional.conftest import Placement
 from tests.numbers import few_quick
 
 SERVER = uuid_of('server')
@@ -40,14 +34,14 @@ SHOWN = r'<script>document.title="taken"</script><b>\u202e\x1b[31m'
 
 
 @pytest.fixture(scope='module')
-def chromium() -> Iterator[WebDriver]:
+def chromium():
     """One browser for all tests."""
     with opened() as browser:
         yield browser
 
 
 @pytest.fixture
-def browser(chromium: WebDriver) -> Iterator[WebDriver]:
+def browser(chromium):
     """The browser; whatever a page says on the console is an error."""
     chromium.get_log('browser')
     chromium.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
@@ -56,13 +50,13 @@ def browser(chromium: WebDriver) -> Iterator[WebDriver]:
     assert chromium.get_log('browser') == []
 
 
-def saved(folder: Path, snapshot: Snapshot) -> str:
+def saved(folder, snapshot):
     path = folder / 'cloud.json'
     disk.write_snapshot(str(path), snapshot)
     return str(path)
 
 
-def shown(browser: WebDriver, placement: Placement, folder: Path, *options: str) -> None:
+def shown(browser, placement, folder, *options):
     """Write a report, and open it."""
     path = folder / 'report.html'
     result = placement('resource', 'provider', 'report', *options, '-o', str(path))
@@ -70,22 +64,22 @@ def shown(browser: WebDriver, placement: Placement, folder: Path, *options: str)
     browser.get(path.as_uri())
 
 
-def figures(placement: Placement, command: str) -> list[dict[str, Any]]:
+def figures(placement, command):
     rows: list[dict[str, Any]] = json.loads(placement(f'{command} -f json').stdout)
     return rows
 
 
-def number(text: str) -> int:
+def number(text):
     return int(text.replace(',', ''))
 
 
-def find(listing: WebElement, text: str) -> list[list[str]]:
+def find(listing, text):
     """Look for something in a list; what is left."""
     one(listing, 'input').send_keys(Keys.CONTROL, 'a', Keys.NULL, Keys.BACKSPACE, text)
     return cells(one(listing, ':scope > table'))
 
 
-def downloaded(browser: WebDriver, folder: Path, *names: str) -> dict[str, list[dict[str, str]]]:
+def downloaded(browser, folder, *names):
     """Click the buttons of some lists, and return the rows of the files that come of it."""
     target = folder / 'downloads'
     target.mkdir(exist_ok=True)
@@ -101,9 +95,7 @@ def downloaded(browser: WebDriver, folder: Path, *names: str) -> dict[str, list[
     return found
 
 
-def test_figures_are_those_of_the_capacity(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', HELD))
     shown(browser, placement, tmp_path)
     in_page = [
@@ -132,9 +124,7 @@ def test_figures_are_those_of_the_capacity(
     ]
 
 
-def test_trees_have_the_figures_of_the_capacity(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_trees_have_the_figures_of_the_capacity(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', HELD))
     shown(browser, placement, tmp_path)
     listing = one(browser, '#all-trees')
@@ -153,9 +143,7 @@ def test_trees_have_the_figures_of_the_capacity(
     assert drawn == {key: said for key, said in expected.items() if key[0] != '(all)'}
 
 
-def test_a_tree_opens(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_tree_opens(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', HELD))
     shown(browser, placement, tmp_path)
     button = all_of(browser, '#all-trees .open')[0]
@@ -192,9 +180,7 @@ def test_a_tree_opens(
         (hosts.RACK, hosts.RACK),
     ],
 )
-def test_the_search_finds(
-    browser: WebDriver, placement: Placement, tmp_path: Path, wanted: str, hit: str
-) -> None:
+def test_the_search_finds(browser, placement, tmp_path, wanted, hit):
     plain = [
         hosts.provider(f'plain{n}', {'VCPU': Inventory(8)}, ['COMPUTE_NODE']) for n in range(60)
     ]
@@ -211,9 +197,7 @@ def test_the_search_finds(
 
 
 @pytest.mark.slow
-def test_no_more_rows_are_drawn_than_one_page(
-    browser: WebDriver, placement: Placement, tmp_path: Path
-) -> None:
+def test_no_more_rows_are_drawn_than_one_page(browser, placement, tmp_path):
     states = [hosts.provider(f'host{n}', {'VCPU': Inventory(n + 1)}) for n in range(120)]
     held = [hosts.holder(f'server{n}', {f'host{n}': {'VCPU': 1}}) for n in range(120)]
     used = clouds.used(Snapshot(states, held))
@@ -244,9 +228,7 @@ def test_no_more_rows_are_drawn_than_one_page(
     assert [row[0] for row in cells(table)] == [row[0] for row in seen[:50]]
 
 
-def test_what_the_audit_found_leads_to_its_tree(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_what_the_audit_found_leads_to_its_tree(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', HELD))
     path = tmp_path / 'cloud.json'
     disk.write_snapshot(str(path), clouds.captured(client))
@@ -268,9 +250,7 @@ def test_what_the_audit_found_leads_to_its_tree(
     assert len(all_of(browser, '#all-trees tbody .open')) == 2, 'the host and the storage'
 
 
-def test_the_fullest_hosts_are_filtered_and_servers_have_names(
-    browser: WebDriver, placement: Placement, tmp_path: Path
-) -> None:
+def test_the_fullest_hosts_are_filtered_and_servers_have_names(browser, placement, tmp_path):
     states = [hosts.provider(f'host{n}', {'VCPU': Inventory(10)}) for n in range(10)]
     states[3].inventories['DISK_GB'] = Inventory(2)  # type: ignore[index]
     held = [hosts.holder(f's{n}', {f'host{n}': {'VCPU': n + 1}}) for n in range(10)]
@@ -305,9 +285,7 @@ def test_the_fullest_hosts_are_filtered_and_servers_have_names(
     assert names()[0].splitlines() == ['host9', '=web']
 
 
-def test_a_plan_before_and_after(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_before_and_after(browser, client, placement, tmp_path):
     snapshot = clouds.loaded(client, clouds.cloud(2))
     plan = clouds.plan_of(snapshot, moved_trait=True)
     path = tmp_path / 'plan.json'
@@ -357,9 +335,7 @@ def test_a_plan_before_and_after(
     }
 
 
-def test_hostile_names_stay_text(
-    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_hostile_names_stay_text(browser, client, placement, tmp_path):
     assert placement('resource', 'provider', 'create', HOSTILE).status == 0
     shown(browser, placement, tmp_path)
     assert browser.title != 'taken'
@@ -369,11 +345,11 @@ def test_hostile_names_stay_text(
     assert one(browser, '#all-trees .provider strong').text == SHOWN
 
 
-def test_the_policy_is_in_force(chromium: WebDriver, placement: Placement, tmp_path: Path) -> None:
+def test_the_policy_is_in_force(chromium, placement, tmp_path):
     asked: list[str] = []
 
     class Outside(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             asked.append(self.path)
             self.send_response(204)
             self.end_headers()
@@ -414,9 +390,7 @@ def test_the_policy_is_in_force(chromium: WebDriver, placement: Placement, tmp_p
 
 @pytest.mark.parametrize('width', few_quick([360, 1360], quick=1))
 @pytest.mark.parametrize('scheme', few_quick(['light', 'dark'], quick=1))
-def test_narrow_and_wide_light_and_dark(
-    browser: WebDriver, placement: Placement, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_narrow_and_wide_light_and_dark(browser, placement, tmp_path, width, scheme):
     plan = clouds.plan_of(clouds.used(clouds.cloud(2)))
     storage.write_plan(str(tmp_path / 'plan.json'), plan)
     path = saved(tmp_path, clouds.used(clouds.cloud(2)))
@@ -434,9 +408,7 @@ def test_narrow_and_wide_light_and_dark(
 
 
 @pytest.mark.slow
-def test_print_has_each_tree_of_the_plan_open(
-    browser: WebDriver, placement: Placement, tmp_path: Path
-) -> None:
+def test_print_has_each_tree_of_the_plan_open(browser, placement, tmp_path):
     snapshot = clouds.used(clouds.cloud(30))
     storage.write_plan(str(tmp_path / 'plan.json'), clouds.plan_of(snapshot))
     path = saved(tmp_path, snapshot)
@@ -450,7 +422,7 @@ def test_print_has_each_tree_of_the_plan_open(
     assert all_of(browser, '.halves') == []
 
 
-def test_without_javascript_a_summary_remains(placement: Placement, tmp_path: Path) -> None:
+def test_without_javascript_a_summary_remains(placement, tmp_path):
     path = saved(tmp_path, clouds.used(clouds.cloud(2)))
     with opened(('profile.managed_default_content_settings.javascript', 2)) as browser:
         shown(browser, placement, tmp_path, '--snapshot', path)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from oslo_context import context
 
 from placementclient.client import errors
-from placementclient.client.http import Client
 from tests.functional import clouds
-from tests.functional.conftest import Placement
 from tests.logged import global_request_id
 
 
 @pytest.fixture
-def logged() -> Iterator[list[tuple[str, str]]]:
+def logged():
     """The IDs that the service's log has of each request: the run's, and the request's own."""
     found: list[tuple[str, str]] = []
 
     class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+        def emit(self, record):
             current = context.get_current()
             found.append((current.global_request_id, current.request_id))
 
@@ -35,13 +31,11 @@ def logged() -> Iterator[list[tuple[str, str]]]:
     log.setLevel(level)
 
 
-def test_a_run_that_failed_names_the_id_that_the_service_logs(
-    placement: Placement, client: Client, tmp_path: Path, logged: list[tuple[str, str]]
-) -> None:
+def test_a_run_that_failed_names_the_id_that_the_service_logs(placement, client, tmp_path, logged):
     path = tmp_path / 'tree.yaml'
     path.write_text('{name: a, traits: [COMPUTE_NODE]}')
 
-    def refuse() -> None:
+    def refuse():
         raise errors.BadRequest(400, 'no')
 
     with clouds.disturbed(client, 'PUT', '/traits', refuse):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from placementclient.api import allocation, resource_provider
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Status
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
@@ -20,7 +16,7 @@ from tests.functional.clouds import uuid_of
 DEVICE = 'CUSTOM_PCI_8086_1563'
 
 
-def hosts(client: Client, count: int) -> Snapshot:
+def hosts(client, count):
     """Hosts with a server each."""
     servers = [
         Consumer(
@@ -37,7 +33,7 @@ def hosts(client: Client, count: int) -> Snapshot:
     return clouds.loaded(client, Snapshot(states, servers))
 
 
-def plan_of(before: Snapshot, count: int) -> Plan:
+def plan_of(before, count):
     additions = [
         {
             'resource_provider': f'compute{number}_0000:81:00.0',
@@ -52,7 +48,7 @@ def plan_of(before: Snapshot, count: int) -> Plan:
     return planner.make(before, spec)
 
 
-def held(client: Client, number: int) -> dict[str, dict[str, int]]:
+def held(client, number):
     snapshot = clouds.captured(client)
     consumer = snapshot.consumers[uuid_of(f'vm{number}')]
     return {
@@ -61,7 +57,7 @@ def held(client: Client, number: int) -> dict[str, dict[str, int]]:
     }
 
 
-def test_there_and_back(client: Client, tmp_path: Path) -> None:
+def test_there_and_back(client, tmp_path):
     before = hosts(client, 1)
     plan = plan_of(before, 1)
     path = str(tmp_path / 'plan.journal')
@@ -78,7 +74,7 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     assert clouds.captured(client).providers.keys() == before.providers.keys()
 
 
-def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_path: Path) -> None:
+def test_a_device_that_was_taken_since_is_not_taken_away(client, tmp_path):
     plan = plan_of(hosts(client, 1), 1)
     path = str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from keystoneauth1.session import Session
 from placement import microversion
 
 from placementclient.api import inventory
@@ -15,12 +12,11 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
-from placementclient.model.plans import Plan
 from placementclient.reshape import engines
 from tests.functional import clouds
 
 
-def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
+def test_types_of_consumers_survive_set_or_not(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     engines.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
     after = clouds.captured(client)
@@ -29,7 +25,7 @@ def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -
     assert {uuid: consumer.type for uuid, consumer in after.consumers.items()} == types
 
 
-def test_applied_again_only_the_inventories_are_read(client: Client, tmp_path: Path) -> None:
+def test_applied_again_only_the_inventories_are_read(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -43,7 +39,7 @@ def test_applied_again_only_the_inventories_are_read(client: Client, tmp_path: P
     assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers'), *inventories]
 
 
-def doubled(client: Client, plan: Plan) -> str:
+def doubled(client, plan):
     """Give a host its VGPU back, beside those of its children."""
     root_uuid = plan.trees[0].root_provider_uuid
     there = inventory.list(client, root_uuid)
@@ -52,16 +48,14 @@ def doubled(client: Client, plan: Plan) -> str:
     return 'the inventory of VGPU on compute0 is not that of the plan: '
 
 
-def taken_off_a_child(client: Client, plan: Plan) -> str:
+def taken_off_a_child(client, plan):
     child = next(change for change in plan.trees[0].created() if change.name.endswith('gpu1'))
     inventory.delete(client, child.uuid, 'VGPU')
     return 'the inventory of VGPU on compute0_gpu1 is not that of the plan: '
 
 
 @pytest.mark.parametrize('change', [doubled, taken_off_a_child])
-def test_undone_in_part_it_is_left_alone(
-    client: Client, tmp_path: Path, change: Callable[[Client, Plan], str]
-) -> None:
+def test_undone_in_part_it_is_left_alone(client, tmp_path, change):
     before = clouds.loaded(client, clouds.cloud(servers=1))
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -79,7 +73,7 @@ def test_undone_in_part_it_is_left_alone(
     assert status.reason.startswith(expected)
 
 
-def test_figures_that_others_changed_later_are_theirs(client: Client, tmp_path: Path) -> None:
+def test_figures_that_others_changed_later_are_theirs(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -91,7 +85,7 @@ def test_figures_that_others_changed_later_are_theirs(client: Client, tmp_path: 
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
 
 
-def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: Path) -> None:
+def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -101,7 +95,7 @@ def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: P
     assert engines.verify(client, plan, journal_path=path) == []
 
 
-def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Path) -> None:
+def test_without_its_journal_the_tree_is_read_back(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     engines.apply(client, plan, str(tmp_path / 'plan.journal'))
@@ -111,7 +105,7 @@ def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Pat
     assert {method for method, path in requests if path != '/reshaper'} == {'GET'}
 
 
-def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path) -> None:
+def test_every_intent_is_noted_before_its_outcome(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     path = tmp_path / 'plan.journal'
     engines.apply(client, clouds.plan_of(before), str(path))
@@ -131,7 +125,7 @@ def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path
     ]  # fmt: skip
 
 
-def of_release(session: Session, monkeypatch: pytest.MonkeyPatch, highest: str) -> Client:
+def of_release(session, monkeypatch, highest):
     """A client of a service that knows no later microversions; nothing was asked of it before."""
     versions = microversion.VERSIONS
     monkeypatch.setattr(microversion, 'VERSIONS', versions[: versions.index(highest) + 1])
@@ -139,9 +133,7 @@ def of_release(session: Session, monkeypatch: pytest.MonkeyPatch, highest: str) 
 
 
 @pytest.mark.parametrize('highest', [f'1.{minor}' for minor in range(30, 37)])
-def test_an_older_service(
-    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, highest: str
-) -> None:
+def test_an_older_service(session, monkeypatch, tmp_path, highest):
     client = of_release(session, monkeypatch, highest)
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
@@ -151,9 +143,7 @@ def test_an_older_service(
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_a_service_without_the_reshaper_is_not_written_to(
-    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_service_without_the_reshaper_is_not_written_to(session, monkeypatch, tmp_path):
     client = of_release(session, monkeypatch, '1.29')
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.planner import planner
 from placementclient.reshape import engines
 from tests.functional import clouds
@@ -37,7 +34,7 @@ from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
         'uuid-in-capitals',
     ],
 )
-def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: str) -> None:
+def test_a_case_is_granted_and_taken_back(client, tmp_path, name):
     case = Case(CASES[0].parent / f'{name}.yaml')
     clouds.load(client, case.snapshot)
     before = clouds.captured(client)

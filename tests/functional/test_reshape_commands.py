@@ -16,7 +16,6 @@ from msgspec import structs
 
 from placementclient.api import allocation
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
@@ -24,7 +23,7 @@ from placementclient.nova import service
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.functional import clouds
-from tests.functional.conftest import Placement, process
+from tests.functional.conftest import process
 
 PREFIX = 'resource provider reshape'
 PLAN = f'{PREFIX} plan --spec vgpu.yaml --snapshot cloud.json -o plan.json'
@@ -32,9 +31,7 @@ CARDS = ('compute1_pci_0000_84_00_0', 'compute1_pci_0000_85_00_0')
 
 
 @pytest.fixture
-def cloud(
-    client: Client, placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Snapshot:
+def cloud(client, placement, tmp_path, monkeypatch):
     """The demo's cloud in a real Placement, and its files in the current folder."""
     monkeypatch.chdir(tmp_path)
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
@@ -44,7 +41,7 @@ def cloud(
     return clouds.captured(client)
 
 
-def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
+def test_the_demo_ends_with_the_trees(placement):
     result = placement(f'{PREFIX} demo')
     assert result.status == 0
     before, after = result.stdout.split('# The same cloud now:')
@@ -57,15 +54,13 @@ def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
     assert f'compute1  DISK_GB 520/1900  {amounts}\n' in after
 
 
-def test_the_demo_into_a_pipe_that_is_closed() -> None:
+def test_the_demo_into_a_pipe_that_is_closed():
     command = f"'{sys.executable}' -m placementclient {PREFIX} demo | head -n 20"
     done = subprocess.run(['sh', '-c', command], capture_output=True, text=True, check=True)
     assert (len(done.stdout.splitlines()), done.stderr) == (20, '')
 
 
-def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
-    placement: Placement, cloud: Snapshot
-) -> None:
+def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(placement, cloud):
     result = placement(f'{PLAN} --write-assignments todo.csv')
     assert result.status == errors.ExitStatus.UNDECIDED
     assert not Path('plan.json').exists()
@@ -79,7 +74,7 @@ def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
     assert sorted(labels) == ['forced'] + ['mapped'] * 5
 
 
-def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
+def test_migrations_under_way(placement, cloud):
     planned = f'{PLAN} --assignments gpu-map.csv'
     (moving,) = [uuid for uuid, consumer in cloud.consumers.items() if consumer.type is None]
     assert 'is not known, as 1 consumer has no type' in placement(planned).stderr
@@ -97,7 +92,7 @@ def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     )
 
 
-def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: Snapshot) -> None:
+def test_a_reshape_there_and_back(placement, client, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     assert process(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
     assert placement(f'{PREFIX} apply plan.json').status == errors.ExitStatus.USAGE
@@ -127,9 +122,7 @@ def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: S
         assert back.consumers[uuid].type == consumer.type
 
 
-def test_submit_sends_the_body_as_it_is(
-    placement: Placement, client: Client, cloud: Snapshot
-) -> None:
+def test_submit_sends_the_body_as_it_is(placement, client, cloud):
     host = cloud.find('compute2')
     assert host is not None
     inventories = {name: item.as_fields() for name, item in host.inventories.items()}
@@ -152,9 +145,7 @@ def test_submit_sends_the_body_as_it_is(
     assert shown.stdout.split() == ['16']
 
 
-def test_replace_hands_allocations_over_in_one_request(
-    placement: Placement, client: Client, cloud: Snapshot
-) -> None:
+def test_replace_hands_allocations_over_in_one_request(placement, client, cloud):
     consumer = next(consumer for consumer in cloud.consumers.values() if consumer.type)
     record = {
         'allocations': {
@@ -175,7 +166,7 @@ def test_replace_hands_allocations_over_in_one_request(
     assert allocation.show(client, other).value.allocations == consumer.allocations
 
 
-def test_files_that_are_needed_are_not_overwritten(placement: Placement, cloud: Snapshot) -> None:
+def test_files_that_are_needed_are_not_overwritten(placement, cloud):
     plan = f'{PLAN} --assignments gpu-map.csv'
     assert placement(plan).status == 0
     assert placement(plan).status == 0
@@ -199,9 +190,7 @@ def test_files_that_are_needed_are_not_overwritten(placement: Placement, cloud: 
     assert placement('resource provider snapshot save cloud.json --overwrite').status == 0
 
 
-def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(
-    placement: Placement, cloud: Snapshot
-) -> None:
+def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(placement, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     shrunk = 'resource provider inventory set compute1 --amend --resource VGPU=7'
     assert placement(shrunk).status == 0
@@ -224,9 +213,7 @@ def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(
     assert placement(f'{PREFIX} apply plan-2.json --yes').status == 0
 
 
-def test_a_plan_that_was_made_of_another_service_says_so(
-    placement: Placement, cloud: Snapshot
-) -> None:
+def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
     there = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
@@ -246,9 +233,7 @@ def test_a_plan_that_was_made_of_another_service_says_so(
     assert asked.stderr.startswith(f'{extent}. {question}')
 
 
-def test_where_none_of_its_trees_is_a_plan_is_refused(
-    placement: Placement, cloud: Snapshot, client: Client
-) -> None:
+def test_where_none_of_its_trees_is_a_plan_is_refused(placement, cloud, client):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     clouds.emptied(client)
     for command in ('apply', 'rollback'):
@@ -262,9 +247,7 @@ def test_where_none_of_its_trees_is_a_plan_is_refused(
     assert json.loads(left.stdout)[0]['reason'] == 'compute1 does not exist any more'
 
 
-def test_a_nova_compute_that_is_up_is_asked_about(
-    placement: Placement, cloud: Snapshot, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_nova_compute_that_is_up_is_asked_about(placement, cloud, client, monkeypatch):
     live = f'{PREFIX} plan --spec vgpu.yaml --assignments gpu-map.csv -o plan.json'
     assert 'nova-compute' not in placement(live).stderr
     up = [{'host': 'compute1.lab.test', 'state': 'up'}, {'host': 'compute2', 'state': 'up'}]
@@ -286,9 +269,7 @@ def test_a_nova_compute_that_is_up_is_asked_about(
     assert placement(f'{PREFIX} apply plan.json --yes --compute-is-up').status == 0
 
 
-def test_what_a_plan_says_of_owners_is_compared(
-    placement: Placement, cloud: Snapshot, client: Client
-) -> None:
+def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
     """An edited plan does not hand consumers over: the embedded service reads who owns them."""
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
@@ -309,15 +290,13 @@ def test_what_a_plan_says_of_owners_is_compared(
 
 
 @pytest.mark.usefixtures('cloud')
-def test_yaml_has_the_verdicts_of_verify_as_texts(placement: Placement) -> None:
+def test_yaml_has_the_verdicts_of_verify_as_texts(placement):
     placement(f'{PLAN} --assignments gpu-map.csv --allow-inferred')
     result = placement(f'{PREFIX} verify plan.json -f yaml')
     assert {row['verdict'] for row in yaml.safe_load(result.stdout)} == {'pending'}
 
 
-def test_a_specification_states_the_uuid_of_a_new_provider(
-    placement: Placement, client: Client, cloud: Snapshot
-) -> None:
+def test_a_specification_states_the_uuid_of_a_new_provider(placement, client, cloud):
     gpu = '5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b'
     move = {'from_resource_provider': '{root}', 'moved_resources': {'VGPU': 8}}
     provider = {'name': 'compute1_gpu', 'uuid': gpu}
@@ -327,7 +306,7 @@ def test_a_specification_states_the_uuid_of_a_new_provider(
         'moves': [{**move, 'to_resource_provider': gpu}],
     }
 
-    def plan() -> str:
+    def plan():
         Path('gpu.yaml').write_text(yaml.safe_dump(spec))
         command = 'plan --spec gpu.yaml --snapshot cloud.json -o plan.json --overwrite'
         return placement(f'{PREFIX} {command}').stderr
@@ -352,9 +331,7 @@ def test_a_specification_states_the_uuid_of_a_new_provider(
 
 
 @pytest.mark.parametrize('text', ['moves: []', '[]', 'trees: {name: [compute1]}'])
-def test_a_specification_that_moves_nothing_fails_no_playbook(
-    placement: Placement, cloud: Snapshot, text: str
-) -> None:
+def test_a_specification_that_moves_nothing_fails_no_playbook(placement, cloud, text):
     Path('nothing.yaml').write_text(text)
     for _ in range(2):
         result = placement(f'{PREFIX} plan --spec nothing.yaml -o plan.json')
@@ -367,9 +344,7 @@ def test_a_specification_that_moves_nothing_fails_no_playbook(
     assert not Path('plan.json.journal').exists()
 
 
-def test_a_service_without_reshaper_is_named_before_anything_else(
-    placement: Placement, cloud: Snapshot
-) -> None:
+def test_a_service_without_reshaper_is_named_before_anything_else(placement, cloud):
     result = placement(
         f'{PREFIX} plan --spec vgpu.yaml --assignments gpu-map.csv -o plan.json',
         microversion='1.29',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -11,10 +10,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.model.consumers import Consumer
-from placementclient.model.outcomes import Outcome, State
-from placementclient.model.plans import Plan
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.outcomes import State
 from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
@@ -25,40 +21,40 @@ ROOT = uuid_of('compute0')
 Disturb = Callable[[Client], None]
 
 
-def add_trait(client: Client) -> None:
+def add_trait(client):
     traits = trait.list_of_provider(client, ROOT)
     assert traits.generation is not None
     trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
 
 
-def touch(client: Client) -> None:
+def touch(client):
     read = inventory.list(client, ROOT)
     assert read.generation is not None
     same = {name: value.as_fields() for name, value in read.value.items()}
     inventory.set_all(client, ROOT, same, read.generation)
 
 
-def free(client: Client) -> None:
+def free(client):
     allocation.delete(client, uuid_of('server0.1'))
 
 
-def allocate(name: str, vgpus: int) -> Disturb:
+def allocate(name, vgpus):
     return lambda client: allocation.set(client, clouds.server(name, 'compute0', vgpus))
 
 
-def grow(client: Client) -> None:
+def grow(client):
     read = inventory.show(client, ROOT, 'VCPU')
     assert read.generation is not None
     fields = replace(read.value, total=64).as_fields()
     inventory.set(client, ROOT, 'VCPU', fields, read.generation)
 
 
-def hand_over(client: Client) -> None:
+def hand_over(client):
     consumer = allocation.show(client, uuid_of('server0.1')).value
     allocation.set(client, replace(consumer, project_id=uuid_of('another')))
 
 
-def applied(client: Client, tmp_path: Path, plan: Plan, disturb: Disturb, when: str) -> Outcome:
+def applied(client, tmp_path, plan, disturb, when):
     """Apply a plan that somebody disturbs: before, or just before a request."""
     path = str(tmp_path / 'plan.journal')
     if when == 'before':
@@ -69,7 +65,7 @@ def applied(client: Client, tmp_path: Path, plan: Plan, disturb: Disturb, when: 
         return engines.apply(client, plan, path)
 
 
-def held(client: Client, name: str) -> Consumer:
+def held(client, name):
     return allocation.show(client, uuid_of(name)).value
 
 
@@ -82,9 +78,7 @@ WHEN = few_quick(['POST /reshaper', 'before', 'POST /resource_providers'], quick
     [add_trait, touch, free, allocate('new', 0), grow, hand_over],
     ids=['trait', 'generation', 'freed', 'allocated', 'inventory', 'project'],
 )
-def test_what_does_not_matter_is_kept(
-    client: Client, tmp_path: Path, when: str, disturb: Disturb
-) -> None:
+def test_what_does_not_matter_is_kept(client, tmp_path, when, disturb):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, 1, moved_trait=True)
     outcome = applied(client, tmp_path, plan, disturb, when)
@@ -101,7 +95,7 @@ def test_what_does_not_matter_is_kept(
     assert totals(after) == {'VGPU': 3 if disturb is free else 4}
 
 
-def totals(snapshot: Snapshot) -> dict[str, int]:
+def totals(snapshot):
     """What is held of VGPU; on children only."""
     result = {'VGPU': 0}
     for consumer in snapshot.consumers.values():
@@ -112,7 +106,7 @@ def totals(snapshot: Snapshot) -> dict[str, int]:
 
 
 @pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
-def test_a_newcomer_with_no_choice_moves_too(client: Client, tmp_path: Path, when: str) -> None:
+def test_a_newcomer_with_no_choice_moves_too(client, tmp_path, when):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, children=1)
     outcome = applied(client, tmp_path, plan, allocate('new', 2), when)
@@ -122,9 +116,7 @@ def test_a_newcomer_with_no_choice_moves_too(client: Client, tmp_path: Path, whe
 
 
 @pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
-def test_a_newcomer_with_a_choice_leaves_the_tree_alone(
-    client: Client, tmp_path: Path, when: str
-) -> None:
+def test_a_newcomer_with_a_choice_leaves_the_tree_alone(client, tmp_path, when):
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan = clouds.plan_of(before)
     outcome = applied(client, tmp_path, plan, allocate('new', 1), when)
@@ -135,7 +127,7 @@ def test_a_newcomer_with_a_choice_leaves_the_tree_alone(
     assert after.providers[ROOT].usages['VGPU'] == 3
 
 
-def test_a_row_that_was_inferred_keeps_its_place(client: Client, tmp_path: Path) -> None:
+def test_a_row_that_was_inferred_keeps_its_place(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, known=False, allow_inferred=True)
     outcome = applied(client, tmp_path, plan, free, 'before')
@@ -148,7 +140,7 @@ def test_a_row_that_was_inferred_keeps_its_place(client: Client, tmp_path: Path)
 
 
 @pytest.mark.parametrize('own_uuid', [True, False])
-def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) -> None:
+def test_a_child_with_content(client, tmp_path, own_uuid):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     child = plan.trees[0].providers[1]
@@ -166,7 +158,7 @@ def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) ->
     assert [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper'] == []
 
 
-def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path) -> None:
+def test_a_child_that_is_there_and_empty_is_used(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     child = plan.trees[0].providers[1]
@@ -176,7 +168,7 @@ def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path)
     assert engines.verify(client, plan) == []
 
 
-def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
+def test_a_child_that_nova_made(client, tmp_path):
     """It has another UUID: the plan is made again for it."""
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
@@ -191,7 +183,7 @@ def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
     assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
 
 
-def test_a_source_that_is_gone(client: Client, tmp_path: Path) -> None:
+def test_a_source_that_is_gone(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     plan = clouds.plan_of(before)
     for consumer in before.consumers_on(ROOT):
@@ -203,7 +195,7 @@ def test_a_source_that_is_gone(client: Client, tmp_path: Path) -> None:
     assert 'does not exist any more' in outcome.trees[0].reason
 
 
-def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path) -> None:
+def test_reserved_since_then_is_not_decided_here(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan = clouds.plan_of(before)
     read = inventory.show(client, ROOT, 'VGPU')
@@ -216,10 +208,10 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     assert len(clouds.captured(client).providers) == 1
 
 
-def resize(total: int, **fields: int) -> Disturb:
+def resize(total, **fields):
     """Change the inventory that the plan moves."""
 
-    def disturb(client: Client) -> None:
+    def disturb(client):
         read = inventory.show(client, ROOT, 'VGPU')
         assert read.generation is not None
         changed = replace(read.value, total=total, **fields).as_fields()
@@ -233,9 +225,7 @@ def resize(total: int, **fields: int) -> Disturb:
     'disturb', [resize(5), resize(10), resize(8, step_size=2, max_unit=8)],
     ids=['fewer', 'more', 'unit'],
 )  # fmt: skip
-def test_what_was_not_reviewed_is_not_done(
-    client: Client, tmp_path: Path, disturb: Disturb, when: str
-) -> None:
+def test_what_was_not_reviewed_is_not_done(client, tmp_path, disturb, when):
     """Though it could be planned: the figures on the targets, or what stays, would be others."""
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan = clouds.plan_of(before)
@@ -248,7 +238,7 @@ def test_what_was_not_reviewed_is_not_done(
     assert after.providers[ROOT].usages['VGPU'] == 2
 
 
-def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> None:
+def test_a_provider_of_the_name_elsewhere(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     resource_provider.create(client, 'compute0_gpu1')

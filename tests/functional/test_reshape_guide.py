@@ -7,7 +7,6 @@ import csv
 import inspect
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from placementclient.client.errors import ExitStatus
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.model.outcomes import State, Status, Verdict
-from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
@@ -52,21 +50,19 @@ RESHAPE = 'resource provider reshape'
 
 
 @pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
 # The commands
 
 
-def test_the_files_of_the_guide_are_shipped(tmp_path: Path) -> None:
+def test_the_files_of_the_guide_are_shipped(tmp_path):
     guide.written(GUIDE, tmp_path)
     assert Path('vgpu.yaml').read_text() == (guide.HOSTS / 'vgpu.yaml').read_text()
 
 
-def test_straight_on_the_database(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_straight_on_the_database(monkeypatch, tmp_path, capsys):
     with Direct() as service:
         restore.load(http.Client(Session(auth=service), microversion.HIGHEST), guide.hosts())
     database = tmp_path / 'data' / 'placementclient' / 'placement.sqlite'
@@ -77,7 +73,7 @@ def test_straight_on_the_database(
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
 
-    def run(*argv: str) -> Result:
+    def run(*argv):
         capsys.readouterr()
         status = shell.main(list(argv))
         return Result(status, *capsys.readouterr())
@@ -90,7 +86,7 @@ def test_straight_on_the_database(
 
 
 @pytest.fixture(scope='module')
-def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, Snapshot]]:
+def others(tmp_path_factory):
     """The hosts of the other kinds of reshape."""
     folder = tmp_path_factory.mktemp('others')
     guide.written(KINDS, folder)
@@ -107,17 +103,12 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, 
 @pytest.mark.parametrize(
     'name', [str(block.caption) for block in guide.blocks(KINDS) if block.language == 'yaml']
 )
-def test_a_specification(
-    name: str,
-    others: tuple[Session, Snapshot],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_specification(name, others, tmp_path, capsys):
     session, before = others
     guide.written(KINDS, tmp_path)
     disk.write_snapshot('cloud.json', before)
 
-    def run(command: str) -> str:
+    def run(command):
         capsys.readouterr()
         status = shell.main(shlex.split(f'{RESHAPE} {command}'), session=session)
         said = capsys.readouterr()
@@ -137,20 +128,20 @@ def test_a_specification(
 
 
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
-def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
+def test_the_forms_of_a_specification(name, tmp_path):
     guide.written(FILES, tmp_path)
     spec = specification.parse(disk.read_text(name), name)
     plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.trees
 
 
-def test_every_key_of_a_specification_is_shown(tmp_path: Path) -> None:
+def test_every_key_of_a_specification_is_shown(tmp_path):
     guide.written(FILES, tmp_path)
     shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
     assert set(_keys(inspect.getsource(specification))) <= set(shown)
 
 
-def test_the_forms_of_assignments(tmp_path: Path) -> None:
+def test_the_forms_of_assignments(tmp_path):
     guide.written(FILES, tmp_path)
     read = [
         [
@@ -166,7 +157,7 @@ def test_the_forms_of_assignments(tmp_path: Path) -> None:
 # The files
 
 
-def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
+def test_every_key_of_a_file_is_told(tmp_path):
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
@@ -198,7 +189,7 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
 # The messages
 
 
-def test_every_message_that_is_explained_exists() -> None:
+def test_every_message_that_is_explained_exists():
     package = Path(placementclient.__file__).parent
     said = '\n'.join(text for path in package.rglob('*.py') for text in _literals(path.read_text()))
     terms = [term for title in SECTIONS for term in _terms(title)]
@@ -208,7 +199,7 @@ def test_every_message_that_is_explained_exists() -> None:
     ]
 
 
-def test_every_reason_is_explained() -> None:
+def test_every_reason_is_explained():
     kinds = set(infeasibility.KINDS)
     kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(warnings)))
     assert len(kinds) > 20
@@ -216,7 +207,7 @@ def test_every_reason_is_explained() -> None:
         assert f'({kind})\n' in MESSAGES, kind
 
 
-def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
+def test_every_reason_to_leave_a_tree_alone_is_explained():
     page = ' '.join(MESSAGES.split())
     said = [text for module in (carrier, preconditions) for text in _raised(module)]
     assert len(said) > 8
@@ -225,7 +216,7 @@ def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
             assert part.strip(' :;') in page, text
 
 
-def test_every_end_is_explained() -> None:
+def test_every_end_is_explained():
     verified = inspect.getsource(comparison)
     kinds = re.findall(r"_deviation\(\s*tree,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
@@ -235,7 +226,7 @@ def test_every_end_is_explained() -> None:
         assert f'   * - {status.value}\n     - {status.name.lower()}\n' in STATUSES, status
 
 
-def _terms(title: str) -> Iterator[str]:
+def _terms(title):
     for line in guide.section(MESSAGES, title).splitlines():
         if line.startswith('``'):
             following = re.fullmatch(r'(``[^`]+``(, )?)+( \([a-z-]+\))?', line)
@@ -243,20 +234,20 @@ def _terms(title: str) -> Iterator[str]:
                 yield from re.findall(r'``([^`]+)``', line)
 
 
-def _raised(module: Any) -> Iterator[str]:
+def _raised(module):
     """What a module says of trees that are left alone: what it raises, and what has changed."""
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and getattr(node.func, 'id', '') in ('Drifted', 'LeftAlone'):
             yield from (text for text in _texts(node.args[0]) if ' ' in text)
 
 
-def _literals(source: str) -> Iterator[str]:
+def _literals(source):
     """The texts of a module, with ``…`` for what is filled in."""
     for node in ast.walk(ast.parse(source)):
         yield from _texts(node)
 
 
-def _texts(node: ast.AST) -> Iterator[str]:
+def _texts(node):
     if isinstance(node, ast.JoinedStr):
         yield ''.join(
             str(part.value) if isinstance(part, ast.Constant) else '…' for part in node.values
@@ -265,7 +256,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
         yield node.value
 
 
-def _keys(source: str) -> Iterator[str]:
+def _keys(source):
     """The keys that a module takes out of what it calls ``inside``."""
     for node in ast.walk(ast.parse(source)):
         if (
@@ -277,16 +268,16 @@ def _keys(source: str) -> Iterator[str]:
             yield str(node.slice.value)
 
 
-def _rows(path: str | Path) -> list[dict[str, str]]:
+def _rows(path):
     with open(path, newline='') as stream:
         return list(csv.DictReader(stream))
 
 
-def _client(session: Session) -> http.Client:
+def _client(session):
     return http.Client(session, microversion.HIGHEST)
 
 
-def _content(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+def _content(snapshot):
     content = document(snapshot)
     providers = {record['uuid']: record for record in content['providers']}
     items = (providers | content['consumers']).items()

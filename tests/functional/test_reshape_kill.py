@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from placementclient.changes import journal
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.planner.records import plans
 from placementclient.reshape import engines
 from tests.functional import clouds
@@ -16,7 +13,7 @@ from tests.functional.lifecycles import Killed, killed_at
 
 
 @pytest.mark.parametrize('write', [1, 3])
-def test_killed_while_rolling_back(client: Client, tmp_path: Path, write: int) -> None:
+def test_killed_while_rolling_back(client, tmp_path, write):
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)
     path = str(tmp_path / 'plan.journal')
@@ -28,7 +25,7 @@ def test_killed_while_rolling_back(client: Client, tmp_path: Path, write: int) -
 
 
 @pytest.mark.slow
-def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> None:
+def test_killed_at_any_byte_of_the_journal(client, tmp_path):
     """Whatever prefix of the journal is on the disk, the service knows what was done."""
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
-from placementclient.model.plans import Plan
 from placementclient.reshape import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
-from tests.functional.stopping import Service, start
+from tests.functional.stopping import start
 
 
 @pytest.fixture(scope='module')
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
         yield service
 
 
 @pytest.fixture
-def client(service: Service) -> Client:
+def client(service):
     result = client_of(service.url)
     clouds.emptied(result)
     return result
 
 
-def planned(client: Client, folder: Path, hosts: int, children: int = 2) -> tuple[Plan, Path]:
+def planned(client, folder, hosts, children=2):
     before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=2))
     plan = clouds.plan_of(before, children, moved_trait=True)
     path = folder / 'plan.json'
@@ -42,9 +37,7 @@ def planned(client: Client, folder: Path, hosts: int, children: int = 2) -> tupl
 POINTS = [*((number, 'after') for number in range(2, 7)), (3, 'before'), (5, 'before')]
 
 
-def test_killed_between_request_and_answer(
-    client: Client, service: Service, tmp_path: Path
-) -> None:
+def test_killed_between_request_and_answer(client, service, tmp_path):
     plan, path = planned(client, tmp_path, len(POINTS), 1)
     for (number, when), tree in zip(POINTS, plan.trees, strict=True):
         service.stop_at(number, when)

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
-from placementclient.model.plans import Plan
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 
 @pytest.fixture
-def tables(session: Session) -> Client:
+def tables(session):
     return Client(session, HIGHEST)
 
 
-def applied(client: Client, path: Path, hosts: int = 2) -> tuple[Plan, str]:
+def applied(client, path, hosts=2):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts)), moved_trait=True)
     journal = str(path / 'plan.journal')
     engines.apply(client, plan, journal)
     return plan, journal
 
 
-def swap(client: Client, plan: Plan, number: int) -> None:
+def swap(client, plan, number):
     """Put a consumer on the other child."""
     consumer = allocation.show(client, plan.trees[number].consumers[0].uuid).value
     one, other = (change.uuid for change in plan.trees[number].created())
@@ -40,7 +37,7 @@ def swap(client: Client, plan: Plan, number: int) -> None:
     allocation.set(client, replace(consumer, allocations=held))
 
 
-def grow(client: Client, uuid: str) -> None:
+def grow(client, uuid):
     read = inventory.list(client, uuid)
     assert read.generation is not None
     more = {name: replace(value, total=value.total + 1) for name, value in read.value.items()}
@@ -48,13 +45,13 @@ def grow(client: Client, uuid: str) -> None:
     inventory.set_all(client, uuid, changed, read.generation)
 
 
-def give(client: Client, uuid: str, name: str) -> None:
+def give(client, uuid, name):
     read = trait.list_of_provider(client, uuid)
     assert read.generation is not None
     trait.set_on_provider(client, uuid, [*read.value, name], read.generation)
 
 
-def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path) -> None:
+def test_both_ways_tell_the_same(client, tables, tmp_path):
     plan, journal = applied(client, tmp_path, hosts=8)
     engines.rollback(client, plan, journal, trees=['compute1'])
     swap(client, plan, 2)
@@ -91,7 +88,7 @@ def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path)
     ]
 
 
-def test_a_verification_reads_what_the_plan_names_once(client: Client, tmp_path: Path) -> None:
+def test_a_verification_reads_what_the_plan_names_once(client, tmp_path):
     plan, _ = applied(client, tmp_path)
     with clouds.watched(client) as requests:
         assert engines.verify(client, plan) == []
@@ -104,7 +101,7 @@ def test_a_verification_reads_what_the_plan_names_once(client: Client, tmp_path:
     assert len(requests) == len(plan.trees) + 3 * providers + consumers
 
 
-def test_tables_are_read_once_for_all_trees(tables: Client, tmp_path: Path) -> None:
+def test_tables_are_read_once_for_all_trees(tables, tmp_path):
     plan, journal = applied(tables, tmp_path, hosts=3)
     with clouds.watched(tables) as requests:
         assert engines.verify(tables, plan, journal_path=journal) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -11,7 +10,6 @@ from msgspec import structs
 from placementclient.api import allocation, inventory
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import carrier, engines, rehearse
@@ -21,11 +19,11 @@ from tests.functional.clouds import uuid_of
 ROOT = uuid_of('compute0')
 
 
-def statuses(client: Client, plan: object, path: str) -> list[Status]:
+def statuses(client, plan, path):
     return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
-def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
+def test_after_a_full_apply(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.journal')
     assert statuses(client, plan, path) == [Status.PENDING] * 3
@@ -41,7 +39,7 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     assert engines.verify(client, plan) == []
 
 
-def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: Path) -> None:
+def test_what_another_plan_has_made_is_not_taken_back(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
     path = str(tmp_path / 'ours.journal')
@@ -58,7 +56,7 @@ def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: 
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
+def test_after_a_partial_apply(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
     outcome = engines.apply(client, plan, path, limit=1)
@@ -74,7 +72,7 @@ def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
+def test_consumers_came_and_went(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -92,7 +90,7 @@ def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
     assert new.type is None
 
 
-def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -> None:
+def test_when_it_is_impossible_nothing_is_done(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
@@ -110,7 +108,7 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
     assert statuses(client, plan, path) == [Status.DIFFERS]
 
 
-def test_rehearsal(client: Client) -> None:
+def test_rehearsal(client):
     snapshot = clouds.loaded(client, clouds.cloud(hosts=2))
     elsewhere = structs.replace(
         snapshot.consumers[uuid_of('server0.1')],
@@ -131,7 +129,7 @@ def test_rehearsal(client: Client) -> None:
     assert (list(result.differences), list(result.remains)) == ([], [])
 
 
-def test_a_snapshot_of_another_cloud_is_the_wrong_file(client: Client) -> None:
+def test_a_snapshot_of_another_cloud_is_the_wrong_file(client):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
     first = next(iter(plan.trees)).root_provider_uuid
     other = Snapshot([], [])
@@ -142,7 +140,7 @@ def test_a_snapshot_of_another_cloud_is_the_wrong_file(client: Client) -> None:
         rehearse.rehearse(plan, part)
 
 
-def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
+def test_a_rehearsal_tells_what_the_service_refuses(client):
     """A plan that its own check would not let pass."""
     snapshot = clouds.loaded(client, clouds.cloud(servers=1))
     plan = clouds.plan_of(snapshot, children=1)

@@ -9,10 +9,7 @@ import pytest
 import yaml
 
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
-from placementclient.model.snapshots import Snapshot
 from tests.functional import clouds
-from tests.functional.conftest import Placement
 from tests.unit.planner.clouds import cloud, uuid_of
 
 PREFIX = 'resource provider reshape'
@@ -35,7 +32,7 @@ SPEC = {
 
 
 @pytest.fixture
-def before(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+def before(client, tmp_path, monkeypatch):
     """Two hosts and the storage that they share, and a specification in the current folder."""
     monkeypatch.chdir(tmp_path)
     disk = {'inventories': {'DISK_GB': {'total': 10}}}
@@ -47,9 +44,7 @@ def before(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
     return clouds.captured(client)
 
 
-def test_a_sharing_provider_is_a_target(
-    client: Client, placement: Placement, before: Snapshot
-) -> None:
+def test_a_sharing_provider_is_a_target(client, placement, before):
     live = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o live.json -f json')
     assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
     assert placement('resource provider snapshot save cloud.json').status == 0
@@ -64,7 +59,7 @@ def test_a_sharing_provider_is_a_target(
     assert pool.used('DISK_GB') == 8
 
 
-def test_a_provider_of_another_tree_is_not_made(placement: Placement, before: Snapshot) -> None:
+def test_a_provider_of_another_tree_is_not_made(placement, before):
     spec = SPEC | {'trees': {'name': ['h1']}}
     Path('spec.yaml').write_text(yaml.safe_dump(spec))
     entry = 'providers[2]: nothing uses h2'
@@ -73,7 +68,7 @@ def test_a_provider_of_another_tree_is_not_made(placement: Placement, before: Sn
     assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
 
 
-def test_a_typo_in_what_selects_other_trees(placement: Placement, before: Snapshot) -> None:
+def test_a_typo_in_what_selects_other_trees(placement, before):
     spec = SPEC | {'trees': {'name': ['h1', 'ohter'], 'uuid': [uuid_of('h1'), uuid_of('h3')]}}
     Path('spec.yaml').write_text(yaml.safe_dump(spec))
     said = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json')

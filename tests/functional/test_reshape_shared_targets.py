@@ -6,7 +6,6 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.model.outcomes import State
-from placementclient.model.plans import Plan
 from placementclient.planner import planner
 from placementclient.reshape.rehearse import rehearse
 from tests.unit.planner import oracle
@@ -14,7 +13,7 @@ from tests.unit.planner import oracle
 pytestmark = pytest.mark.slow
 
 
-def plan_of(case: oracle.Case) -> Plan | None:
+def plan_of(case):
     """The plan of a case; ``None`` if there is none, or no trees that change together."""
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
@@ -31,9 +30,7 @@ def plan_of(case: oracle.Case) -> Plan | None:
         ('wild', {State.ROLLED_BACK, State.LEFT_ALONE, State.NOT_STARTED}),
     ],
 )
-def test_the_service_takes_trees_that_share_targets_and_their_way_back(
-    kind: str, ends: set[State]
-) -> None:
+def test_the_service_takes_trees_that_share_targets_and_their_way_back(kind, ends):
     tried = 0
     for _, case in oracle.cases(kind, 0, 50):
         plan = plan_of(case) if case else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,11 +12,9 @@ from placementclient.api import trait
 from placementclient.changes import journal
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import State, Status
-from placementclient.model.plans import Plan
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
@@ -28,9 +25,7 @@ from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 
-def test_a_trait_that_others_have_deleted_since_is_made_again(
-    client: Client, tmp_path: Path
-) -> None:
+def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
     assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
     for tree in plan.trees:
@@ -41,9 +36,7 @@ def test_a_trait_that_others_have_deleted_since_is_made_again(
     assert engines.verify(client, plan) == []
 
 
-def test_without_the_role_nothing_is_done(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_role_nothing_is_done(client, tmp_path, monkeypatch):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
@@ -52,14 +45,12 @@ def test_without_the_role_nothing_is_done(
     assert requests == [('POST', '/reshaper')]
 
 
-def test_a_full_disk_stops_before_the_request(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_stops_before_the_request(client, tmp_path, monkeypatch):
     before = clouds.loaded(client, clouds.cloud(hosts=2))
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
     write, room = os.write, [1500]
 
-    def limited(descriptor: int, content: bytes) -> int:
+    def limited(descriptor, content):
         part = content[: room[0]]
         if not part:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -79,7 +70,7 @@ def test_a_full_disk_stops_before_the_request(
     assert engines.verify(client, plan) == []
 
 
-def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
+def test_one_run_at_a_time(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
@@ -88,7 +79,7 @@ def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
         engines.rollback(client, plan, path)
 
 
-def test_a_journal_of_another_plan(client: Client, tmp_path: Path) -> None:
+def test_a_journal_of_another_plan(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     path = str(tmp_path / 'plan.journal')
     engines.apply(client, clouds.plan_of(before), path, limit=0)
@@ -96,7 +87,7 @@ def test_a_journal_of_another_plan(client: Client, tmp_path: Path) -> None:
         engines.apply(client, clouds.plan_of(before, children=4), path)
 
 
-def test_a_journal_that_is_not_our_own(client: Client, tmp_path: Path) -> None:
+def test_a_journal_that_is_not_our_own(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
     os.mkfifo(path)
@@ -112,7 +103,7 @@ def test_a_journal_that_is_not_our_own(client: Client, tmp_path: Path) -> None:
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
+def sharing_cloud(client, hosts=3):
     """Hosts whose disks are to become part of a pool; one server has disks of two hosts."""
     pool = ProviderState(
         Provider(uuid_of('pool'), 'pool', 0, None, uuid_of('pool')),
@@ -148,7 +139,7 @@ def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
     return before, planner.make(before, specification.from_document(document, 'spec.yaml'))
 
 
-def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Path) -> None:
+def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path):
     before, plan = sharing_cloud(client)
     (tree,) = plan.trees
     assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
@@ -167,9 +158,7 @@ def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Pa
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_trees_that_change_together_are_found_by_any_of_them(
-    client: Client, tmp_path: Path
-) -> None:
+def test_trees_that_change_together_are_found_by_any_of_them(client, tmp_path):
     _, plan = sharing_cloud(client)
     outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'), trees=['compute2'])
     assert outcome.exit_status is ExitStatus.DONE, outcome

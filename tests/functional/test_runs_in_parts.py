@@ -7,17 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from placementclient.api import inventory
-from placementclient.client.http import Client
 from placementclient.reshape import storage
 from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
-from tests.functional.stopping import Service
 from tests.logged import without_request_id
 from tests.numbers import few_quick
 
@@ -26,13 +23,13 @@ EDIT = 'resource provider inventory set --with-class VCPU --amend --resource VCP
 
 
 @pytest.fixture(scope='module')
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
         yield service
 
 
 @pytest.fixture
-def client(service: Service) -> Client:
+def client(service):
     result = client_of(service.url)
     clouds.emptied(result)
     return result
@@ -41,7 +38,7 @@ def client(service: Service) -> Client:
 class Terminal:
     """Types commands about one plan of some hosts."""
 
-    def __init__(self, client: Client, service: Service, folder: Path, hosts: int) -> None:
+    def __init__(self, client, service, folder, hosts):
         before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=2))
         self.plan = folder / 'plan.json'
         storage.write_plan(str(self.plan), clouds.plan_of(before, 1, moved_trait=True))
@@ -52,14 +49,14 @@ class Terminal:
             'PYTHONWARNINGS': 'ignore',
         }
 
-    def plan_an_edit(self) -> None:
+    def plan_an_edit(self):
         """Replace the plan by a plan of changes, as other commands write it."""
         self.plan.unlink()
         subprocess.run(
             [PLACEMENT, *EDIT.split(), '--plan', self.plan], env=self.environment, check=True
         )
 
-    def started(self, command: str, *options: str) -> subprocess.Popen[str]:
+    def started(self, command, *options):
         return subprocess.Popen(
             [
                 *(PLACEMENT, 'resource', 'provider', 'reshape', command, self.plan),
@@ -72,7 +69,7 @@ class Terminal:
             text=True,
         )
 
-    def run(self, command: str, *options: str) -> tuple[int, list[str]]:
+    def run(self, command, *options):
         """Run a command to its end; return its exit status and the states in its table."""
         process = self.started(command, *options)
         printed, message = process.communicate(timeout=180)
@@ -80,20 +77,18 @@ class Terminal:
         return process.returncode, states(printed)
 
 
-def wait_for_warning(process: subprocess.Popen[str], trees: str) -> None:
+def wait_for_warning(process, trees):
     warning = f'Waiting for {trees} under way; a second Ctrl-C does not wait\n'
     assert process.stderr is not None
     assert any(line == warning for line in iter(process.stderr.readline, ''))
 
 
-def states(printed: str) -> list[str]:
+def states(printed):
     return [row['state'] for row in json.loads(printed)]
 
 
 @pytest.mark.parametrize('is_edit', few_quick([True, False], quick=1))
-def test_a_limited_run_each_way(
-    client: Client, service: Service, tmp_path: Path, is_edit: bool
-) -> None:
+def test_a_limited_run_each_way(client, service, tmp_path, is_edit):
     terminal = Terminal(client, service, tmp_path, 4)
     if is_edit:
         terminal.plan_an_edit()
@@ -112,9 +107,7 @@ def test_a_limited_run_each_way(
 
 
 @pytest.mark.parametrize('command', ['apply', 'rollback'])
-def test_an_interrupt_waits_for_the_tree_under_way(
-    client: Client, service: Service, tmp_path: Path, command: str
-) -> None:
+def test_an_interrupt_waits_for_the_tree_under_way(client, service, tmp_path, command):
     terminal = Terminal(client, service, tmp_path, 3)
     if command == 'rollback':
         assert terminal.run('apply')[0] == 0
@@ -136,7 +129,7 @@ def test_an_interrupt_waits_for_the_tree_under_way(
     assert (status, ends.count(done), len(ends)) == (0, 2, 3)
 
 
-def test_a_second_interrupt_does_not_wait(client: Client, service: Service, tmp_path: Path) -> None:
+def test_a_second_interrupt_does_not_wait(client, service, tmp_path):
     terminal = Terminal(client, service, tmp_path, 2)
     service.stop_at(3, 'after')
     applying = terminal.started('apply', '--workers', '2')
@@ -151,11 +144,11 @@ def test_a_second_interrupt_does_not_wait(client: Client, service: Service, tmp_
 
 
 @pytest.mark.slow
-def test_the_playbook_of_the_page(client: Client, service: Service, tmp_path: Path) -> None:
+def test_the_playbook_of_the_page(client, service, tmp_path):
     terminal = Terminal(client, service, tmp_path, 2)
     command = [PLACEMENT.with_name('ansible-playbook'), guide.SOURCE / 'examples' / 'window.yml']
 
-    def played(*options: str) -> tuple[int, str]:
+    def played(*options):
         ended = subprocess.run(
             [*command, '-e', f'plan={terminal.plan}', *options],
             cwd=tmp_path,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from keystoneauth1.exceptions import ConnectFailure
@@ -14,9 +13,8 @@ from keystoneauth1.exceptions import ConnectFailure
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
-from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 from placementclient.reading import capture
 from placementclient.reshape import storage
 from tests.functional import clouds, hosts
@@ -42,28 +40,28 @@ class Stage(NamedTuple):
 
 
 @pytest.fixture
-def stage(service_url: str, capsys: pytest.CaptureFixture[str]) -> Stage:
+def stage(service_url, capsys):
     client, other = client_of(service_url), client_of(service_url)
     clouds.emptied(other)
     return Stage(program(client.session, capsys), client, other)
 
 
-def add_trait(client: Client, uuid: str) -> None:
+def add_trait(client, uuid):
     there = trait.list_of_provider(client, uuid)
     trait.set_on_provider(client, uuid, [*there.value, TRAIT], there.generation or 0)
 
 
-def rename(client: Client, uuid: str) -> None:
+def rename(client, uuid):
     resource_provider.set(client, uuid, 'renamed')
 
 
-def add_inventory(client: Client, uuid: str) -> None:
+def add_inventory(client, uuid):
     generation = resource_provider.generation(client, uuid)
     inventory.create(client, uuid, 'SRIOV_NET_VF', {'total': 4}, generation)
 
 
 @contextmanager
-def before(client: Client, verb: str, part: str, act: Callable[[], None]) -> Iterator[None]:
+def before(client, verb, part, act):
     """Act just before the first request of a method and a part of a path; see that it came."""
     acted = []
     with clouds.disturbed(client, verb, part, lambda: acted.append(act())):
@@ -71,19 +69,19 @@ def before(client: Client, verb: str, part: str, act: Callable[[], None]) -> Ite
     assert acted, f'there was no {verb} of {part}'
 
 
-def purge(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+def purge(stage, folder):
     """Return a command line, and the UUIDs of two providers in the order of their deletes."""
     hosts.build(stage.other, hosts=1)
     return 'resource provider purge compute0 --yes', GPUS
 
 
-def prune(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+def prune(stage, folder):
     hosts.build(stage.other, hosts=1)
     (folder / 'host.yaml').write_text('name: compute0\n')
     return f'resource provider tree apply {folder}/host.yaml --prune --yes', GPUS
 
 
-def rollback(stage: Stage, folder: Path) -> tuple[str, list[str]]:
+def rollback(stage, folder):
     plan, path = clouds.plan_of(clouds.loaded(stage.other, clouds.cloud())), f'{folder}/plan.json'
     storage.write_plan(path, plan)
     assert stage.run(f'resource provider reshape apply {path} --yes').status == 0
@@ -94,12 +92,8 @@ def rollback(stage: Stage, folder: Path) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(('act', 'number'), [(add_trait, 0), (rename, 0), (add_trait, 1)])
 @pytest.mark.parametrize('prepare', [purge, prune, rollback])
 def test_a_provider_that_another_operator_changes_before_its_delete_stays(
-    stage: Stage,
-    tmp_path: Path,
-    prepare: Callable[[Stage, Path], tuple[str, list[str]]],
-    act: Act,
-    number: int,
-) -> None:
+    stage, tmp_path, prepare, act, number
+):
     """``python -m tests.interleavings`` tries every request, and more acts."""
     command, children = prepare(stage, tmp_path)
     changed = children[number]
@@ -112,13 +106,11 @@ def test_a_provider_that_another_operator_changes_before_its_delete_stays(
     assert TRAIT in state.traits or state.name == 'renamed'
 
 
-def test_a_provider_that_leaves_the_tree_while_an_answer_is_lost_is_not_said_to_be_deleted(
-    stage: Stage,
-) -> None:
+def test_a_provider_that_leaves_the_tree_while_an_answer_is_lost_is_not_said_to_be_deleted(stage):
     hosts.build(stage.other, hosts=1)
     send, lost = stage.client.session.request, []
 
-    def request(url: str, verb: str, **kwargs: Any) -> Any:
+    def request(url, verb, **kwargs):
         answer = send(url, verb, **kwargs)
         if verb == 'PUT' and f'{GPUS[0]}/aggregates' in url and not lost:
             lost.append(resource_provider.set(stage.other, GPUS[0], 'compute0_gpu0', orphan=True))
@@ -133,7 +125,7 @@ def test_a_provider_that_leaves_the_tree_while_an_answer_is_lost_is_not_said_to_
     assert GPUS[0] in capture.capture(stage.other).providers
 
 
-def test_a_run_that_has_changed_something_ends_with_6(stage: Stage, tmp_path: Path) -> None:
+def test_a_run_that_has_changed_something_ends_with_6(stage, tmp_path):
     """The service refuses its second write: no such trait exists."""
     there = Snapshot((), (), capture.origin_of(stage.other))
     host = hosts.provider('host', traits=['HW_NO_SUCH_TRAIT'])
@@ -160,8 +152,8 @@ def test_a_run_that_has_changed_something_ends_with_6(stage: Stage, tmp_path: Pa
     ],
 )
 def test_a_plan_with_a_value_that_the_schema_refuses_is_not_begun(
-    stage: Stage, tmp_path: Path, state: ProviderState, consumer: Consumer | None, fault: str
-) -> None:
+    stage, tmp_path, state, consumer, fault
+):
     consumers = [consumer] if consumer else []
     there = Snapshot((), (), capture.origin_of(stage.other))
     path = f'{tmp_path}/plan.json'
@@ -172,7 +164,7 @@ def test_a_plan_with_a_value_that_the_schema_refuses_is_not_begun(
     assert capture.capture(stage.other).providers == {}
 
 
-def test_what_others_take_back_of_a_run_is_told(stage: Stage, tmp_path: Path) -> None:
+def test_what_others_take_back_of_a_run_is_told(stage, tmp_path):
     resource_provider.create(stage.other, 'host')
     (tmp_path / 'host.yaml').write_text(
         f'name: host\ntraits: [{TRAIT}]\ninventories: {{VCPU: {{total: 8}}}}\n'
@@ -181,7 +173,7 @@ def test_what_others_take_back_of_a_run_is_told(stage: Stage, tmp_path: Path) ->
     command = f'resource provider tree apply {tmp_path}/host.yaml'
     assert stage.run(f'{command} --plan {path}').status == 0
 
-    def take_back() -> None:
+    def take_back():
         generation = resource_provider.generation(stage.other, uuid)
         trait.set_on_provider(stage.other, uuid, [], generation)
 
@@ -197,9 +189,7 @@ def test_what_others_take_back_of_a_run_is_told(stage: Stage, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(('act', 'name'), [(add_trait, TRAIT), (add_inventory, 'SRIOV_NET_VF')])
-def test_a_declaration_takes_nothing_away_that_was_not_shown(
-    stage: Stage, tmp_path: Path, act: Act, name: str
-) -> None:
+def test_a_declaration_takes_nothing_away_that_was_not_shown(stage, tmp_path, act, name):
     resource_provider.create(stage.other, 'host')
     (tmp_path / 'host.yaml').write_text('name: host\ntraits: []\ninventories: {VCPU: {total: 8}}\n')
     uuid = resource_provider.named(stage.other, 'host').uuid

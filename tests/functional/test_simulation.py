@@ -27,7 +27,7 @@ NOT_PLAYED = {
 SEEDS = 8
 
 
-def simulated(first: int, count: int, hash_seed: int) -> list[str]:
+def simulated(first, count, hash_seed):
     """Play seeds in a process of their own, whose hashes are others."""
     command = [sys.executable, '-m', 'tests.simulation', str(first), '--count', str(count)]
     played = subprocess.run(
@@ -42,17 +42,17 @@ def simulated(first: int, count: int, hash_seed: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_seeds_hold() -> None:
+def test_seeds_hold():
     assert len(simulated(1, SEEDS, 1)) == SEEDS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', [3])
-def test_a_seed_is_the_same_history_each_time(seed: int) -> None:
+def test_a_seed_is_the_same_history_each_time(seed):
     assert simulated(seed, 1, 7) == simulated(seed, 1, 8)
 
 
-def test_operators_type_every_command() -> None:
+def test_operators_type_every_command():
     points = distribution(DISTRIBUTION).entry_points.select(group=COMMANDS)
     names = {point.name.replace('_', ' ') for point in points}
     assert names - MAKERS.keys() == NOT_PLAYED.keys()

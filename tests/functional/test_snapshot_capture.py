@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
-from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors, http
-from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -23,13 +20,13 @@ from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 
-def spanning(*hosts: str) -> Consumer:
+def spanning(*hosts):
     held = {uuid_of(host): {'VCPU': 1} for host in hosts}
     return Consumer(uuid_of('spanning'), held, 'project', 'user', None, 'MIGRATION')
 
 
 @pytest.mark.parametrize('workers', [1, 3])
-def test_what_is_read_is_what_was_made(client: Client, workers: int) -> None:
+def test_what_is_read_is_what_was_made(client, workers):
     wanted = clouds.cloud(hosts=3)
     clouds.load(client, wanted)
     got = clouds.content(capture.capture(client, workers=workers))
@@ -39,7 +36,7 @@ def test_what_is_read_is_what_was_made(client: Client, workers: int) -> None:
     assert got == expected
 
 
-def test_no_more_requests_than_necessary(client: Client) -> None:
+def test_no_more_requests_than_necessary(client):
     cloud = clouds.cloud(hosts=2, servers=3)
     both = spanning('compute0', 'compute1')
     clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
@@ -51,7 +48,7 @@ def test_no_more_requests_than_necessary(client: Client) -> None:
     assert len(requests) == 1 + 2 * 5 + len(snapshot.consumers)
 
 
-def test_some_trees_and_all_that_their_consumers_hold(client: Client) -> None:
+def test_some_trees_and_all_that_their_consumers_hold(client):
     cloud = clouds.cloud(hosts=3)
     both = spanning('compute0', 'compute1')
     clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
@@ -65,17 +62,17 @@ def test_some_trees_and_all_that_their_consumers_hold(client: Client) -> None:
 
 
 @pytest.mark.parametrize('name', ['nothing', uuid_of('nothing')])
-def test_a_tree_that_does_not_exist(client: Client, name: str) -> None:
+def test_a_tree_that_does_not_exist(client, name):
     with pytest.raises(errors.NoSuchProvider, match=name):
         capture.capture(client, [name])
 
 
 @pytest.mark.parametrize('named', ['compute0', 'compute0_child', 'compute*'])
-def test_a_provider_that_goes_while_its_tree_is_read(client: Client, named: str) -> None:
+def test_a_provider_that_goes_while_its_tree_is_read(client, named):
     root = resource_provider.create(client, 'compute0').uuid
     child = resource_provider.create(client, 'compute0_child', parent_provider_uuid=root).uuid
 
-    def purge() -> None:
+    def purge():
         for uuid in (child, root)[: 1 if named.endswith('child') else 2]:
             resource_provider.delete(client, uuid)
 
@@ -87,27 +84,27 @@ def test_a_provider_that_goes_while_its_tree_is_read(client: Client, named: str)
                 capture.capture(client, [named])
 
 
-def test_an_older_microversion_is_refused(session: Session) -> None:
+def test_an_older_microversion_is_refused(session):
     old = http.Client(session, Microversion(1, 27))
     with pytest.raises(errors.UnsupportedVersion, match=r'1\.28'):
         capture.capture(old)
 
 
-def free(client: Client) -> None:
+def free(client):
     allocation.delete(client, uuid_of('server0.1'))
 
 
-def allocate(client: Client) -> None:
+def allocate(client):
     allocation.set(client, clouds.server('new', 'compute0'))
 
 
-def spread(client: Client) -> None:
+def spread(client):
     consumer = allocation.show(client, uuid_of('server0.1')).value
     more = {**consumer.allocations, uuid_of('compute1'): {'VCPU': 1}}
     allocation.set(client, replace(consumer, allocations=more))
 
 
-def make_child(client: Client) -> None:
+def make_child(client):
     resource_provider.create(client, 'child', parent_provider_uuid=uuid_of('compute0'))
 
 
@@ -115,9 +112,7 @@ def make_child(client: Client) -> None:
 @pytest.mark.parametrize(
     'when', ['/usages', '/allocations', '/allocations/', 'in_tree', 'compute1']
 )
-def test_a_change_while_it_is_read(
-    client: Client, when: str, change: Callable[[Client], None]
-) -> None:
+def test_a_change_while_it_is_read(client, when, change):
     clouds.load(client, clouds.cloud(hosts=2, servers=2))
     part = uuid_of('compute1') if when == 'compute1' else when
     with clouds.disturbed(client, 'GET', part, lambda: change(client)):
@@ -131,10 +126,10 @@ def test_a_change_while_it_is_read(
         assert +listed[uuid] == +Counter(state.usages), state.name
 
 
-def test_a_tree_that_never_holds_still(client: Client) -> None:
+def test_a_tree_that_never_holds_still(client):
     clouds.load(client, clouds.cloud(hosts=1, servers=1))
 
-    def churn() -> None:
+    def churn():
         read = inventory.list(client, uuid_of('compute0'))
         assert read.generation is not None
         same = {name: value.as_fields() for name, value in read.value.items()}
@@ -148,7 +143,7 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
     assert caught.value.provider == 'compute0'
 
 
-def test_it_says_how_many_trees_there_are_before_it_reads_them(client: Client) -> None:
+def test_it_says_how_many_trees_there_are_before_it_reads_them(client):
     clouds.load(client, clouds.cloud(hosts=3, servers=1))
     told: list[object] = []
     capture.capture(client, progress=told.append, expect=told.append)
@@ -156,7 +151,7 @@ def test_it_says_how_many_trees_there_are_before_it_reads_them(client: Client) -
     assert sorted(map(str, told[1:])) == ['compute0', 'compute1', 'compute2']
 
 
-def test_over_committed_and_odd_allocations_are_restored(client: Client) -> None:
+def test_over_committed_and_odd_allocations_are_restored(client):
     """They were granted once, and the service would not grant them now."""
     tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}
     root = replace(clouds.host('compute0'), inventories=tight)
@@ -168,7 +163,7 @@ def test_over_committed_and_odd_allocations_are_restored(client: Client) -> None
     assert snapshot.consumers[odd.uuid].allocations == held
 
 
-def test_nothing_is_restored_over_something(client: Client) -> None:
+def test_nothing_is_restored_over_something(client):
     cloud = clouds.cloud(hosts=2)
     part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
     restore.load(client, part)
@@ -180,14 +175,14 @@ def test_nothing_is_restored_over_something(client: Client) -> None:
     assert len(capture.capture(client).consumers) == len(cloud.consumers)
 
 
-def test_a_provider_that_the_snapshot_lacks(client: Client) -> None:
+def test_a_provider_that_the_snapshot_lacks(client):
     lacking = Snapshot([clouds.host('compute0')], [spanning('compute0', 'compute1')])
     with pytest.raises(restore.Unrestorable):
         restore.load(client, lacking)
     assert capture.capture(client).providers == {}
 
 
-def test_it_says_when_and_where_it_was_read(client: Client) -> None:
+def test_it_says_when_and_where_it_was_read(client):
     origin = capture.capture(client).origin
     assert origin is not None
     assert origin.captured_at is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client import http, microversion
-from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
@@ -22,14 +20,13 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.conftest import Placement
 from tests.functional.lifecycles import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore'
 HOST, CHILD = uuid_of('compute0'), uuid_of('child')
 
 
-def cloud() -> Snapshot:
+def cloud():
     """A host that is over-committed, with a child; consumers with and without a type."""
     tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}
     host = replace(clouds.host('compute0'), inventories=tight)
@@ -48,7 +45,7 @@ def cloud() -> Snapshot:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
+def file(tmp_path):
     """The snapshot as the service has it, so with what is used of each class."""
     path = str(tmp_path / 'cloud.json')
     with Direct.scratch() as service:
@@ -57,7 +54,7 @@ def file(tmp_path: Path) -> str:
     return path
 
 
-def is_killed(snapshot: Snapshot, after: int) -> bool:
+def is_killed(snapshot, after):
     """Whether a restore is killed after so many writes; completed, it is the snapshot."""
     with Direct.scratch() as service:
         client, killed = http.Client(Session(auth=service), microversion.HIGHEST), False
@@ -73,14 +70,14 @@ def is_killed(snapshot: Snapshot, after: int) -> bool:
     return killed
 
 
-def test_killed_at_a_write_it_is_completed(file: str) -> None:
+def test_killed_at_a_write_it_is_completed(file):
     snapshot = disk.read_snapshot(file)
     # Two names, four for each provider, two groups of consumers, and limits again.
     writes = 2 + 8 + 2 + 1
     assert [is_killed(snapshot, write) for write in (1, 5, 11, writes)] == [True] * 3 + [False]
 
 
-def test_what_is_there_already_is_not_written(client: Client, file: str) -> None:
+def test_what_is_there_already_is_not_written(client, file):
     snapshot = disk.read_snapshot(file)
     restore.load(client, snapshot)
     with watched(client) as requests:
@@ -89,9 +86,7 @@ def test_what_is_there_already_is_not_written(client: Client, file: str) -> None
     assert written == set()
 
 
-def test_consumers_that_are_there_already_are_named(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_consumers_that_are_there_already_are_named(client, placement, tmp_path):
     other = resource_provider.create(client, 'other')
     inventory.create(client, other.uuid, 'VCPU', {'total': 8}, 0)
     held = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
@@ -105,13 +100,8 @@ def test_consumers_that_are_there_already_are_named(
 
 @pytest.mark.parametrize(('answer', 'status'), [('n\n', 1), ('y\n', 0)])
 def test_on_a_terminal_it_asks_before_it_fills_another_cloud(
-    client: Client,
-    placement: Placement,
-    file: str,
-    answer: str,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    client, placement, file, answer, status, monkeypatch
+):
     resource_provider.create(client, 'other')
     stdin = StringIO(answer)
     monkeypatch.setattr(stdin, 'isatty', lambda: True)
@@ -122,14 +112,12 @@ def test_on_a_terminal_it_asks_before_it_fills_another_cloud(
     assert len(resource_provider.list(client)) == (3 if status == 0 else 1)
 
 
-def test_on_a_terminal_it_fills_an_empty_cloud_without_a_question(
-    placement: Placement, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_terminal_it_fills_an_empty_cloud_without_a_question(placement, file, monkeypatch):
     monkeypatch.setattr('sys.stdin.isatty', lambda: True, raising=False)
     assert placement(f'{COMMAND} {file}').status == 0
 
 
-def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement, file: str) -> None:
+def test_a_dry_run_says_what_would_be_done(client, placement, file):
     with watched(client) as requests:
         result = placement(f'{COMMAND} {file} --dry-run -f json')
     assert result.status == 3
@@ -172,9 +160,7 @@ def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement,
         ('newcomer', f'consumer {uuid_of("newcomer")}'),
     ],
 )
-def test_what_others_have_changed_is_refused(
-    client: Client, placement: Placement, file: str, what: str, said: str
-) -> None:
+def test_what_others_have_changed_is_refused(client, placement, file, what, said):
     restore.load(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
@@ -194,10 +180,10 @@ def test_what_others_have_changed_is_refused(
     assert content(clouds.captured(client)) == before
 
 
-def test_who_writes_beside_it_is_not_overwritten(client: Client) -> None:
+def test_who_writes_beside_it_is_not_overwritten(client):
     """Another writer, between the allocations and the limits of what is over-committed."""
 
-    def intervene() -> None:
+    def intervene():
         generation = resource_provider.generation(client, HOST)
         inventory.create(client, HOST, 'MEMORY_MB', {'total': 1024}, generation)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import uuid
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -35,7 +34,7 @@ TRAITS = ('COMPUTE_NODE', 'HW_CPU_X86_AVX2', 'MISC_SHARES_VIA_AGGREGATE', 'CUSTO
 
 
 @pytest.fixture(params=DATABASES, ids=lambda url: url.partition(':')[0])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request, tmp_path):
     """A database with a current schema and nothing else."""
     url = str(request.param)
     if url == 'sqlite':
@@ -45,7 +44,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def tables(url: str) -> Iterator[Client]:
+def tables(url):
     """A client whose snapshots are of tables."""
     with Direct(placement_database=url) as direct:
         client = Client(Session(auth=direct), HIGHEST)
@@ -54,7 +53,7 @@ def tables(url: str) -> Iterator[Client]:
         yield client
 
 
-def by_requests(client: Client) -> Client:
+def by_requests(client):
     """The same client without a shortcut."""
     return Client(client.session, client.microversion, endpoint_override=client.url)
 
@@ -62,14 +61,14 @@ def by_requests(client: Client) -> Client:
 class Cloud:
     """Rows such as years leave them, made by chance."""
 
-    def __init__(self, url: str, seed: int) -> None:
+    def __init__(self, url, seed):
         self._engine = sqlalchemy.create_engine(url)
         self._meta = sqlalchemy.MetaData()
         self._meta.reflect(self._engine)
         self._chance = random.Random(seed)
         self.roots: list[str] = []
 
-    def build(self) -> None:
+    def build(self):
         with self._engine.begin() as connection:
             self._connection = connection
             classes = [self._named('resource_classes', name) for name in CLASSES]
@@ -96,7 +95,7 @@ class Cloud:
             self._consumers(held)
         self._engine.dispose()
 
-    def _consumers(self, places: list[tuple[int, int]]) -> None:
+    def _consumers(self, places):
         chance = self._chance
         project = self._insert('projects', external_id='project')
         users = [self._insert('users', external_id=name) for name in ('user', 'another')]
@@ -123,7 +122,7 @@ class Cloud:
                     used=chance.randrange(1, 5),
                 )
 
-    def _tree(self, name: str, parent: int | None, root: int | None) -> Iterator[int]:
+    def _tree(self, name, parent, root):
         provider = self._uuid()
         id = self._insert(
             'resource_providers',
@@ -143,7 +142,7 @@ class Cloud:
         for n in range(self._chance.choice([0, 0, 1, 2]) if len(name) < 12 else 0):
             yield from self._tree(f'{name}_{n}', id, root or id)
 
-    def _has_inventory(self, provider: int, class_id: int) -> bool:
+    def _has_inventory(self, provider, class_id):
         """Add one; but rarely there are allocations of what there is none of."""
         chance = self._chance
         if chance.random() < 0.9:
@@ -160,20 +159,20 @@ class Cloud:
             )
         return chance.random() < 0.7
 
-    def _some(self, items: list[int]) -> list[int]:
+    def _some(self, items):
         return self._chance.sample(items, self._chance.randrange(len(items) + 1))
 
-    def _uuid(self) -> str:
+    def _uuid(self):
         text = str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
         return text.upper() if self._chance.random() < 0.2 else text
 
-    def _named(self, table: str, name: str) -> int:
+    def _named(self, table, name):
         columns = self._meta.tables[table].c
         query = sqlalchemy.select(columns.id).where(columns.name == name)
         id: int = self._connection.execute(query).scalar_one()
         return id
 
-    def _insert(self, table: str, **values: object) -> int:
+    def _insert(self, table, **values):
         insert = self._meta.tables[table].insert().values(created_at=CREATED, **values)
         made = self._connection.execute(insert)
         id: int = made.inserted_primary_key[0]
@@ -181,9 +180,7 @@ class Cloud:
 
 
 @pytest.mark.parametrize('seed', numbers(0, 4, quick=1))
-def test_both_read_the_same_and_write_the_same_file(
-    tables: Client, url: str, seed: int, tmp_path: Path
-) -> None:
+def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path):
     cloud = Cloud(url, seed)
     cloud.build()
     for version in (HIGHEST, Microversion(1, 37)):
@@ -205,9 +202,7 @@ def test_both_read_the_same_and_write_the_same_file(
     assert all(state.usages.keys() == state.inventories.keys() for state in read.providers.values())
 
 
-def test_many_trees_are_picked_out_of_everything(
-    tables: Client, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_trees_are_picked_out_of_everything(tables, url, monkeypatch):
     cloud = Cloud(url, 7)
     cloud.build()
     reader = tables.snapshot_reader
@@ -219,7 +214,7 @@ def test_many_trees_are_picked_out_of_everything(
     assert picked.consumers == asked.consumers
 
 
-def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables: Client) -> None:
+def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
     nobody = str(uuid.uuid4())
     assert tables.snapshot_reader is not None
     assert not tables.snapshot_reader.snapshot([nobody]).providers
@@ -227,7 +222,7 @@ def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables: Client) -
         capture.capture(tables, [nobody])
 
 
-def test_a_provider_that_is_its_own_parent_is_told(tables: Client, url: str) -> None:
+def test_a_provider_that_is_its_own_parent_is_told(tables, url):
     """No request makes one, but a database that was edited by hand has it."""
     provider = resource_provider.create(tables, 'host')
     with sqlalchemy.create_engine(url).begin() as connection:
@@ -239,7 +234,7 @@ def test_a_provider_that_is_its_own_parent_is_told(tables: Client, url: str) -> 
                 capture.capture(client, wanted)
 
 
-def test_one_request_however_much_there_is(tables: Client, url: str) -> None:
+def test_one_request_however_much_there_is(tables, url):
     Cloud(url, 1).build()
     told: list[str] = []
     with watched(tables) as requests:
@@ -248,6 +243,6 @@ def test_one_request_however_much_there_is(tables: Client, url: str) -> None:
     assert told == [root.name for root in snapshot.roots()]
 
 
-def test_whoever_may_not_ask_may_not_read_either() -> None:
+def test_whoever_may_not_ask_may_not_read_either():
     with Direct(placement_roles='nobody') as direct, pytest.raises(errors.Forbidden):
         capture.capture(Client(Session(auth=direct), HIGHEST))

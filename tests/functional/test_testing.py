@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'reference-testing.rst'
 BLOCK = re.compile(r'code-block:: python\n   :caption: (\S+)\n((?:\n|   .*\n)+)')
 
 
-def test_the_page_of_the_fixtures(tmp_path: Path) -> None:
+def test_the_page_of_the_fixtures(tmp_path):
     for name, text in BLOCK.findall(PAGE.read_text()):
         (tmp_path / name).write_text(textwrap.dedent(text))
 
@@ -32,12 +31,12 @@ def test_the_page_of_the_fixtures(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def service() -> Iterator[EmbeddedPlacement]:
+def service():
     with EmbeddedPlacement() as found:
         yield found
 
 
-def test_a_tree_is_made_once_and_changed_after(service: EmbeddedPlacement) -> None:
+def test_a_tree_is_made_once_and_changed_after(service):
     tree = {'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}, 'traits': ['CUSTOM_A']}
     first = service.declare(tree, {'name': 'compute2'})
 
@@ -49,7 +48,7 @@ def test_a_tree_is_made_once_and_changed_after(service: EmbeddedPlacement) -> No
     assert states[first['compute1']].inventories['VCPU'].total == 16
 
 
-def test_a_consumer_is_given_something_else(service: EmbeddedPlacement) -> None:
+def test_a_consumer_is_given_something_else(service):
     service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
     server = service.allocate({'compute1': {'VCPU': 2}}, project_id='blue', user_id='alice')
 
@@ -60,7 +59,7 @@ def test_a_consumer_is_given_something_else(service: EmbeddedPlacement) -> None:
     assert (held.project_id, held.type) == ('project', 'INSTANCE')
 
 
-def test_what_is_refused_is_raised(service: EmbeddedPlacement) -> None:
+def test_what_is_refused_is_raised(service):
     service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
 
     with pytest.raises(errors.Conflict):
@@ -69,13 +68,13 @@ def test_what_is_refused_is_raised(service: EmbeddedPlacement) -> None:
         service.declare({'name': 'compute2', 'inventroies': {}})
 
 
-def test_each_service_is_empty(service: EmbeddedPlacement) -> None:
+def test_each_service_is_empty(service):
     service.declare({'name': 'compute1'})
     service.close()
     with EmbeddedPlacement() as other:
         assert other.snapshot().providers == {}
 
 
-def test_a_client_at_a_version(service: EmbeddedPlacement) -> None:
+def test_a_client_at_a_version(service):
     assert service.client.microversion == microversion.HIGHEST
     assert service.client_at(Microversion(1, 20)).microversion == Microversion(1, 20)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from placementclient.api import aggregate, inventory, trait
-from placementclient.client.http import Client
 from tests.functional.clouds import cloud, loaded, uuid_of
-from tests.functional.conftest import Placement, process
+from tests.functional.conftest import process
 from tests.functional.hosts import build
 
 NOTHING = '"compte*" matches no provider. Did you mean "compute*"?'
@@ -31,13 +29,11 @@ FILES = [
 ]
 
 
-def typed(command: str, path: Path) -> str:
+def typed(command, path):
     return command.replace('FILE', f'{path}/cloud.json').replace('OUT', f'{path}/some.json')
 
 
-def test_a_pattern_stands_for_the_trees_that_it_names(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_pattern_stands_for_the_trees_that_it_names(client, placement, tmp_path):
     build(client, hosts=3)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
     saved = tmp_path / 'some.json'
@@ -60,7 +56,7 @@ def test_a_pattern_stands_for_the_trees_that_it_names(
         assert not saved.exists()
 
 
-def test_an_audit_of_a_pattern(client: Client, placement: Placement) -> None:
+def test_an_audit_of_a_pattern(client, placement):
     build(client)
     whole = placement('resource provider audit --tree compute[01]')
     named = placement('resource provider audit --tree compute0 --tree compute1')
@@ -69,7 +65,7 @@ def test_an_audit_of_a_pattern(client: Client, placement: Placement) -> None:
     assert (result.status, result.stdout, result.stderr) == (1, '', f'{NOTHING}\n')
 
 
-def test_a_tree_is_shown_alone(client: Client, placement: Placement) -> None:
+def test_a_tree_is_shown_alone(client, placement):
     build(client)
     assert placement('resource provider tree show compute1*').stdout.startswith('compute1')
     several = placement('resource provider tree show compute*')
@@ -87,7 +83,7 @@ moves:
 """
 
 
-def test_a_reshape_of_a_pattern(client: Client, placement: Placement, tmp_path: Path) -> None:
+def test_a_reshape_of_a_pattern(client, placement, tmp_path):
     loaded(client, cloud(hosts=4))
     spec, path = tmp_path / 'spec.yaml', tmp_path / 'plan.json'
     spec.write_text(SPEC)
@@ -113,7 +109,7 @@ def test_a_reshape_of_a_pattern(client: Client, placement: Placement, tmp_path: 
         )
 
 
-def specified(client: Client, placement: Placement, folder: Path) -> tuple[Path, Path, Path]:
+def specified(client, placement, folder):
     """Return the files of a specification, a plan to come and a snapshot of three hosts."""
     loaded(client, cloud(hosts=3))
     spec, path, saved = (folder / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
@@ -122,9 +118,7 @@ def specified(client: Client, placement: Placement, folder: Path) -> tuple[Path,
     return spec, path, saved
 
 
-def test_a_plan_on_a_snapshot_of_a_pattern(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_on_a_snapshot_of_a_pattern(client, placement, tmp_path):
     spec, path, saved = specified(client, placement, tmp_path)
     plan = f'resource provider reshape plan --spec {spec} --snapshot {saved} -o {path} -f json'
     assert placement(f'{plan} --tree compte*').stderr == f'{NOTHING}\n'
@@ -139,7 +133,7 @@ def test_a_plan_on_a_snapshot_of_a_pattern(
     assert fields['trees'] == 2
 
 
-def trees(stdout: str) -> dict[str, str]:
+def trees(stdout):
     return {row['tree']: row['state'] for row in json.loads(stdout)}
 
 
@@ -154,7 +148,7 @@ CONDITIONS = [
 ]
 
 
-def marked(client: Client) -> None:
+def marked(client):
     """Build hosts of which two have a trait, an aggregate and a class in the tree."""
     build(client, hosts=4)
     trait.create(client, 'CUSTOM_SOME')
@@ -168,9 +162,7 @@ def marked(client: Client) -> None:
         inventory.create(client, uuid, 'SRIOV_NET_VF', {'total': 8}, read.generation)
 
 
-def test_conditions_select_the_trees_of_the_providers_that_meet_them(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_conditions_select_the_trees_of_the_providers_that_meet_them(client, placement, tmp_path):
     marked(client)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
     saved = tmp_path / 'some.json'
@@ -186,9 +178,7 @@ def test_conditions_select_the_trees_of_the_providers_that_meet_them(
                 assert ('compute0' in shown, 'compute1' in shown) == (True, False)
 
 
-def test_conditions_that_nothing_meets_are_an_error(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_conditions_that_nothing_meets_are_an_error(client, placement, tmp_path):
     marked(client)
     placement(f'resource provider snapshot save {tmp_path}/cloud.json')
     for command in LIVE[:4] + FILES[:3]:
@@ -204,16 +194,14 @@ def test_conditions_that_nothing_meets_are_an_error(
 
 
 @pytest.mark.parametrize('options', CONDITIONS[:2])
-def test_conditions_select_trees_of_a_plan(
-    client: Client, placement: Placement, tmp_path: Path, options: str
-) -> None:
+def test_conditions_select_trees_of_a_plan(client, placement, tmp_path, options):
     marked(client)
     cloud, plan = tmp_path / 'cloud.json', tmp_path / 'plan.json'
     assert placement(f'resource provider snapshot save {cloud}').status == 0
     edit = 'inventory set --match compute? --amend --resource VCPU:reserved=2'
     assert placement(f'resource provider {edit} --plan {plan}').status == 0
 
-    def trees(command: str) -> list[str]:
+    def trees(command):
         run = process if command.startswith('rehearse') else placement
         result = run(f'resource provider reshape {command} -f json')
         assert result.status == 0, result.stderr
@@ -236,9 +224,7 @@ def test_conditions_select_trees_of_a_plan(
     assert (other.status, other.stdout) == (1, '')
 
 
-def test_a_plan_is_made_for_the_trees_that_conditions_select(
-    client: Client, placement: Placement, tmp_path: Path
-) -> None:
+def test_a_plan_is_made_for_the_trees_that_conditions_select(client, placement, tmp_path):
     spec, path, saved = specified(client, placement, tmp_path)
     for source in ('', f'--snapshot {saved}'):
         plan = f'resource provider reshape plan --spec {spec} {source} -o {path}'

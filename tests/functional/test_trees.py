@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 
-from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.reading import tree_reader
 from tests.functional import clouds, guide
 from tests.functional.clouds import uuid_of, watched
-from tests.functional.conftest import Placement, Result
+from tests.functional.conftest import Result
 from tests.functional.hosts import build, holder
 
 SERVER = uuid_of('server')
@@ -50,7 +48,7 @@ compute0  MEMORY_MB 512/64512 (1024 reserved)  VCPU 2/64 (ratio 4)
 
 
 @pytest.fixture(params=['service', 'file'])
-def where(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> str:
+def where(request, client, tmp_path):
     """The option that says where the trees come from."""
     build(client, holder('server', HELD))
     if request.param == 'service':
@@ -59,17 +57,17 @@ def where(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> str
     return f'--snapshot {tmp_path / "cloud.json"}'
 
 
-def test_a_tree_as_text_is_plain_in_a_pipe(placement: Placement, where: str) -> None:
+def test_a_tree_as_text_is_plain_in_a_pipe(placement, where):
     command = 'resource provider tree show'
     assert placement(f'{command} compute0_gpu1 {where}') == Result(0, SHOWN, '')
     assert placement(f'{command} compute0 --traits --allocations {where}').stdout == WITH_ALL
 
 
-def test_all_trees_as_text(placement: Placement, where: str) -> None:
+def test_all_trees_as_text(placement, where):
     assert placement(f'resource provider tree list {where}').stdout == ALL
 
 
-def test_trees_as_data(placement: Placement, where: str) -> None:
+def test_trees_as_data(placement, where):
     shown = placement(f'resource provider tree show compute0 --allocations -f json {where}')
     tree = json.loads(shown.stdout)
     assert tree['inventories']['VCPU'] | {'min_unit': 1} == {
@@ -89,7 +87,7 @@ def test_trees_as_data(placement: Placement, where: str) -> None:
     assert [each['name'] for each in listed['trees']] == ['compute0', 'compute1', 'storage']
 
 
-def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
+def test_pictures(placement, where, tmp_path):
     command = f'resource provider tree graph --allocations --traits {where}'
     dot = placement(f'{command} --format dot --tree compute0').stdout
     assert dot.startswith('digraph placement {')
@@ -108,16 +106,14 @@ def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
     assert 'href' not in path.read_text()
 
 
-def test_the_picture_of_the_page_is_drawn_by_its_command(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_the_picture_of_the_page_is_drawn_by_its_command(placement, tmp_path):
     picture = tmp_path / 'trees.svg'
     snapshot = guide.SOURCE / 'examples' / 'compute.json'
     placement(f'resource provider tree graph --snapshot {snapshot} -o {picture}')
     assert (guide.SOURCE / 'trees.svg').read_text() == picture.read_text()
 
 
-def test_a_picture_of_a_plan(client: Client, placement: Placement, tmp_path: Path) -> None:
+def test_a_picture_of_a_plan(client, placement, tmp_path):
     build(client, holder('server', HELD))
     declared, plan, picture = (str(tmp_path / name) for name in ('more.yaml', 'p.json', 'p.svg'))
     disk.write_text(declared, '- {name: compute1_gpu1, traits: [CUSTOM_NEW], inventories: {}}\n')
@@ -140,14 +136,14 @@ def test_a_picture_of_a_plan(client: Client, placement: Placement, tmp_path: Pat
     )
 
 
-def test_what_does_not_exist_is_said(placement: Placement, where: str) -> None:
+def test_what_does_not_exist_is_said(placement, where):
     result = placement(f'resource provider tree show nowhere {where}')
     assert (result.status, "'nowhere'" in result.stderr) == (1, True)
     result = placement(f'resource provider tree graph --tree nowhere {where}')
     assert (result.status, "'nowhere'" in result.stderr) == (1, True)
 
 
-def test_a_list_costs_two_requests_for_each_provider(client: Client) -> None:
+def test_a_list_costs_two_requests_for_each_provider(client):
     build(client, hosts=4)
     with watched(client) as requests:
         assert len(list(tree_reader.read_trees(client, traits=False))) == 5

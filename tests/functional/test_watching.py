@@ -5,9 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 from importlib import resources
-from pathlib import Path
-
-import pytest
 
 from placementclient.cli import shell
 from placementclient.files import disk
@@ -20,7 +17,7 @@ MAP = f'{RESHAPE} assignments --host-facts compute1 -o gpu-map.csv'
 PLAN = f'{RESHAPE} plan --spec vgpu.yaml --assignments gpu-map.csv --snapshot cloud.json -o p.json'
 
 
-def test_a_service_that_is_away_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_away_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from placementclient.api import (
 )
 from placementclient.cli import shell
 from placementclient.client import lost_answers
-from placementclient.client.http import Client
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
@@ -67,7 +66,7 @@ class Cloud:
     :ivar words: what stands for the fields of the commands
     """
 
-    def __init__(self, url: str, database: Path, folder: Path) -> None:
+    def __init__(self, url, database, folder):
         client = client_of(url)
         uuids = build(client)
         generation = resource_provider.show(client, uuids['here']).value.generation
@@ -77,22 +76,22 @@ class Cloud:
         self._database, self._copy = sqlite3.connect(database), sqlite3.connect(folder / 'copy')
         self._database.backup(self._copy)
 
-    def close(self) -> None:
+    def close(self):
         """Let go of the database."""
         self._database.close()
         self._copy.close()
 
-    def renew(self) -> None:
+    def renew(self):
         """Bring it back to what it was."""
         self._copy.backup(self._database)
         Path(f'{self._plan}.journal').unlink(missing_ok=True)
 
-    def state(self) -> dict[str, list[Any]]:
+    def state(self):
         """What there is now."""
         return databases.content(self._database)
 
 
-def build(client: Client) -> dict[str, str]:
+def build(client):
     """The UUIDs of the providers."""
     uuids = {}
     for each in ('here', 'there'):
@@ -115,7 +114,7 @@ def build(client: Client) -> dict[str, str]:
     return uuids
 
 
-def write_files(folder: Path, client: Client, uuids: dict[str, str], generation: int) -> None:
+def write_files(folder, client, uuids, generation):
     """What the commands read."""
     there = clouds.captured(client)
     # Before the lists, as an audit wants it that frees somebody.
@@ -273,7 +272,7 @@ CASES = [
 
 
 @pytest.fixture(scope='module')
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cloud, str]]:
+def cloud(tmp_path_factory):
     folder = tmp_path_factory.mktemp('wire')
     service = away.Service(folder)
     service.start()
@@ -286,14 +285,14 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cloud, str
 
 
 @pytest.fixture
-def wire(cloud: tuple[Cloud, str]) -> Iterator[Wire]:
+def wire(cloud):
     cloud[0].renew()
     with Wire(cloud[1]) as wire:
         yield wire
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def pauses(monkeypatch):
     """How long was waited; nobody really waits."""
     pauses: list[float] = []
 
@@ -310,11 +309,11 @@ Run = Callable[[str], Result]
 
 
 @pytest.fixture
-def run(wire: Wire, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Run:
+def run(wire, capsys, request):
     """Runs the program through the proxy; only where an answer is slow it does not wait for it."""
     timeout = '1' if 'slow' in request.node.name else '30'
 
-    def run(command: str) -> Result:
+    def run(command):
         capsys.readouterr()
         arguments = ['--os-auth-type', 'none', '--os-endpoint', wire.url, '--timeout', timeout]
         status = shell.main([*arguments, *command.split()])
@@ -325,8 +324,8 @@ def run(wire: Wire, capsys: pytest.CaptureFixture[str], request: pytest.FixtureR
 
 @pytest.mark.parametrize(('kind', 'fault'), CASES)
 def test_a_write_is_carried_out_once_or_what_is_known_is_said(
-    cloud: tuple[Cloud, str], wire: Wire, run: Run, pauses: list[float], kind: str, fault: str
-) -> None:
+    cloud, wire, run, pauses, kind, fault
+):
     there, _ = cloud
     # What an audit could not mend it has found.
     told = 3 if kind == 'audit' else 1
@@ -385,7 +384,7 @@ READS = {
 PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'lost-answers.rst'
 
 
-def test_every_command_that_writes_is_one_of_these_and_in_the_documentation() -> None:
+def test_every_command_that_writes_is_one_of_these_and_in_the_documentation():
     points = {name(point): point.load() for point in POINTS}
     tried = {
         max((known for known in points if command.startswith(f'{known} ')), key=len)
@@ -400,7 +399,7 @@ def test_every_command_that_writes_is_one_of_these_and_in_the_documentation() ->
 
 
 @pytest.mark.parametrize('fault', [name for name in FAULTS if not name.startswith(('404', 'sent'))])
-def test_a_read_is_repeated(wire: Wire, run: Run, pauses: list[float], fault: str) -> None:
+def test_a_read_is_repeated(wire, run, pauses, fault):
     wire.hit(FAULTS[fault], 5, writes=False)
     result = run('resource class list -f value')
     assert (result.status, 'VCPU\n' in result.stdout) == (0, True)
@@ -414,7 +413,7 @@ def test_a_read_is_repeated(wire: Wire, run: Run, pauses: list[float], fault: st
     assert asked <= min(pauses) <= max(pauses) <= max(asked, 4.25)
 
 
-def test_a_service_that_is_not_there_is_told(wire: Wire, run: Run, pauses: list[float]) -> None:
+def test_a_service_that_is_not_there_is_told(wire, run, pauses):
     wire.shutdown()
     wire.server_close()
     result = run('resource class create CUSTOM_X')
@@ -423,10 +422,8 @@ def test_a_service_that_is_not_there_is_told(wire: Wire, run: Run, pauses: list[
 
 
 @pytest.mark.parametrize('step', few_quick([80, 3], quick=1))
-def test_an_answer_may_be_cut_at_any_byte(
-    wire: Wire, run: Run, pauses: list[float], step: int
-) -> None:
-    def cut_at(length: int) -> Callable[[Wire, bytes, Any], None]:
+def test_an_answer_may_be_cut_at_any_byte(wire, run, pauses, step):
+    def cut_at(length):
         return lambda wire, request, client: client.sendall(wire.forward(request)[:length])
 
     for length in range(0, 400, step):

@@ -10,21 +10,19 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import waitress
 
 from tests.functional.service import application
 
 
-def unreliable(service: Callable[..., Any], folder: Path) -> Callable[..., Iterable[bytes]]:
+def unreliable(service, folder):
     """The service behind something that stops."""
     lock, writing = threading.Lock(), threading.Lock()
     writes, order = [0], ['']
 
-    def is_reached() -> str | None:
+    def is_reached():
         with lock:
             stop = folder / 'stop'
             now = stop.read_text() if stop.exists() else ''
@@ -34,12 +32,12 @@ def unreliable(service: Callable[..., Any], folder: Path) -> Callable[..., Itera
             number, _, when = now.partition(' ')
             return when if number and int(number) == writes[0] else None
 
-    def wait() -> None:
+    def wait():
         (folder / 'reached').touch()
         while not (folder / 'go').exists():
             time.sleep(0.005)
 
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ, start_response):
         when = is_reached() if environ['REQUEST_METHOD'] != 'GET' else None
         if when == 'before':
             wait()

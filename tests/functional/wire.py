@@ -26,7 +26,7 @@ class Wire(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, service_url: str) -> None:
+    def __init__(self, service_url):
         super().__init__(('127.0.0.1', 0), _Handler)
         self._service = urlsplit(service_url)
         self.url = f'http://127.0.0.1:{self.server_address[1]}'
@@ -36,22 +36,22 @@ class Wire(socketserver.ThreadingTCPServer):
         self._is_hit: Callable[[str], bool] = lambda method: False
         self._left = self._before = 0
 
-    def __enter__(self) -> Wire:
+    def __enter__(self):
         threading.Thread(target=self.serve_forever, kwargs={'poll_interval': 0.01}).start()
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, *exc_info):
         self.ended.set()
         self.shutdown()
         self.server_close()
 
-    def hit(self, fault: Fault, times: int = 1, *, writes: bool = True, after: int = 0) -> None:
+    def hit(self, fault, times=1, *, writes=True, after=0):
         """Do that to the next so many writes, or reads, after so many that go through."""
         with self._lock:
             self._fault, self._left, self._before = fault, times, after
             self._is_hit = lambda method: (method != 'GET') is writes
 
-    def fault_of(self, method: str) -> Fault | None:
+    def fault_of(self, method):
         """What to do to a request, if anything."""
         with self._lock:
             if self._left and self._is_hit(method):
@@ -62,7 +62,7 @@ class Wire(socketserver.ThreadingTCPServer):
                 return self._fault
         return None
 
-    def forward(self, request: bytes) -> bytes:
+    def forward(self, request):
         """What the service answers."""
         with socket.create_connection((self._service.hostname, self._service.port)) as service:
             service.sendall(request)
@@ -77,7 +77,7 @@ class _Handler(socketserver.BaseRequestHandler):
 
     server: Wire
 
-    def handle(self) -> None:
+    def handle(self):
         request = self._read()
         if not request:
             return
@@ -87,7 +87,7 @@ class _Handler(socketserver.BaseRequestHandler):
         else:
             fault(self.server, request, self.request)
 
-    def _read(self) -> bytes:
+    def _read(self):
         """A request with its body, made the last of its connection."""
         request = b''
         while b'\r\n\r\n' not in request:
@@ -107,34 +107,34 @@ class _Handler(socketserver.BaseRequestHandler):
 Fault = Callable[[Wire, bytes, Any], None]
 
 
-def _reset(client: Any) -> None:
+def _reset(client):
     """Cut a connection so that the other end notices at once."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
     client.close()
 
 
-def cut_before(wire: Wire, request: bytes, client: Any) -> None:
+def cut_before(wire, request, client):
     """The service never sees it."""
     _reset(client)
 
 
-def cut_after(wire: Wire, request: bytes, client: Any) -> None:
+def cut_after(wire, request, client):
     """The service has carried it out; its answer is lost."""
     wire.forward(request)
     _reset(client)
 
 
-def cut_in_headers(wire: Wire, request: bytes, client: Any) -> None:
+def cut_in_headers(wire, request, client):
     """A part of the headers arrives."""
     client.sendall(wire.forward(request)[:CUT])
 
 
-def cut_in_body(wire: Wire, request: bytes, client: Any) -> None:
+def cut_in_body(wire, request, client):
     """All but the last byte arrives; of an answer without a body, all but its last header."""
     client.sendall(wire.forward(request)[:-1].removesuffix(b'\r\n\r'))
 
 
-def slow(wire: Wire, request: bytes, client: Any) -> None:
+def slow(wire, request, client):
     """The answer comes when nobody waits any more."""
     answer = wire.forward(request)
     wire.ended.wait()
@@ -142,13 +142,13 @@ def slow(wire: Wire, request: bytes, client: Any) -> None:
     del answer
 
 
-def refusing(status: str, *headers: str, forwarded: bool = False) -> Fault:
+def refusing(status, *headers, forwarded=False):
     """What a load balancer answers, with a page; the service may have carried it out."""
     page = b'<html><body>Sorry</body></html>'
     lines = [f'HTTP/1.1 {status}', 'Content-Type: text/html', f'Content-Length: {len(page)}']
     answer = '\r\n'.join([*lines, *headers, 'Connection: close', '', '']).encode() + page
 
-    def fault(wire: Wire, request: bytes, client: Any) -> None:
+    def fault(wire, request, client):
         if forwarded:
             wire.forward(request)
         client.sendall(answer)
@@ -156,7 +156,7 @@ def refusing(status: str, *headers: str, forwarded: bool = False) -> Fault:
     return fault
 
 
-def twice(wire: Wire, request: bytes, client: Any) -> None:
+def twice(wire, request, client):
     """It is sent twice, and the second answer is given back."""
     wire.forward(request)
     client.sendall(wire.forward(request))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import Any
 
 import eventlet
 import eventlet.wsgi
@@ -23,11 +21,11 @@ class Bridge:
     :param folder: where the files of the commands are
     """
 
-    def __init__(self, conf: Any, folder: Path) -> None:
+    def __init__(self, conf, folder):
         self._folder = folder
         app = deploy.loadapp(conf)
 
-        def as_service(environ: dict[str, Any], start_response: Any) -> Any:
+        def as_service(environ, start_response):
             # Without Keystone a header says who is asking; the reshaper wants the role service.
             return app({**environ, 'HTTP_X_ROLES': 'admin,service'}, start_response)
 
@@ -35,11 +33,11 @@ class Bridge:
         self.url = f'http://127.0.0.1:{listener.getsockname()[1]}'
         self._server = eventlet.spawn(eventlet.wsgi.server, listener, as_service, log_output=False)
 
-    def close(self) -> None:
+    def close(self):
         """Serve no longer."""
         self._server.kill()
 
-    def run(self, *arguments: str, status: int = 0) -> Any:
+    def run(self, *arguments, status=0):
         """Run a command; what it prints, as data.
 
         :param status: how it has to end
@@ -64,7 +62,7 @@ class Bridge:
             raise AssertionError(f'{arguments} ended with {process.returncode}: {stderr}{stdout}')
         return json.loads(stdout) if stdout else None
 
-    def write(self, name: str, text: str) -> str:
+    def write(self, name, text):
         """Put a file where the commands find it by its name."""
         (self._folder / name).write_text(text)
         return name

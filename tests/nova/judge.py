@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
@@ -31,7 +30,7 @@ class Judged:
     #: instance the attributes back that it had before.
     states: ClassVar[list[dict[str, Any]]] = []
 
-    def setUp(self) -> None:
+    def setUp(self):
         super().setUp()
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.bridge = Bridge(self._placement_conf(), folder)
@@ -40,18 +39,18 @@ class Judged:
         #: What Nova's services have written while they started again: method and path.
         self.written: list[tuple[str, str]] = []
 
-    def _placement_conf(self) -> Any:
+    def _placement_conf(self):
         return self.placement.fixture.conf_fixture.conf
 
-    def specification(self, hostname: str) -> dict[str, Any]:
+    def specification(self, hostname):
         """What the reshape of a host is to do."""
         raise NotImplementedError
 
-    def assignments(self, hostname: str) -> list[dict[str, Any]]:
+    def assignments(self, hostname):
         """Known providers of allocations on it."""
         return []
 
-    def reshape(self, hostname: str) -> None:
+    def reshape(self, hostname):
         """Snapshot, plan, rehearse, apply, verify: as an operator does it."""
         run, write = self.bridge.run, self.bridge.write
         spec = write(f'{hostname}.json', json.dumps(self.specification(hostname)))
@@ -64,7 +63,7 @@ class Judged:
         run(*RESHAPE, 'apply', plan, '--yes')
         run(*RESHAPE, 'verify', plan)
 
-    def restart_compute_service(self, hostname: str, *args: Any, **kwargs: Any) -> Any:
+    def restart_compute_service(self, hostname, *args, **kwargs):
         if self.by_nova:
             compute = super().restart_compute_service(hostname, *args, **kwargs)
             self.states.append(self.state())
@@ -79,13 +78,13 @@ class Judged:
         self.judge(before, self.states[-1])
         return compute
 
-    def judge(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+    def judge(self, before, after):
         """Nova has found nothing to do."""
         self.assertEqual([], self.written)
         self.assertEqual(before, after)
 
     @contextlib.contextmanager
-    def recorded(self) -> Iterator[None]:
+    def recorded(self):
         """Take note of all that Nova writes to Placement, and of reshapes that it wants."""
         with contextlib.ExitStack() as stack:
             for method in ('put', 'post', 'delete'):
@@ -93,19 +92,19 @@ class Judged:
             stack.enter_context(self._noting_reshapes())
             yield
 
-    def _noting(self, method: str) -> Any:
+    def _noting(self, method):
         send = getattr(report.SchedulerReportClient, method)
 
-        def noting(client: Any, url: str, *args: Any, **kwargs: Any) -> Any:
+        def noting(client, url, *args, **kwargs):
             self.written.append((method.upper(), url))
             return send(client, url, *args, **kwargs)
 
         return mock.patch.object(report.SchedulerReportClient, method, noting)
 
-    def _noting_reshapes(self) -> Any:
+    def _noting_reshapes(self):
         update = driver.LibvirtDriver.update_provider_tree
 
-        def noting(own: Any, *args: Any, **kwargs: Any) -> Any:
+        def noting(own, *args, **kwargs):
             try:
                 return update(own, *args, **kwargs)
             except exception.ReshapeNeeded:
@@ -114,7 +113,7 @@ class Judged:
 
         return mock.patch.object(driver.LibvirtDriver, 'update_provider_tree', noting)
 
-    def state(self) -> dict[str, Any]:
+    def state(self):
         """All of Placement that matters, by names: providers with inventories, traits, aggregates,
         and what each consumer holds.
         """

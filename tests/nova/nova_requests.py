@@ -6,8 +6,6 @@ import contextlib
 import itertools
 import re
 import types
-from collections.abc import Iterator
-from typing import Any
 from unittest import mock
 
 import nova.conf
@@ -23,7 +21,7 @@ from nova.scheduler import manager, request_filter
 from nova.scheduler.client import report
 from nova.virt import hardware
 
-from tests.nova.random_servers import NODES, Document, uuid
+from tests.nova.random_servers import NODES, uuid
 
 CONF = nova.conf.CONF
 #: The section of each option.
@@ -43,7 +41,7 @@ class Refused(Exception):
     """Nova does not ask Placement for the server."""
 
 
-def requests(document: Document) -> list[str]:
+def requests(document):
     """Return the paths and queries that Nova sends for a server.
 
     :raises Refused: if Nova refuses it
@@ -58,7 +56,7 @@ def requests(document: Document) -> list[str]:
     return [canonical(url) for url in sent]
 
 
-def canonical(url: str) -> str:
+def canonical(url):
     """Return a request with predictable suffixes of the groups of devices, and sorted by them."""
     named = re.sub(rf'{_ALIASES}9(\d\d\d)-', lambda match: f'pci_request_{int(match[1])}-', url)
     path, _, query = named.partition('?')
@@ -66,7 +64,7 @@ def canonical(url: str) -> str:
 
 
 @contextlib.contextmanager
-def _cloud(document: Document) -> Iterator[list[str]]:
+def _cloud(document):
     """Put a cloud around Nova's code."""
     sent: list[str] = []
     segments = document['segments']
@@ -74,7 +72,7 @@ def _cloud(document: Document) -> Iterator[list[str]]:
     numbers = itertools.count(9000)
     extended = any('request_groups' in (p['resource_request'] or {}) for p in ports.values())
 
-    def get(self: Any, url: str, **_: Any) -> Any:
+    def get(self, url, **_):
         if url.startswith('/resource_providers/'):
             aggregates = segments[url.split('/')[2]]
             body = {'aggregates': aggregates, 'resource_provider_generation': 1}
@@ -92,12 +90,12 @@ def _cloud(document: Document) -> Iterator[list[str]]:
     }
     client.show_subnet = lambda subnet_id: {'subnet': {'segment_id': subnet_id}}
 
-    def extensions(self: Any, name: str, *_: Any, **__: Any) -> bool:
+    def extensions(self, name, *_, **__):
         return {constants.SEGMENT: True, constants.RESOURCE_REQUEST_GROUPS: extended}.get(
             name, False
         )
 
-    def profiles(self: Any, name: str) -> list[Any]:
+    def profiles(self, name):
         found = document['profiles'].get(name)
         return [{'groups': found}] if found is not None else []
 
@@ -125,16 +123,14 @@ def _cloud(document: Document) -> Iterator[list[str]]:
         yield sent
 
 
-def _report_client() -> Any:
+def _report_client():
     return object.__new__(report.SchedulerReportClient)
 
 
 class _Hosts:
     """The host manager of the scheduler, as far as it is asked."""
 
-    def get_compute_nodes_by_host_or_node(
-        self, _: Any, host: str | None, node: str | None, cell: Any = None
-    ) -> list[Any]:
+    def get_compute_nodes_by_host_or_node(self, _, host, node, cell=None):
         return [
             types.SimpleNamespace(host=name, hypervisor_hostname=hypervisor, uuid=uuid)
             for name, hypervisor, uuid in NODES
@@ -143,7 +139,7 @@ class _Hosts:
 
 
 @api_database.context_manager.writer
-def _insert(admin: Any, aggregates: list[Document]) -> None:
+def _insert(admin, aggregates):
     for model in (models.AggregateMetadata, models.Aggregate):
         admin.session.query(model).delete()
     for number, aggregate in enumerate(aggregates, 1):
@@ -155,11 +151,11 @@ def _insert(admin: Any, aggregates: list[Document]) -> None:
             admin.session.add(row)
 
 
-def _write_aggregates(aggregates: list[Document]) -> None:
+def _write_aggregates(aggregates):
     _insert(context.get_admin_context(), aggregates)
 
 
-def _specification(document: Document) -> objects.RequestSpec:
+def _specification(document):
     """Return the specification of a server, as ``nova.compute.api`` makes it."""
     user = context.RequestContext('u', document['project'], roles=['admin', 'member', 'reader'])
     given, image = document['flavor'], document['image']
@@ -211,7 +207,7 @@ def _specification(document: Document) -> objects.RequestSpec:
     return spec
 
 
-def _schedule(spec: objects.RequestSpec) -> None:
+def _schedule(spec):
     scheduler = object.__new__(manager.SchedulerManager)
     scheduler.host_manager = _Hosts()
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
 from typing import Any
 
 #: A server: ``flavor``, ``image`` (null: unknown), ``zone``, ``project``, ``ports``, ``volume``,
@@ -124,7 +123,7 @@ _PROFILES: dict[str, list[list[dict[str, str]]]] = {
 }
 
 
-def uuid(number: int) -> str:
+def uuid(number):
     """Return a UUID."""
     return f'00000000-0000-0000-0000-{number:012d}'
 
@@ -133,7 +132,7 @@ def uuid(number: int) -> str:
 NODES = (('h1', 'n1', uuid(91)), ('h2', 'n2', uuid(92)), ('h2', 'n3', uuid(93)))
 
 
-def server(seed: int) -> Document:
+def server(seed):
     """Return a random server; most are taken by Nova."""
     chance = random.Random(seed)
     return {
@@ -157,20 +156,18 @@ def server(seed: int) -> Document:
     }
 
 
-def _some(
-    chance: random.Random, values: tuple[tuple[str, tuple[str, ...]], ...], most: int
-) -> dict[str, str]:
+def _some(chance, values, most):
     picked = chance.sample(values, min(chance.randrange(most + 1), len(values)))
     return {name: _choice(chance, choices) for name, choices in picked}
 
 
-def _choice(chance: random.Random, values: tuple[str | None, ...]) -> Any:
+def _choice(chance, values):
     """Return one of some values, rarely one that Nova refuses."""
     taken = tuple(value for value in values if value not in _REFUSED)
     return chance.choice(values if chance.random() < 0.05 else taken)
 
 
-def _flavor(chance: random.Random) -> Document:
+def _flavor(chance):
     specs = _some(chance, _SPECS, 4)
     for _ in range(chance.choice((0, 0, 1, 2, 4))):
         suffix = _choice(chance, ('', '', '1', '2', '_A', 'device_profile_0'))
@@ -194,7 +191,7 @@ def _flavor(chance: random.Random) -> Document:
     }
 
 
-def _image(chance: random.Random) -> Document:
+def _image(chance):
     image = {
         'disk_format': chance.choice(('qcow2', 'raw', 'vmdk', 'ploop', 'x')),
         'min_ram': chance.choice((0,) * 9 + (512,)),
@@ -216,18 +213,18 @@ def _image(chance: random.Random) -> Document:
     return image
 
 
-def _zone(chance: random.Random) -> str | None:
+def _zone(chance):
     zone = chance.choice((None, '', *ZONES))
     host = _choice(chance, ('', '', '', ':h1', ':h2', ':h2:n3', '::n2', ':h9', ':a:b:c'))
     return f'{zone}{host}' if zone is not None and host else zone
 
 
-def _ports(chance: random.Random) -> list[Document]:
+def _ports(chance):
     has_groups = chance.random() < 0.7
     return [_port(chance, number, has_groups) for number in range(chance.choice((0, 0, 1, 2)))]
 
 
-def _port(chance: random.Random, number: int, has_groups: bool) -> Document:
+def _port(chance, number, has_groups):
     port: Document = {
         'id': uuid(number),
         'binding:vnic_type': _choice(
@@ -257,7 +254,7 @@ def _port(chance: random.Random, number: int, has_groups: bool) -> Document:
     return port
 
 
-def _settings(chance: random.Random) -> Document:
+def _settings(chance):
     settings: Document = {name: chance.random() < 0.3 for name in _FLAGS}
     settings['alias'] = [chance.choice(_ALIASES[:2]), chance.choice(_ALIASES[2:4])]
     if chance.random() < 0.1:
@@ -267,11 +264,11 @@ def _settings(chance: random.Random) -> Document:
     return settings
 
 
-def _aggregate(chance: random.Random, number: int) -> Document:
+def _aggregate(chance, number):
     return {'uuid': uuid(10 + number), 'metadata': _some(chance, _METADATA, 3)}
 
 
-def _segments(chance: random.Random) -> dict[str, list[str]]:
+def _segments(chance):
     """Return the segment of each subnet (60 …), each in a network (50 …), with its aggregates."""
     return {
         uuid(60 + number): [uuid(80 + number), uuid(85)][: chance.choice((0, 1, 1, 1, 2, 2, 2))]
@@ -279,7 +276,7 @@ def _segments(chance: random.Random) -> dict[str, list[str]]:
     }
 
 
-def smaller(document: Any) -> Iterator[Any]:
+def smaller(document):
     """Return the documents with one part less."""
     if isinstance(document, dict):
         texts = [isinstance(value, str) for value in document.values()]
@@ -298,7 +295,7 @@ def smaller(document: Any) -> Iterator[Any]:
         yield False
 
 
-def shrunk(document: Document, is_wrong: Callable[[Document], bool]) -> Document:
+def shrunk(document, is_wrong):
     """Return the smallest document that is wrong that taking parts away leads to."""
     while True:
         for less in smaller(document):

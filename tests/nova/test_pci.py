@@ -27,7 +27,7 @@ COLUMNS = (
 class PCITests(Judged, test_pci_in_placement.PlacementPCIAllocationHealingTests):
     """Two of Nova's tests: the others start with the devices in Placement."""
 
-    def reshape(self, hostname: str) -> None:
+    def reshape(self, hostname):
         run, write = self.bridge.run, self.bridge.write
         rows = write(f'{hostname}.csv', self.rows(hostname))
         specs = write(f'{hostname}-spec', '\n'.join(test_pci_in_placement.CONF.pci.device_spec))
@@ -40,7 +40,7 @@ class PCITests(Judged, test_pci_in_placement.PlacementPCIAllocationHealingTests)
         run(*RESHAPE, 'apply', plan, '--yes')
         run(*RESHAPE, 'verify', plan)
 
-    def rows(self, hostname: str) -> str:
+    def rows(self, hostname):
         """The devices of a host, as the query of the documentation prints them."""
         admin = context.get_admin_context()
         node = objects.ComputeNode.get_first_node_by_host_for_old_compat(admin, hostname)
@@ -54,8 +54,6 @@ class PCITests(Judged, test_pci_in_placement.PlacementPCIAllocationHealingTests)
         return out.getvalue()
 
 
-def load_tests(
-    loader: unittest.TestLoader, tests: unittest.TestSuite, pattern: str | None
-) -> unittest.TestSuite:
+def load_tests(loader, tests, pattern):
     names = ('test_heal_single_pci_allocation', 'test_heal_multiple_allocations')
     return unittest.TestSuite(PCITests(name) for name in names)

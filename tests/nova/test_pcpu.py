@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nova.tests.functional.libvirt import test_numa_servers
 
 from tests.nova.judge import Judged
 
 
 class PCPUTests(Judged, test_numa_servers.ReshapeForPCPUsTest):
-    def specification(self, hostname: str) -> dict[str, Any]:
+    def specification(self, hostname):
         return {
             'trees': {'name': [hostname]},
             'providers': [

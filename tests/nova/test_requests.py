@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import unittest
-from collections.abc import Sequence
-from typing import Any
 
 from nova import test
 from nova.tests import fixtures
@@ -20,7 +18,6 @@ from placementclient.nova import host_records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 from tests.nova import nova_requests, random_servers
-from tests.nova.random_servers import Document
 
 #: How many random servers are compared.
 SEEDS = int(os.environ.get('REQUEST_SEEDS', '5000'))
@@ -28,7 +25,7 @@ SEEDS = int(os.environ.get('REQUEST_SEEDS', '5000'))
 FEW = 200
 
 
-def predicted(document: Document, rules: Sequence[server_request.Rule]) -> list[str]:
+def predicted(document, rules):
     """Return what is predicted that Nova sends for a server.
 
     :raises Refusal: if Nova is predicted to refuse it
@@ -75,7 +72,7 @@ def predicted(document: Document, rules: Sequence[server_request.Rule]) -> list[
     return [nova_requests.canonical(query.of_scheduler(each)) for each in asked if each is not None]
 
 
-def answer(requests: Any, error: type[Exception], *arguments: Any) -> list[str] | str:
+def answer(requests, error, *arguments):
     """Return the requests, or the reason for which the server is refused."""
     try:
         return requests(*arguments)
@@ -83,14 +80,12 @@ def answer(requests: Any, error: type[Exception], *arguments: Any) -> list[str] 
         return f'refused: {reason}'
 
 
-def is_same(ours: list[str] | str, theirs: list[str] | str) -> bool:
+def is_same(ours, theirs):
     """Return whether both have the same requests, or refuse the server."""
     return ours == theirs or (isinstance(ours, str) and isinstance(theirs, str))
 
 
-def difference(
-    document: Document, rules: Sequence[server_request.Rule] = server_request.RULES
-) -> str:
+def difference(document, rules=server_request.RULES):
     """Return how the prediction and Nova differ; empty where they agree."""
     theirs = answer(nova_requests.requests, nova_requests.Refused, document)
     ours = answer(predicted, Refusal, document, rules)
@@ -101,13 +96,13 @@ class RequestTests(test.TestCase):
     USES_DB_SELF = True
     maxDiff = None
 
-    def setUp(self) -> None:
+    def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Database(database='api'))
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
 
-    def test_the_prediction_is_what_nova_sends(self) -> None:
+    def test_the_prediction_is_what_nova_sends(self):
         refused = 0
         for seed in range(SEEDS):
             document = random_servers.server(seed)
@@ -119,7 +114,7 @@ class RequestTests(test.TestCase):
         # Most servers are no trivial agreement.
         self.assertLess(refused, SEEDS * 0.6)
 
-    def test_a_rule_that_is_missing_is_found(self) -> None:
+    def test_a_rule_that_is_missing_is_found(self):
         theirs = {}
         for rule in server_request.RULES:
             rules = [other for other in server_request.RULES if other is not rule]

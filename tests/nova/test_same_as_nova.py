@@ -8,7 +8,7 @@ from typing import Any
 from tests.nova import test_pcpu, test_sev, test_vgpu
 
 
-def end_state(case: type[unittest.TestCase], name: str, by_nova: bool) -> dict[str, Any]:
+def end_state(case, name, by_nova):
     """What is there after the last restart in a test of Nova."""
     states: list[dict[str, Any]] = []
     test = type(case.__name__, (case,), {'by_nova': by_nova, 'states': states})(name)
@@ -24,7 +24,7 @@ def end_state(case: type[unittest.TestCase], name: str, by_nova: bool) -> dict[s
 class SameAsNovaTests(unittest.TestCase):
     maxDiff = None
 
-    def same(self, case: type[unittest.TestCase], name: str) -> None:
+    def same(self, case, name):
         ours, novas = end_state(case, name, False), end_state(case, name, True)
         for state in (ours, novas):
             for provider in state['providers'].values():
@@ -32,11 +32,11 @@ class SameAsNovaTests(unittest.TestCase):
         self.assertTrue(ours['providers'])
         self.assertEqual(novas, ours)
 
-    def test_vgpu(self) -> None:
+    def test_vgpu(self):
         self.same(test_vgpu.VGPUTests, 'test_create_servers_with_vgpu')
 
-    def test_sev(self) -> None:
+    def test_sev(self):
         self.same(test_sev.SEVTests, 'test_create_servers_with_amd_sev')
 
-    def test_pcpu(self) -> None:
+    def test_pcpu(self):
         self.same(test_pcpu.PCPUTests, 'test_vcpu_to_pcpu_reshape')

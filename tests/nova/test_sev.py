@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nova.tests.functional.libvirt import test_reshape
 
 from tests.nova.judge import Judged
 
 
 class SEVTests(Judged, test_reshape.SevResphapeTests):
-    def specification(self, hostname: str) -> dict[str, Any]:
+    def specification(self, hostname):
         return {
             'trees': {'name': [hostname]},
             'providers': [

@@ -18,14 +18,14 @@ class Flawed(Judged):
     #: Of the first child: what it is instead.
     flaw: ClassVar[dict[str, Any]] = {}
 
-    def specification(self, hostname: str) -> dict[str, Any]:
+    def specification(self, hostname):
         specification = super().specification(hostname)
         child, move = specification['providers'][0], specification['moves'][0]
         child.update(self.flaw)
         move['to_resource_provider'] = child['name']
         return specification
 
-    def assignments(self, hostname: str) -> list[dict[str, Any]]:
+    def assignments(self, hostname):
         rows = super().assignments(hostname)
         was = f'{hostname}_{super().specification(hostname)["providers"][0]["name"][7:]}'
         now = self.specification(hostname)['providers'][0]['name'].replace('{root}', hostname)
@@ -33,7 +33,7 @@ class Flawed(Judged):
             row['to_provider'] = now if row['to_provider'] == was else row['to_provider']
         return rows
 
-    def restart_compute_service(self, hostname: str, *args: Any, **kwargs: Any) -> Any:
+    def restart_compute_service(self, hostname, *args, **kwargs):
         try:
             return super().restart_compute_service(hostname, *args, **kwargs)
         except Rejected:
@@ -44,12 +44,12 @@ class Flawed(Judged):
             # Nova refuses to start at all.
             raise Rejected(self.written) from failure
 
-    def judge(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+    def judge(self, before, after):
         if self.written and before != after:
             raise Rejected(self.written)
         raise AssertionError(f'Nova saw nothing wrong: {self.written}')
 
-    def test_create_servers_with_vgpu(self) -> None:
+    def test_create_servers_with_vgpu(self):
         self.assertRaises(Rejected, super().test_create_servers_with_vgpu)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nova import context, objects
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import test_reshape
@@ -19,7 +17,7 @@ PARENTS = (
 
 
 class VGPUTests(Judged, test_reshape.VGPUReshapeTests):
-    def specification(self, hostname: str) -> dict[str, Any]:
+    def specification(self, hostname):
         return {
             'trees': {'name': [hostname]},
             'providers': [
@@ -40,7 +38,7 @@ class VGPUTests(Judged, test_reshape.VGPUReshapeTests):
             ],
         }
 
-    def assignments(self, hostname: str) -> list[dict[str, Any]]:
+    def assignments(self, hostname):
         """By the parent of the mediated device that each server has."""
         rows = []
         compute = self.computes[hostname].driver

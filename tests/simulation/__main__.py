@@ -10,18 +10,17 @@ import argparse
 import concurrent.futures
 import multiprocessing
 import sys
-from collections.abc import Iterator
 
 from tests.simulation.playing import Ended, played
 
 
-def chunks(first: int, count: int) -> Iterator[range]:
+def chunks(first, count):
     """The seeds in parts, after each of which is said how they ended."""
     for start in range(first, first + count, 10):
         yield range(start, min(start + 10, first + count))
 
 
-def main() -> int:
+def main():
     parser = argparse.ArgumentParser(prog='python -m tests.simulation', description=__doc__)
     parser.add_argument('seed', type=int)
     parser.add_argument('--count', type=int, default=1, metavar='N')

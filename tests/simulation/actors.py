@@ -6,8 +6,6 @@ import contextlib
 import io
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import requests
 
@@ -29,7 +27,7 @@ class Ended:
     :ivar cause: what it did not expect
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.status: int | None = None
         self.stdout, self.stderr = '', ''
         self.cause: BaseException | None = None
@@ -42,7 +40,7 @@ class Operator:
     :param stage: knows who has the turn, and what is done meanwhile
     """
 
-    def __init__(self, name: str, stage: Any, is_embedded: bool) -> None:
+    def __init__(self, name, stage, is_embedded):
         self.name, self.stage, self.is_embedded = name, stage, is_embedded
         self.turn = threading.Semaphore(0)
         self.faults: Faults | None = None
@@ -51,7 +49,7 @@ class Operator:
         self.ended = Ended()
         self.asked = set[str]()
 
-    def run(self, words: list[str]) -> Ended:
+    def run(self, words):
         """Run a command to its end, whatever that is."""
         self.out, self.err = io.StringIO(), io.StringIO()
         self.ended, self.is_dead, self.asked = Ended(), False, set()
@@ -68,13 +66,13 @@ class Operator:
         self.ended.stdout, self.ended.stderr = self.out.getvalue(), self.err.getvalue()
         return self.ended
 
-    def handover(self, named: str = '', odds: float = 0.0) -> None:
+    def handover(self, named='', odds=0.0):
         """Let others do something, unless that would wait for this one."""
         if not self.is_joint:
             self.stage.handover(self, named, odds)
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self):
         """Nobody else has a turn until the end, and only then there is something to see."""
         self.handover()
         self.is_joint = True
@@ -84,7 +82,7 @@ class Operator:
             self.is_joint = False
             self.stage.settle(self.name)
 
-    def exchange(self, request: Any) -> requests.Response:
+    def exchange(self, request):
         """Send a request, to which something may happen."""
         if self.is_dead:
             raise Killed
@@ -101,14 +99,14 @@ class Operator:
             return self._disturbed(request, kind)
         return self._sent(request)
 
-    def _sent(self, request: Any) -> requests.Response:
+    def _sent(self, request):
         answer: requests.Response = self.stage.world.send(request)
         self.stage.log(self.name, str(answer.status_code), '', '')
         if request.method != 'GET' and not self.is_joint:
             self.stage.settle(self.name)
         return answer
 
-    def _disturbed(self, request: Any, kind: str) -> requests.Response:
+    def _disturbed(self, request, kind):
         if kind == 'slow':
             self.stage.pause(self, SLOW)
             return self._sent(request)
@@ -132,25 +130,25 @@ class Speaker(io.TextIOBase):
 
     encoding = 'utf-8'
 
-    def __init__(self, which: Callable[[], io.StringIO]) -> None:
+    def __init__(self, which):
         self._which = which
 
-    def write(self, text: str) -> int:
+    def write(self, text):
         return self._which().write(text)
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return False
 
 
 @contextlib.contextmanager
-def listening(stage: Any) -> Iterator[None]:
+def listening(stage):
     """What is printed goes to the operator who has the turn; what ends a command too."""
     saved = sys.stdin, sys.stdout, sys.stderr, shell.Shell.clean_up
     sys.stdin = io.StringIO()
     sys.stdout = Speaker(lambda: stage.actor.out)  # type: ignore[assignment]
     sys.stderr = Speaker(lambda: stage.actor.err)  # type: ignore[assignment]
 
-    def clean_up(_: Any, _command: Any, _result: int, error: BaseException | None) -> None:
+    def clean_up(_, _command, _result, error):
         if error and not isinstance(error, errors.PlacementError | SystemExit | Killed):
             stage.actor.ended.cause = error
 

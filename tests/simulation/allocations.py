@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.simulation.command import (
     Command,
-    Scene,
     any_of,
     makes,
     of_consumers,
     typed,
 )
 from tests.simulation.nova import PROJECT, USER
-from tests.simulation.state import ABSENT, Key, State
+from tests.simulation.state import ABSENT
 
 OWNER = ('--project-id', PROJECT, '--user-id', USER, '--consumer-type', 'INSTANCE')
 
 
-def _wanted(consumer: str, held: dict[tuple[str, str], int], state: State) -> dict[Key, Any]:
+def _wanted(consumer, held, state):
     """What a consumer holds, and nothing beside it of what it held."""
     everything = dict.fromkeys(state.held(consumer), ABSENT) | held
     return {('allocation', consumer, *key): amount for key, amount in everything.items()}
 
 
 @makes('resource provider allocation set')
-def set_allocation(scene: Scene) -> Command:
+def set_allocation(scene):
     consumer, host = scene.uuid(), scene.host()
     held = {(host, 'VCPU'): 1, (host, 'MEMORY_MB'): 256}
     words = typed('resource provider allocation set', consumer, *OWNER)
@@ -35,7 +32,7 @@ def set_allocation(scene: Scene) -> Command:
 
 
 @makes('resource provider allocation unset')
-def unset(scene: Scene) -> Command | None:
+def unset(scene):
     consumer = _owned_by_operators(scene)
     if consumer is None:
         return None
@@ -48,7 +45,7 @@ def unset(scene: Scene) -> Command | None:
 
 
 @makes('resource provider allocation delete')
-def delete(scene: Scene) -> Command | None:
+def delete(scene):
     consumer = _owned_by_operators(scene)
     if consumer is None:
         return None
@@ -61,7 +58,7 @@ def delete(scene: Scene) -> Command | None:
 
 
 @makes('resource provider allocation move')
-def move(scene: Scene) -> Command | None:
+def move(scene):
     consumer = scene.consumer()
     if consumer is None:
         return None
@@ -79,7 +76,7 @@ def move(scene: Scene) -> Command | None:
 
 
 @makes('resource provider allocation transfer')
-def transfer(scene: Scene) -> Command | None:
+def transfer(scene):
     consumer, other = _owned_by_operators(scene), scene.uuid()
     if consumer is None:
         return None
@@ -90,7 +87,7 @@ def transfer(scene: Scene) -> Command | None:
 
 
 @makes('resource provider allocation claim')
-def claim(scene: Scene) -> Command:
+def claim(scene):
     consumer = scene.uuid()
     words = typed('resource provider allocation claim', consumer, *OWNER)
     words += ['--resource', 'VCPU=1', '--resource', 'MEMORY_MB=256', '--alternates', '1']
@@ -98,7 +95,7 @@ def claim(scene: Scene) -> Command:
 
 
 @makes('resource provider allocation replace')
-def replace(scene: Scene) -> Command | None:
+def replace(scene):
     consumer = _owned_by_operators(scene)
     if consumer is None:
         return None
@@ -121,7 +118,7 @@ def replace(scene: Scene) -> Command | None:
 
 
 @makes('resource provider allocation heal')
-def heal(scene: Scene) -> Command:
+def heal(scene):
     """A server of which Placement knows nothing, and one whose allocations have another user."""
     lost, host = scene.uuid(), scene.host()
     servers = [server_record(lost, scene.state.name(host), USER)]
@@ -133,7 +130,7 @@ def heal(scene: Scene) -> Command:
     wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
     listed = {server['id'] for server in servers}
 
-    def scope(_before: State, key: Key) -> bool:
+    def scope(_before, key):
         # The list is out of date where Nova has deleted or migrated the other server since.
         nova = scene.nova
         is_stale = key[1] not in nova.servers or key[1] in nova.migrating.values()
@@ -147,7 +144,7 @@ def heal(scene: Scene) -> Command:
     )
 
 
-def server_record(uuid: str, host: str, user: str) -> dict[str, Any]:
+def server_record(uuid, host, user):
     """A server as Nova lists it."""
     flavor = {'vcpus': 1, 'ram': 256, 'disk': 0, 'ephemeral': 0, 'swap': 0, 'extra_specs': {}}
     return {
@@ -159,7 +156,7 @@ def server_record(uuid: str, host: str, user: str) -> dict[str, Any]:
 
 
 @makes('resource provider audit')
-def audit(scene: Scene) -> Command:
+def audit(scene):
     """Some servers are on no list, so what they hold may be freed; the others keep it."""
     state, nova = scene.state, scene.nova
     listed = sorted({*nova.servers, *state.consumers()} - set(_leaked(scene)))
@@ -177,7 +174,7 @@ def audit(scene: Scene) -> Command:
     known = {*listed, *nova.migrating, *nova.migrating.values()}
     hosts = {server['ID']: server['Host'] for server in servers}
 
-    def scope(before: State, key: Key) -> bool:
+    def scope(before, key):
         if key[0] not in ('allocation', 'consumer'):
             return key[0] in ('trait', 'inventory')
         if key[1] not in known:
@@ -197,14 +194,14 @@ def audit(scene: Scene) -> Command:
 
 
 @makes('resource provider purge')
-def purge(scene: Scene) -> Command:
+def purge(scene):
     """A provider goes with all below it, unless somebody would lose what it uses."""
     top = scene.spare() or scene.provider()
     tree = scene.state.tree(scene.state.root(top))
     gone = [uuid for uuid in tree if _is_below(scene.state, uuid, top)]
     words = typed('resource provider purge', top, '--yes', '-f', 'json')
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         # Others may have made a child since.
         if key[0] in ('allocation', 'consumer'):
             return key[0] == 'consumer' or _is_below(state, key[2], top)
@@ -215,24 +212,24 @@ def purge(scene: Scene) -> Command:
     return Command(words, scope, wants, conserves=False)
 
 
-def _is_below(state: State, uuid: str | None, top: str) -> bool:
+def _is_below(state, uuid, top):
     """Whether a provider is another one or below it; one that is only being made is."""
     while uuid != top and ('provider', uuid) in state:
         uuid = state['provider', str(uuid)][1]
     return uuid is not None
 
 
-def _owned_by_operators(scene: Scene) -> str | None:
+def _owned_by_operators(scene):
     """A consumer that is no server of Nova's."""
     found = _leaked(scene)
     return scene.dice.choice(found) if found else None
 
 
-def _leaked(scene: Scene) -> list[str]:
+def _leaked(scene):
     known = {*scene.nova.servers, *scene.nova.migrating, *scene.nova.migrating.values()}
     return [uuid for uuid in scene.state.consumers() if uuid not in known]
 
 
-def _host_of(state: State, uuid: str) -> str | None:
+def _host_of(state, uuid):
     held = sorted(state.held(uuid))
     return state.name(state.root(held[0][0])) if held else None

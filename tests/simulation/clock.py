@@ -7,7 +7,7 @@ import datetime
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -25,11 +25,11 @@ class Clock:
     :ivar asleep: called with the seconds that somebody wants to wait
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 0.0
         self.asleep: Callable[[float], None] = self.advance
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds):
         """Let time pass, for the server too."""
         self.now += seconds
         moment = EPOCH + datetime.timedelta(seconds=self.now)
@@ -39,12 +39,10 @@ class Clock:
 class InlineExecutor(concurrent.futures.Executor):
     """Runs what it is given at once: threads would come in an order that nobody can repeat."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_, **__):
         self._is_shut = False
 
-    def submit(
-        self, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> concurrent.futures.Future[Any]:
+    def submit(self, function, /, *args, **kwargs):
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         try:
             future.set_result(function(*args, **kwargs))
@@ -53,13 +51,13 @@ class InlineExecutor(concurrent.futures.Executor):
         return future
 
 
-def inline_threads() -> None:
+def inline_threads():
     """Let this process have no pools of threads; to be called before the product is imported."""
     concurrent.futures.ThreadPoolExecutor = InlineExecutor  # type: ignore[misc]
 
 
 @contextmanager
-def virtual(clock: Clock, seed: int) -> Iterator[None]:
+def virtual(clock, seed):
     """Make a clock that of the process, and a seed the source of all chance."""
     source = random.Random(f'chance {seed}')
     random.seed(seed)

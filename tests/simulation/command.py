@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.simulation.state import Key, State
 Scope = Callable[[State, Key], bool]
 
 
-def nothing(_state: State, _key: Key) -> bool:
+def nothing(_state, _key):
     """The scope of a command that only reads."""
     return False
 
@@ -44,17 +44,17 @@ class Command:
     plan: Plan | None = None
     verb: str = ''
 
-    def __str__(self) -> str:
+    def __str__(self):
         return ' '.join(self.words)
 
     @property
-    def name(self) -> str:
+    def name(self):
         """The command without its arguments."""
         typed = f'{self} '
         return next(name for name in sorted(MAKERS, reverse=True) if typed.startswith(f'{name} '))
 
     @property
-    def is_read(self) -> bool:
+    def is_read(self):
         return self.scope is nothing
 
 
@@ -89,46 +89,46 @@ class Scene:
     plans: list[Plan]
     numbers: Iterator[int]
 
-    def uuid(self) -> str:
+    def uuid(self):
         return str(UUID(int=self.dice.getrandbits(128), version=4))
 
-    def file(self, stem: str, content: Any = None) -> str:
+    def file(self, stem, content=None):
         """The path of a new file, with some content."""
         path = self.folder / f'{stem}-{next(self.numbers)}.json'
         if content is not None:
             path.write_text(json.dumps(content))
         return str(path)
 
-    def one(self, of: Iterable[Any]) -> Any:
+    def one(self, of):
         return self.dice.choice(sorted(of))
 
-    def host(self) -> str:
+    def host(self):
         """The UUID of a host that there is."""
         return str(self.one(uuid for uuid in self.nova.hosts if ('provider', uuid) in self.state))
 
-    def hosts(self) -> list[str]:
+    def hosts(self):
         """The UUIDs of all trees that are called as hosts are."""
         return [uuid for uuid in self.state.roots() if self.state.name(uuid).startswith('host')]
 
-    def provider(self) -> str:
+    def provider(self):
         return str(self.one(key[1] for key in self.state.of('provider')))
 
-    def spare(self) -> str | None:
+    def spare(self):
         """A provider that is no part of a host."""
         found = [
             key[1] for key in self.state.of('provider') if self.state[key][0].startswith('spare')
         ]
         return self.dice.choice(found) if found else None
 
-    def consumer(self) -> str | None:
+    def consumer(self):
         found = self.state.consumers()
         return self.dice.choice(found) if found else None
 
-    def called(self, uuid: str) -> str:
+    def called(self, uuid):
         """A provider as operators say it: its name, or its UUID."""
         return self.state.name(uuid) if self.dice.random() < 0.7 else uuid
 
-    def custom(self, kind: str) -> str:
+    def custom(self, kind):
         """The name of a class or a trait, which may exist."""
         return f'CUSTOM_{kind}_{self.dice.randrange(3)}'
 
@@ -138,34 +138,34 @@ Maker = Callable[[Scene], Command | None]
 MAKERS: dict[str, list[Maker]] = {}
 
 
-def makes(name: str) -> Callable[[Maker], Maker]:
+def makes(name):
     """Note what makes the command lines of a command."""
 
-    def note(maker: Maker) -> Maker:
+    def note(maker):
         MAKERS.setdefault(name, []).append(maker)
         return maker
 
     return note
 
 
-def typed(name: str, *arguments: str) -> list[str]:
+def typed(name, *arguments):
     return [*name.split(), *arguments]
 
 
-def of_provider(uuid: str, *kinds: str) -> Scope:
+def of_provider(uuid, *kinds):
     """Some kinds of facts of one provider."""
     return lambda _state, key: key[0] in kinds and key[1] == uuid
 
 
-def of_consumers(*uuids: str) -> Scope:
+def of_consumers(*uuids):
     """All that some consumers hold."""
     return lambda _state, key: key[0] in ('allocation', 'consumer') and key[1] in uuids
 
 
-def any_of(*scopes: Scope) -> Scope:
+def any_of(*scopes):
     return lambda state, key: any(scope(state, key) for scope in scopes)
 
 
-def new_names(_state: State, key: Key) -> bool:
+def new_names(_state, key):
     """Custom classes and traits."""
     return key[0] in ('class name', 'trait name')

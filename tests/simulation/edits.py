@@ -7,20 +7,19 @@ from typing import Any
 
 from tests.simulation.command import (
     Command,
-    Scene,
     any_of,
     makes,
     new_names,
     of_provider,
     typed,
 )
-from tests.simulation.state import ABSENT, Key, State
+from tests.simulation.state import ABSENT, Key
 
 STANDARD = ('HW_CPU_X86_AVX', 'HW_CPU_X86_AVX2', 'HW_CPU_X86_SSE')
 TOTAL, RESERVED, MIN_UNIT, MAX_UNIT, STEP_SIZE, RATIO = range(6)
 
 
-def _name_edit(kind: str, verb: str, scene: Scene) -> Command:
+def _name_edit(kind, verb, scene):
     name = scene.custom(kind.upper())
     key = f'{kind} name', name
     word = f'resource {kind}' if kind == 'class' else kind
@@ -42,7 +41,7 @@ for _kind, _verb in (
 
 
 @makes('resource provider create')
-def create(scene: Scene) -> Command:
+def create(scene):
     uuid, name = scene.uuid(), f'spare{scene.dice.randrange(6)}'
     parent = scene.provider() if scene.dice.random() < 0.3 else None
     words = typed('resource provider create', name, '--uuid', uuid)
@@ -51,7 +50,7 @@ def create(scene: Scene) -> Command:
 
 
 @makes('resource provider set')
-def set_provider(scene: Scene) -> Command | None:
+def set_provider(scene):
     uuid = scene.spare()
     if uuid is None:
         return None
@@ -65,7 +64,7 @@ def set_provider(scene: Scene) -> Command | None:
 
 
 @makes('resource provider delete')
-def delete_provider(scene: Scene) -> Command:
+def delete_provider(scene):
     uuid = scene.spare() or scene.provider()
     return Command(
         typed('resource provider delete', scene.called(uuid)),
@@ -75,7 +74,7 @@ def delete_provider(scene: Scene) -> Command:
 
 
 @makes('resource provider inventory set')
-def set_inventory(scene: Scene) -> Command:
+def set_inventory(scene):
     uuid, total = scene.host(), scene.dice.randint(8, 64)
     words = typed(
         'resource provider inventory set',
@@ -93,7 +92,7 @@ def set_inventory(scene: Scene) -> Command:
 
 
 @makes('resource provider inventory set')
-def set_many(scene: Scene) -> Command:
+def set_many(scene):
     ratio = scene.dice.choice([4.0, 8.0, 16.0])
     words = typed(
         'resource provider inventory set',
@@ -112,7 +111,7 @@ def set_many(scene: Scene) -> Command:
 
 
 @makes('resource provider inventory class create')
-def create_inventory(scene: Scene) -> Command:
+def create_inventory(scene):
     uuid, name, total = scene.host(), scene.custom('CLASS'), scene.dice.randint(1, 9)
     words = typed('resource provider inventory class create', scene.called(uuid), name)
     wants = {('inventory', uuid, name): lambda value: value and value[TOTAL] == total}
@@ -120,7 +119,7 @@ def create_inventory(scene: Scene) -> Command:
 
 
 @makes('resource provider inventory class set')
-def set_inventory_class(scene: Scene) -> Command:
+def set_inventory_class(scene):
     uuid, total = scene.host(), scene.dice.randint(8, 64)
     words = typed('resource provider inventory class set', scene.called(uuid), 'VCPU')
     return Command(
@@ -132,14 +131,14 @@ def set_inventory_class(scene: Scene) -> Command:
 
 
 @makes('resource provider inventory delete')
-def delete_inventory(scene: Scene) -> Command:
+def delete_inventory(scene):
     found = [key for key in scene.state.of('inventory') if key[2].startswith('CUSTOM')]
     key = scene.dice.choice(found) if found else ('inventory', scene.host(), 'VGPU')
     words = typed('resource provider inventory delete', key[1], '--resource-class', key[2])
     return Command(words, lambda _state, changed: changed == key, {key: ABSENT})
 
 
-def _traits(verb: str, scene: Scene) -> Command:
+def _traits(verb, scene):
     uuid, chosen = scene.host(), scene.dice.sample(STANDARD, 2)
     there = {key[2] for key in scene.state.of('trait', uuid)}
     words = typed(f'resource provider trait {verb}', scene.called(uuid))
@@ -154,7 +153,7 @@ def _traits(verb: str, scene: Scene) -> Command:
         wants = {('trait', uuid, name): ABSENT for name in there} | wants
     own = of_provider(uuid, 'trait')
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         return own(state, key) and (verb in ('set', 'delete') or key[2] in chosen)
 
     return Command(words, scope, wants)
@@ -165,7 +164,7 @@ for _verb in ('set', 'delete', 'add', 'remove'):
 
 
 @makes('resource provider trait add')
-def tag_many(scene: Scene) -> Command:
+def tag_many(scene):
     name = scene.dice.choice(STANDARD)
     words = typed('resource provider trait add', '--match', 'host*', name, '--yes', '-f', 'json')
     wants = {('trait', uuid, name): True for uuid in scene.hosts()}
@@ -175,7 +174,7 @@ def tag_many(scene: Scene) -> Command:
 AGGREGATES = tuple(f'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaa{n}' for n in range(4))
 
 
-def _aggregates(verb: str, scene: Scene) -> Command:
+def _aggregates(verb, scene):
     uuid, chosen = scene.host(), scene.dice.choice(AGGREGATES)
     words = typed(f'resource provider aggregate {verb}', scene.called(uuid), chosen)
     key = 'aggregate', uuid, chosen
@@ -188,7 +187,7 @@ for _verb in ('add', 'remove'):
 
 
 @makes('resource provider aggregate set')
-def set_aggregates(scene: Scene) -> Command:
+def set_aggregates(scene):
     uuid, chosen = scene.host(), scene.dice.choice(AGGREGATES)
     status, there = scene.nova.call('GET', f'/resource_providers/{uuid}/aggregates')
     generation = str(there['resource_provider_generation']) if status == 200 else '0'
@@ -198,7 +197,7 @@ def set_aggregates(scene: Scene) -> Command:
 
 
 @makes('resource provider aggregate sync')
-def sync(scene: Scene) -> Command:
+def sync(scene):
     hosts = scene.hosts()
     members = [uuid for uuid in hosts if scene.dice.random() < 0.5]
     aggregate = {
@@ -218,7 +217,7 @@ def sync(scene: Scene) -> Command:
 
 
 @makes('resource provider tree apply')
-def declare(scene: Scene) -> Command:
+def declare(scene):
     """A host gets a child, a ratio, a trait and a class; all that may be there already."""
     uuid, ratio = scene.host(), scene.dice.choice([2.0, 4.0, 16.0])
     name, trait = scene.state.name(uuid), scene.custom('TRAIT')
@@ -247,14 +246,14 @@ def declare(scene: Scene) -> Command:
 
 
 @makes('resource provider replace')
-def replace(scene: Scene) -> Command:
+def replace(scene):
     """A host, or a spare provider, comes back under another UUID."""
     old, new = scene.spare() if scene.dice.random() < 0.3 else None, scene.uuid()
     old = old or scene.host()
     scene.nova.replace(old, new)
     words = typed('resource provider replace', scene.called(old), '--uuid', new, '--yes')
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         if key[0] in ('allocation', 'consumer'):
             return key[0] == 'consumer' or key[2] in (old, new)
         # Also of the children that others have made since.

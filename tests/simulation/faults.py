@@ -6,9 +6,7 @@ import io
 import json
 import random
 from dataclasses import dataclass
-from typing import Any
 
-import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
@@ -36,7 +34,7 @@ class Faults:
     rate: float
     kinds: tuple[str, ...] = tuple(KINDS)
 
-    def draw(self, method: str) -> str | None:
+    def draw(self, method):
         if self.dice.random() >= self.rate:
             return None
         weights = [KINDS[kind] for kind in self.kinds]
@@ -44,7 +42,7 @@ class Faults:
         return None if kind == 'conflict' and method == 'GET' else kind
 
 
-def answer(request: Any, kind: str) -> requests.Response:
+def answer(request, kind):
     """What a server, or a proxy before it, says instead of the true answer."""
     if kind == 'conflict':
         return _response(request, 409, _fault(409, 'placement.concurrent_update'))
@@ -55,15 +53,13 @@ def answer(request: Any, kind: str) -> requests.Response:
     return _response(request, 502, b'<html>Bad Gateway</html>')
 
 
-def _fault(status: int, code: str) -> bytes:
+def _fault(status, code):
     detail = 'The server said so.\n\n Simulated: the generation is another one  '
     fault = {'status': status, 'title': 'Fault', 'detail': detail, 'code': code}
     return json.dumps({'errors': [fault | {'request_id': 'req-simulated'}]}).encode()
 
 
-def _response(
-    request: Any, status: int, body: bytes, headers: dict[str, str] | None = None
-) -> requests.Response:
+def _response(request, status, body, headers=None):
     raw = urllib3.HTTPResponse(
         body=io.BytesIO(body), headers=headers or {}, status=status, preload_content=False
     )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from placementclient.client.errors import ExitStatus
-from tests.simulation.actors import Ended
-from tests.simulation.command import Command, Plan
-from tests.simulation.state import ABSENT, Delta, Key, State
+from tests.simulation.state import ABSENT, Delta, Key
 
 #: After these nothing was written.
 _UNTOUCHED = (ExitStatus.USAGE, ExitStatus.INFEASIBLE, ExitStatus.UNDECIDED)
@@ -22,11 +19,11 @@ class Violation(NamedTuple):
     kind: str
     text: str
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f'{self.kind}: {self.text}'
 
 
-def of_write(command: Command, before: State, after: State, changed: Delta) -> Iterator[Violation]:
+def of_write(command, before, after, changed):
     """What is wrong with one request of a command."""
     outside = [key for key in changed if not command.scope(before, key)]
     if outside:
@@ -46,7 +43,7 @@ def of_write(command: Command, before: State, after: State, changed: Delta) -> I
         yield from _exceeded(before, after, changed)
 
 
-def _exceeded(before: State, after: State, changed: Delta) -> Iterator[Violation]:
+def _exceeded(before, after, changed):
     touched = {key[-2:] for key in changed if key[0] in ('allocation', 'inventory')}
     for provider, name in sorted(touched):
         used, capacity = after.used[provider, name], after.capacity(provider, name)
@@ -63,17 +60,17 @@ class Written:
     :ivar disturbed: what others have written since it began
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.deltas: list[Delta] = []
         self.disturbed: set[Key] = set()
         self.violations: list[Violation] = []
 
-    def net(self) -> dict[Key, tuple[Any, Any]]:
+    def net(self):
         """What the run has changed in all, before and after."""
         return net(self.deltas)
 
 
-def net(deltas: Collection[Delta]) -> dict[Key, tuple[Any, Any]]:
+def net(deltas):
     found: dict[Key, tuple[Any, Any]] = {}
     for each in deltas:
         for key, (was, now) in each.items():
@@ -81,7 +78,7 @@ def net(deltas: Collection[Delta]) -> dict[Key, tuple[Any, Any]]:
     return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
 
 
-def of_end(command: Command, ended: Ended, written: Written, state: State) -> Iterator[Violation]:
+def of_end(command, ended, written, state):
     """What is wrong with how a command ended."""
     if ended.cause is not None:
         yield Violation('unexpected', repr(ended.cause))
@@ -96,7 +93,7 @@ def of_end(command: Command, ended: Ended, written: Written, state: State) -> It
                 yield Violation('status', f'"done" is not true: {row}')
 
 
-def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violation]:
+def _of_status(status, ended, written):
     """What the exit status says, and is not so."""
     if status not in tuple(ExitStatus):
         yield Violation('status', f'{status} is none')
@@ -114,7 +111,7 @@ def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violatio
         yield Violation('untold', text)
 
 
-def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> bool:
+def _is_so(row, state, disturbed):
     """Whether what a row says is done is so, or others have changed it since."""
     moved = {key[1] for key in disturbed if key[0] == 'provider'}
     if moved and state.by_name(row['object']) in (None, *moved):
@@ -128,7 +125,7 @@ def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> 
     )  # fmt: skip
 
 
-def _facts(row: Mapping[str, Any], state: State) -> Iterator[tuple[Key, Any]]:
+def _facts(row, state):
     """What a row of the table of changes says of each key; ``...``: that it is there."""
     what, before, after = row['change'], row['before'], row['after']
     if what == 'allocations':
@@ -149,7 +146,7 @@ def _facts(row: Mapping[str, Any], state: State) -> Iterator[tuple[Key, Any]]:
         yield ('inventory', uuid, what), ABSENT if after is None else ...
 
 
-def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Iterator[Violation]:
+def unreached(command, state, disturbed):
     """What a command that has succeeded has not done."""
     consumers = _consumers(disturbed)
     for key, wanted in sorted(command.wants.items(), key=lambda pair: pair[0]):
@@ -163,7 +160,7 @@ def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Ite
             yield Violation('status', f'0, but {key} is {value!r}')
 
 
-def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
+def of_rollback(plan, state):
     """What was not taken back although nobody else has changed it."""
     consumers = _consumers(plan.disturbed)
     for key, (was, _) in sorted(plan.done.items()):
@@ -177,26 +174,26 @@ def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
             yield Violation('rollback', text)
 
 
-def _consumers(disturbed: Collection[Key]) -> set[str]:
+def _consumers(disturbed):
     """Whose allocations others have written."""
     return {key[1] for key in disturbed if key[0] in ('allocation', 'consumer')}
 
 
-def _is_name(key: Key) -> bool:
+def _is_name(key):
     """Classes and traits stay: others may use them by now."""
     return key[0] in ('class name', 'trait name')
 
 
-def _was(ended: Ended, kind: str) -> bool:
+def _was(ended, kind):
     return any(each.startswith(kind) for each in ended.faults)
 
 
-def _shown(changed: Delta, keys: Collection[Key] = ()) -> str:
+def _shown(changed, keys=()):
     chosen = list(keys or changed)[:4]
     return '; '.join(f'{key} {changed[key][0]!r} -> {changed[key][1]!r}' for key in chosen)
 
 
-def rows(ended: Ended) -> list[dict[str, Any]]:
+def rows(ended):
     """The table that a command printed as JSON."""
     try:
         found = json.loads(ended.stdout)
@@ -205,11 +202,11 @@ def rows(ended: Ended) -> list[dict[str, Any]]:
     return found if isinstance(found, list) else []
 
 
-def canonical(state: State) -> Counter[str]:
+def canonical(state):
     """A state by names, for two histories in which the same has another UUID."""
     names = {key[1]: value[0] for key, value in state.items() if key[0] == 'provider'}
 
-    def named(value: Any) -> Any:
+    def named(value):
         if isinstance(value, tuple):
             return tuple(map(named, value))
         return names.get(value, value)

@@ -49,16 +49,16 @@ class Nova:
     stopped: set[str] = field(default_factory=set)
     replaced: list[tuple[str, str]] = field(default_factory=list)
 
-    def uuid(self) -> str:
+    def uuid(self):
         return str(UUID(int=self.dice.getrandbits(128), version=4))
 
-    def replace(self, old: str, new: str) -> None:
+    def replace(self, old, new):
         """A host was reinstalled: its nova-compute waits until its provider has the new UUID."""
         if old in self.hosts:
             self.stopped.add(old)
             self.replaced.append((old, new))
 
-    def follow(self) -> None:
+    def follow(self):
         """Know hosts by the UUIDs that they have now."""
         state = self.state()
         for pair in self.replaced:
@@ -68,12 +68,12 @@ class Nova:
                     self.hosts[new] = self.hosts.pop(old)
                     self.stopped.discard(old)
 
-    def move(self) -> Steps:
+    def move(self):
         """Something that Nova does now."""
         kinds = (self.boot, self.boot, self.delete, self.migrate, self.update, self.update)
         return self.dice.choice((*kinds, self.toggle))()
 
-    def meddle(self, named: str) -> Steps:
+    def meddle(self, named):
         """Something with a host or a consumer of which an operator asks just now.
 
         :param named: the text of the request
@@ -84,7 +84,7 @@ class Nova:
             return self.toggle(uuid) if 'traits' in named else self.update(uuid)
         return self.resize(uuid) if uuid else iter(())
 
-    def boot(self) -> Steps:
+    def boot(self):
         """A new server: the scheduler asks for candidates and claims one of them."""
         flavor = self.dice.choice(FLAVORS)
         candidates = self._candidates(flavor)
@@ -97,7 +97,7 @@ class Nova:
                 return
             yield
 
-    def delete(self) -> Steps:
+    def delete(self):
         """A server goes, at the generation that its consumer has."""
         if not self.servers:
             return
@@ -118,7 +118,7 @@ class Nova:
                 self.servers.pop(uuid, None)
                 return
 
-    def migrate(self) -> Steps:
+    def migrate(self):
         """A live migration: the source is held by the migration until it is over."""
         still = sorted(self.servers.keys() - set(self.migrating.values()))
         if not still:
@@ -135,7 +135,7 @@ class Nova:
         source = next(iter(there['allocations']))
         yield from self._to_target(server, migration, source)
 
-    def _to_target(self, server: str, migration: str, source: str) -> Steps:
+    def _to_target(self, server, migration, source):
         candidates = [c for c in self._candidates(self.servers[server]) if source not in c]
         yield
         if candidates and self._put(server, candidates[0], None) == 204:
@@ -145,7 +145,7 @@ class Nova:
         else:
             yield from self._reverted(server, migration)
 
-    def _freed(self, migration: str) -> Steps:
+    def _freed(self, migration):
         for _ in range(20):
             status, there = self.call('GET', f'/allocations/{migration}')
             yield
@@ -156,7 +156,7 @@ class Nova:
                 self.migrating.pop(migration, None)
                 return
 
-    def _reverted(self, server: str, migration: str) -> Steps:
+    def _reverted(self, server, migration):
         for _ in range(20):
             status, there = self.call('GET', f'/allocations/{migration}')
             yield
@@ -166,7 +166,7 @@ class Nova:
                 break
         self.migrating.pop(migration, None)
 
-    def resize(self, consumer: str) -> Steps:
+    def resize(self, consumer):
         """A server gets more, or less, of what it has on its host."""
         status, there = self.call('GET', f'/allocations/{consumer}')
         yield
@@ -180,7 +180,7 @@ class Nova:
         }
         self._put(consumer, there['allocations'] | held, there['consumer_generation'], there)
 
-    def update(self, host: str | None = None) -> Steps:
+    def update(self, host=None):
         """The periodic task of a nova-compute: its host shall be as the driver says."""
         up = sorted(self.hosts.keys() - self.stopped)
         if not up or host in self.stopped:
@@ -202,12 +202,12 @@ class Nova:
             body = {'resource_provider_generation': generation, 'inventories': wanted}
             self.call('PUT', f'/resource_providers/{host}/inventories', body)
 
-    def _disk(self) -> dict[str, int]:
+    def _disk(self):
         """What a driver finds on disk is seldom the same as before."""
         total = self.dice.randint(480, 520)
         return {'total': total, 'max_unit': total}
 
-    def toggle(self, host: str | None = None) -> Steps:
+    def toggle(self, host=None):
         """A service is disabled or enabled, and nova-compute says so in its traits."""
         host = host or self.dice.choice(sorted(self.hosts))
         status, there = self.call('GET', f'/resource_providers/{host}/traits')
@@ -218,7 +218,7 @@ class Nova:
             body = {'traits': wanted, 'resource_provider_generation': generation}
             self.call('PUT', f'/resource_providers/{host}/traits', body)
 
-    def _candidates(self, flavor: dict[str, int]) -> list[dict[str, Any]]:
+    def _candidates(self, flavor):
         asked = ','.join(f'{name}:{amount}' for name, amount in sorted(flavor.items()))
         path = f'/allocation_candidates?resources={asked}&required=!{DISABLED}&limit=20'
         status, found = self.call('GET', path)
@@ -229,7 +229,7 @@ class Nova:
         self.dice.shuffle(candidates)
         return candidates
 
-    def _put(self, uuid: str, allocations: Any, generation: int | None, owner: Any = None) -> int:
+    def _put(self, uuid, allocations, generation, owner=None):
         body = {
             'allocations': allocations,
             'project_id': owner['project_id'] if owner else PROJECT,
@@ -238,7 +238,7 @@ class Nova:
         }
         return self.call('PUT', f'/allocations/{uuid}', body)[0]
 
-    def _hand_over(self, giver: str, taker: str, there: Any) -> int:
+    def _hand_over(self, giver, taker, there):
         owner = {name: there[name] for name in ('project_id', 'user_id')}
         held = {
             provider: {'resources': each['resources']}

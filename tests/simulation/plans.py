@@ -11,26 +11,24 @@ from pathlib import Path
 from tests.simulation.command import (
     Command,
     Plan,
-    Scene,
-    Scope,
     any_of,
     makes,
     new_names,
     nothing,
     typed,
 )
-from tests.simulation.state import ABSENT, Key, State
+from tests.simulation.state import ABSENT
 
 CARDS = 2
 VGPUS = 8
 
 
-def has_flat_gpus(state: State, host: str) -> bool:
+def has_flat_gpus(state, host):
     return ('inventory', host, 'VGPU') in state
 
 
 @makes('resource provider reshape plan')
-def plan_reshape(scene: Scene) -> Command | None:
+def plan_reshape(scene):
     """Move the virtual GPUs of some hosts to a child for each card, or back."""
     flat = [uuid for uuid in scene.nova.hosts if has_flat_gpus(scene.state, uuid)]
     if not flat:
@@ -65,10 +63,10 @@ def plan_reshape(scene: Scene) -> Command | None:
     return Command(words, nothing, plan=Plan(path, made, frozenset(chosen)), verb='plan')
 
 
-def reshaping(hosts: frozenset[str]) -> Scope:
+def reshaping(hosts):
     """The virtual GPUs of some hosts, who holds them, and the children that have them."""
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         kind, *names = key
         if kind in ('allocation', 'inventory'):
             return names[-1] == 'VGPU' and _is_of(state, names[-2], hosts)
@@ -77,23 +75,23 @@ def reshaping(hosts: frozenset[str]) -> Scope:
     return any_of(scope, new_names)
 
 
-def _is_of(state: State, uuid: str, hosts: frozenset[str]) -> bool:
+def _is_of(state, uuid, hosts):
     """Whether a provider is of some trees; one that is only being made is."""
     return ('provider', uuid) not in state or state.root(uuid) in hosts
 
 
-def _carried(verb: str, scene: Scene) -> Command | None:
+def _carried(verb, scene):
     return carried(scene.dice.choice(scene.plans), verb) if scene.plans else None
 
 
-def carried(plan: Plan, verb: str) -> Command:
+def carried(plan, verb):
     """Apply a plan, or take it back."""
     words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
     planned = Path(plan.path).read_text()
     # A class or a trait that it needs may have been deleted since.
     allowed = any_of(plan.made.scope, new_names)
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         # A reshape may be planned again, for others too; any other plan is as it was reviewed.
         return allowed(state, key) and (bool(plan.hosts) or key[1] in planned)
 
@@ -107,7 +105,7 @@ def carried(plan: Plan, verb: str) -> Command:
     return replace(made, words=[*words, '--compute-is-up'], wants=wants)
 
 
-def _looked_at(verb: str, scene: Scene) -> Command | None:
+def _looked_at(verb, scene):
     if not scene.plans:
         return None
     return Command(
@@ -116,7 +114,7 @@ def _looked_at(verb: str, scene: Scene) -> Command | None:
     )
 
 
-def planned_roots(plan: Plan) -> list[str]:
+def planned_roots(plan):
     """The roots of the trees in a plan: without those for which there is none."""
     return [tree['root_provider_uuid'] for tree in json.loads(Path(plan.path).read_text())['trees']]
 
@@ -128,7 +126,7 @@ for _verb in ('status', 'verify', 'show'):
 
 
 @makes('resource provider snapshot restore')
-def restore(scene: Scene) -> Command | None:
+def restore(scene):
     """What has been deleted since a snapshot is made again."""
     snapshots = sorted(scene.folder.glob('snapshot-*'))
     if not snapshots:
@@ -139,7 +137,7 @@ def restore(scene: Scene) -> Command | None:
     consumers = set(document['consumers'])
     missing = {uuid for uuid in known if ('provider', uuid) not in scene.state}
 
-    def is_left(state: State, key: Key) -> bool:
+    def is_left(state, key):
         # A restore that was killed may have left a provider without any of these.
         kind, uuid, *name = key
         first = name if kind == 'inventory' else []
@@ -149,7 +147,7 @@ def restore(scene: Scene) -> Command | None:
             and not state.of(kind, uuid, *first)
         )
 
-    def scope(state: State, key: Key) -> bool:
+    def scope(state, key):
         if key[0] in ('allocation', 'consumer'):
             return key[1] in consumers and key[1] not in scene.nova.servers
         # Others may have deleted more since.
@@ -162,7 +160,7 @@ def restore(scene: Scene) -> Command | None:
 
 
 @makes('resource provider reshape submit')
-def submit(scene: Scene) -> Command:
+def submit(scene):
     """A reshape by hand that writes what was there a moment ago."""
     host = scene.host()
     _, there = scene.nova.call('GET', f'/resource_providers/{host}/inventories')
@@ -179,6 +177,6 @@ def submit(scene: Scene) -> Command:
     return Command(words, lambda _state, key: key[0] == 'inventory' and key[1] == host)
 
 
-def is_there(path: str) -> bool:
+def is_there(path):
     """Whether a plan was written."""
     return os.path.exists(path) and Path(path).stat().st_size > 0

@@ -14,7 +14,7 @@ from tests.simulation import simulation  # noqa: E402
 Ended = collections.Counter[tuple[str, int | None]]
 
 
-def played(seeds: range, only: frozenset[int] = frozenset()) -> tuple[list[str], int, Ended]:
+def played(seeds, only=frozenset()):
     """Play seeds.
 
     :return: what is to be said, how many have failed, and how the commands have ended

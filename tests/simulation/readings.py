@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from functools import partial
 
-from tests.simulation.command import Command, Scene, makes, typed
+from tests.simulation.command import Command, makes, typed
 
 LINES = {
     'allocation candidate explain': '--resource VCPU=1 --resource VGPU={n}',
@@ -43,7 +43,7 @@ LINES = {
 }
 
 
-def _read(name: str, line: str, scene: Scene) -> Command | None:
+def _read(name, line, scene):
     snapshots = sorted(scene.folder.glob('snapshot-*'))
     if '{snapshot}' in line and not snapshots:
         return None

@@ -7,20 +7,18 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
 
 from placementclient import DISTRIBUTION
 from placementclient.loading.entry_points import COMMANDS
 from tests.simulation import allocations, edits, faults, invariants, plans, readings  # noqa: F401
-from tests.simulation.actors import Ended, Operator, listening
+from tests.simulation.actors import Operator, listening
 from tests.simulation.clock import Clock, virtual
 from tests.simulation.command import MAKERS, Command, Plan, Scene, nothing
-from tests.simulation.invariants import Violation, Written
+from tests.simulation.invariants import Violation
 from tests.simulation.nova import OWN_TRAITS
 from tests.simulation.stage import SHOWN, Stage
 from tests.simulation.world import World
@@ -49,7 +47,7 @@ class Failed(Exception):
     :param kind: of the invariant
     """
 
-    def __init__(self, seed: int, step: int, violation: Violation, stage: Stage) -> None:
+    def __init__(self, seed, step, violation, stage):
         self.seed, self.step, self.kind = seed, step, violation.kind
         log = '\n'.join(stage.lines[-SHOWN:])
         super().__init__(f'{log}\nseed {seed}, step {step}: {violation}')
@@ -67,7 +65,7 @@ class History:
     ended: Counter[tuple[str, int | None]]
 
 
-def play(world: World, seed: int, steps: int = STEPS, only: Collection[int] = ()) -> History:
+def play(world, seed, steps=STEPS, only=()):
     """Play a seed to its end.
 
     :param only: the numbers of the steps to play; none: all
@@ -81,7 +79,7 @@ def play(world: World, seed: int, steps: int = STEPS, only: Collection[int] = ()
             return _Seed(seed, stage, Path(folder)).run(steps, only)
 
 
-def shrunk(world: World, failure: Failed, only: Collection[int] = ()) -> str:
+def shrunk(world, failure, only=()):
     """The option that plays the fewest steps found that fail in the same way."""
     needed = sorted(only or range(failure.step + 1))
     for step in list(needed):
@@ -91,7 +89,7 @@ def shrunk(world: World, failure: Failed, only: Collection[int] = ()) -> str:
     return f'--only {",".join(map(str, needed))}'
 
 
-def _fails(world: World, failure: Failed, only: Collection[int]) -> bool:
+def _fails(world, failure, only):
     try:
         play(world, failure.seed, only=only)
     except Failed as again:
@@ -100,13 +98,13 @@ def _fails(world: World, failure: Failed, only: Collection[int]) -> bool:
 
 
 class _Seed:
-    def __init__(self, seed: int, stage: Stage, folder: Path) -> None:
+    def __init__(self, seed, stage, folder):
         self._seed, self._stage, self._folder = seed, stage, folder
         self._step = 0
         self._ended = Counter[tuple[str, int | None]]()
         self._numbers = itertools.count(1)
 
-    def run(self, steps: int, only: Collection[int]) -> History:
+    def run(self, steps, only):
         dice = random.Random(f'cloud {self._seed}')
         build(self._stage, dice)
         words = ['resource', 'provider', 'snapshot', 'save', str(self._folder / 'snapshot-0.json')]
@@ -121,7 +119,7 @@ class _Seed:
         stage = self._stage
         return History(stage.digest.hexdigest(), self._ended)
 
-    def _play(self, dice: random.Random) -> None:
+    def _play(self, dice):
         """Play a step: one command alone with its faults, or two beside each other and Nova."""
         stage = self._stage
         stage.dice = stage.nova.dice = dice
@@ -143,13 +141,13 @@ class _Seed:
         elif dice.random() < 0.3:
             self._check_steady(pairs[0][1], results[0][1])
 
-    def _stop_computes(self, commands: list[Command]) -> None:
+    def _stop_computes(self, commands):
         """A host is reshaped while its nova-compute is down."""
         for command in commands:
             if command.plan and command.verb != 'plan':
                 self._stage.nova.stopped |= command.plan.hosts
 
-    def _start_computes(self, plan: Plan) -> None:
+    def _start_computes(self, plan):
         """From now on they report what they find."""
         nova = self._stage.nova
         for host in plan.hosts & nova.hosts.keys():
@@ -158,13 +156,13 @@ class _Seed:
                 nova.hosts[host] = nova.hosts[host] | {'VGPU': GPUS}
         nova.stopped -= plan.hosts
 
-    def _operator(self, name: str, dice: random.Random, rate: float = 0.0) -> Operator:
+    def _operator(self, name, dice, rate=0.0):
         operator = Operator(name, self._stage, is_embedded=dice.random() < 0.3)
         kinds = faults.LOCAL if operator.is_embedded else tuple(faults.KINDS)
         operator.faults = faults.Faults(dice, rate, kinds)
         return operator
 
-    def _command(self, dice: random.Random) -> Command:
+    def _command(self, dice):
         stage = self._stage
         scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans, self._numbers)
         made: Command | None = None
@@ -174,7 +172,7 @@ class _Seed:
             made = _varied(made, scene)
         return made
 
-    def _name(self, dice: random.Random) -> str:
+    def _name(self, dice):
         """The name of a command: more often one that writes, most often one of plans."""
         chance = dice.random()
         if self._stage.plans and chance < 0.3:
@@ -185,7 +183,7 @@ class _Seed:
             return dice.choice(_READ_LONG_BEFORE)
         return dice.choice(sorted(NAMES if chance < 0.5 else NAMES - readings.LINES.keys()))
 
-    def _judge(self, command: Command, ended: Ended, written: Written) -> None:
+    def _judge(self, command, ended, written):
         self._ended[command.name, ended.status] += 1
         found = [*written.violations]
         found += invariants.of_end(command, ended, written, self._stage.state)
@@ -200,7 +198,7 @@ class _Seed:
         self._raise(found, command, ended)
         self._stage.nova.follow()
 
-    def _note(self, plan: Plan, command: Command, ended: Ended, written: Written) -> None:
+    def _note(self, plan, command, ended, written):
         """Remember a plan that was made, and what was done for it."""
         if command.verb == 'plan':
             if plans.is_there(plan.path) and plan not in self._stage.plans:
@@ -211,7 +209,7 @@ class _Seed:
                 plan.done[key] = plan.done.get(key, (was, now))[0], now
         plan.disturbed |= written.disturbed & plan.done.keys()
 
-    def _raise(self, found: list[Violation], command: Command, ended: Ended) -> None:
+    def _raise(self, found, command, ended):
         if found:
             text = (
                 f'{found[0].text}\n  {command}\n  -> {ended.status}\n  {ended.stdout[-1500:]}\n'
@@ -219,7 +217,7 @@ class _Seed:
             )
             raise Failed(self._seed, self._step, found[0]._replace(text=text), self._stage)
 
-    def _check_completed(self, command: Command, ended: Ended, before: _Saved) -> None:
+    def _check_completed(self, command, ended, before):
         """Whatever happened to a command, typed again it leads where it leads by itself."""
         again, written = self._quietly(command)
         self._judge(command, again, written)
@@ -236,7 +234,7 @@ class _Seed:
             self._raise([Violation('converges', text)], command, again)
         self._restore(after)
 
-    def _check_steady(self, command: Command, earlier: Written) -> None:
+    def _check_steady(self, command, earlier):
         """What has succeeded, and is typed twice more, does nothing the second time."""
         ended, written = self._quietly(command)
         # What others have changed before counts: the first time may have done all of it.
@@ -249,12 +247,12 @@ class _Seed:
             text = f'done before, and {sorted(written.net())[:4]} is written again'
             self._raise([Violation('steady', text)], command, again)
 
-    def _quietly(self, command: Command) -> tuple[Ended, Written]:
+    def _quietly(self, command):
         with self._stage.quiet():
             operator = Operator('A', self._stage, is_embedded=False)
             return self._stage.play([(operator, command)])[0]
 
-    def _take_all_back(self) -> None:
+    def _take_all_back(self):
         """Take every plan back: what nobody else has changed is as it was."""
         for plan in list(self._stage.plans):
             command = plans.carried(plan, 'rollback')
@@ -265,13 +263,13 @@ class _Seed:
                 text = f'{sorted(written.net())[:4]} is taken back twice'
                 self._raise([Violation('steady', text)], command, ended)
 
-    def _saved(self) -> _Saved:
+    def _saved(self):
         self._stage.calm()
         folder = tempfile.mkdtemp()
         shutil.copytree(self._folder, folder, dirs_exist_ok=True)
         return _Saved(self._stage.world.saved(), Path(folder))
 
-    def _restore(self, saved: _Saved) -> None:
+    def _restore(self, saved):
         shutil.rmtree(self._folder)
         shutil.move(saved.folder, self._folder)
         self._stage.world.restore(saved.database)
@@ -284,7 +282,7 @@ class _Saved:
     folder: Path
 
 
-def _varied(command: Command, scene: Scene) -> Command:
+def _varied(command, scene):
     """The same, only looked at, or written as a plan."""
     chance = scene.dice.random()
     if chance < 0.1:
@@ -296,7 +294,7 @@ def _varied(command: Command, scene: Scene) -> Command:
     return command
 
 
-def build(stage: Stage, dice: random.Random) -> None:
+def build(stage, dice):
     """Some hosts with servers, and a storage that all share."""
     nova = stage.nova
     nova.dice = stage.dice = dice
@@ -317,7 +315,7 @@ def build(stage: Stage, dice: random.Random) -> None:
             pass
 
 
-def _make(stage: Stage, uuid: str, name: str, items: Mapping[str, Any], traits: list[str]) -> None:
+def _make(stage, uuid, name, items, traits):
     call, path = stage.nova.call, f'/resource_providers/{uuid}'
     call('POST', '/resource_providers', {'uuid': uuid, 'name': name})
     body = {'resource_provider_generation': 0, 'inventories': items}
@@ -326,7 +324,7 @@ def _make(stage: Stage, uuid: str, name: str, items: Mapping[str, Any], traits: 
 
 
 @contextmanager
-def world() -> Iterator[World]:
+def world():
     """A Placement for many histories, one after the other."""
     made = World()
     try:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from keystoneauth1.session import Session
 
 from tests.simulation import invariants
-from tests.simulation.actors import USUAL, Ended, Operator
-from tests.simulation.clock import Clock
+from tests.simulation.actors import USUAL, Operator
 from tests.simulation.command import Command, Plan
 from tests.simulation.invariants import Written
 from tests.simulation.nova import Nova, Steps
 from tests.simulation.state import delta
-from tests.simulation.world import Embedded, World, over_http
+from tests.simulation.world import Embedded, over_http
 
 #: How many of the last lines of the log are shown with a failure.
 SHOWN = 60
@@ -31,7 +27,7 @@ class Stage:
     :ivar unrest: how likely it is that Nova does something between two requests
     """
 
-    def __init__(self, world: World, clock: Clock, dice: random.Random, folder: Path) -> None:
+    def __init__(self, world, clock, dice, folder):
         self.world, self.clock, self.dice, self.folder = world, clock, dice, folder
         self.nova = Nova(self._call_of_nova, lambda: self.state, dice, {})
         self.state = world.state()
@@ -48,26 +44,26 @@ class Stage:
         self._files: dict[Path, bytes] = {}
         clock.asleep = self._asleep
 
-    def log(self, *words: str) -> None:
+    def log(self, *words):
         """Note what happened; the same seed notes the same."""
         line = f'{self.clock.now:.2f} {" ".join(filter(None, words))}'
         line = line.replace(str(self.folder), 'FOLDER')
         self.digest.update(line.encode())
         self.lines.append(line)
 
-    def session(self, operator: Operator) -> Session:
+    def session(self, operator):
         """What an operator's requests go through."""
         if operator.is_embedded:
             return Session(auth=Embedded(self.world, operator.exchange, operator))
         return over_http(operator.exchange)
 
-    def play(self, pairs: list[tuple[Operator, Command]]) -> list[tuple[Ended, Written]]:
+    def play(self, pairs):
         """Let operators type a command each, at the same time."""
         self._commands = {op.name: (command, Written()) for op, command in pairs}
         self._playing = [operator for operator, _ in pairs]
         main = threading.Semaphore(0)
 
-        def act(operator: Operator, command: Command) -> None:
+        def act(operator, command):
             operator.turn.acquire()
             self.actor = operator
             try:
@@ -91,7 +87,7 @@ class Stage:
             results.append((ended, written))
         return results
 
-    def handover(self, operator: Operator, named: str = '', odds: float = 0.0) -> None:
+    def handover(self, operator, named='', odds=0.0):
         """Between two requests of an operator: others may have their turn.
 
         :param named: the text of the next one
@@ -106,7 +102,7 @@ class Stage:
             self._move()
         self._switch(operator)
 
-    def pause(self, operator: Operator, seconds: float) -> None:
+    def pause(self, operator, seconds):
         """Let time pass, in which others do more, unless that would wait for this one."""
         self.clock.advance(seconds)
         if operator.is_joint:
@@ -115,20 +111,20 @@ class Stage:
             self._move()
         self.handover(operator)
 
-    def _asleep(self, seconds: float) -> None:
+    def _asleep(self, seconds):
         if self.actor and not self.actor.is_joint and not self._is_moving:
             self.pause(self.actor, seconds)
         else:
             self.clock.advance(seconds)
 
-    def _switch(self, operator: Operator) -> None:
+    def _switch(self, operator):
         others = [each for each in self._playing if each is not operator]
         if others and self.dice.random() < 0.5:
             others[0].turn.release()
             operator.turn.acquire()
             self.actor = operator
 
-    def _move(self) -> None:
+    def _move(self):
         """Nova does one thing more."""
         if not self._moves or (len(self._moves) < 4 and self.dice.random() < 0.4):
             self._moves.append(self.nova.move())
@@ -141,12 +137,12 @@ class Stage:
         finally:
             self._is_moving = False
 
-    def calm(self) -> None:
+    def calm(self):
         """Let Nova end what it has begun."""
         while self._moves:
             self._finish(self._moves.pop())
 
-    def _finish(self, move: Steps) -> None:
+    def _finish(self, move):
         self._is_moving = True
         try:
             for _ in move:
@@ -154,14 +150,14 @@ class Stage:
         finally:
             self._is_moving = False
 
-    def _call_of_nova(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def _call_of_nova(self, method, path, body=None):
         status, answer = self.world.call(method, path, body)
         self.log('nova', method, path, str(status))
         if method != 'GET':
             self.settle('nova')
         return status, answer
 
-    def settle(self, who: str) -> None:
+    def settle(self, who):
         """See what a write of an operator, or of Nova, has changed."""
         before, self.state = self.state, self.world.state()
         changed = delta(before, self.state)
@@ -180,19 +176,19 @@ class Stage:
             if own is None or own.plan is not plan:
                 plan.disturbed |= changed.keys() & plan.done.keys()
 
-    def lose_database(self) -> None:
+    def lose_database(self):
         """For some time, and from the middle of a request on, there is no database."""
         self.world.fails_after = self.dice.randrange(12)
         self._returns = self.clock.now + self.dice.uniform(0.1, 30)
 
-    def find_database(self) -> None:
+    def find_database(self):
         self.world.fails_after = self._returns = None
 
-    def freeze(self) -> None:
+    def freeze(self):
         """Remember the files as they are when a process ends."""
         self._files = self._contents()
 
-    def thaw(self) -> None:
+    def thaw(self):
         """Take away what a process has done to files after it was killed, in this one."""
         for path, content in self._contents().items():
             if path not in self._files:
@@ -202,11 +198,11 @@ class Stage:
         for path in self._files.keys() - self._contents().keys():
             path.write_bytes(self._files[path])
 
-    def _contents(self) -> dict[Path, bytes]:
+    def _contents(self):
         return {path: path.read_bytes() for path in self.folder.rglob('*') if path.is_file()}
 
     @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self):
         """Nobody else does anything, and nothing happens to requests."""
         self.calm()
         unrest, self.unrest = self.unrest, 0.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +45,7 @@ class State(dict[Key, Any]):
     """What there is at one moment."""
 
     @classmethod
-    def read(cls, connection: sqlite3.Connection) -> State:
+    def read(cls, connection):
         """Read it from the tables, past all that is tested."""
         state = cls()
         for kind, query in _QUERIES.items():
@@ -57,40 +55,40 @@ class State(dict[Key, Any]):
                 state[kind, *row[:width]] = values[0] if len(values) == 1 else values or True
         return state
 
-    def of(self, kind: str, *first: str) -> list[Key]:
+    def of(self, kind, *first):
         """The keys of a kind that begin so, in an order that does not depend on anything."""
         return [key for key in self._sorted[kind] if key[1 : 1 + len(first)] == first]
 
     @cached_property
-    def _sorted(self) -> dict[str, list[Key]]:
+    def _sorted(self):
         found: dict[str, list[Key]] = {kind: [] for kind in _QUERIES}
         for key in sorted(self):
             found[key[0]].append(key)
         return found
 
-    def name(self, uuid: str) -> str:
+    def name(self, uuid):
         return str(self['provider', uuid][0])
 
-    def root(self, uuid: str) -> str:
+    def root(self, uuid):
         """The root of the tree of a provider."""
         parent = self['provider', uuid][1]
         return self.root(parent) if parent else uuid
 
-    def tree(self, root: str) -> list[str]:
+    def tree(self, root):
         """All providers of a tree."""
         return [key[1] for key in self.of('provider') if self.root(key[1]) == root]
 
-    def roots(self) -> list[str]:
+    def roots(self):
         return [key[1] for key in self.of('provider') if self[key][1] is None]
 
-    def by_name(self, name: str) -> str | None:
+    def by_name(self, name):
         return next((key[1] for key in self.of('provider') if self[key][0] == name), None)
 
-    def held(self, consumer: str) -> dict[tuple[str, str], int]:
+    def held(self, consumer):
         """What a consumer holds, by provider and class."""
         return {key[2:]: self[key] for key in self.of('allocation', consumer)}  # type: ignore[misc]
 
-    def sums(self, consumer: str) -> Counter[str]:
+    def sums(self, consumer):
         """What a consumer holds in all, by class."""
         found = Counter[str]()
         for (_, name), amount in self.held(consumer).items():
@@ -98,28 +96,28 @@ class State(dict[Key, Any]):
         return found
 
     @cached_property
-    def used(self) -> Counter[tuple[str, ...]]:
+    def used(self):
         """What is used, by provider and class."""
         found = Counter[tuple[str, ...]]()
         for key in self._sorted['allocation']:
             found[key[2:]] += self[key]
         return found
 
-    def capacity(self, provider: str, name: str) -> int:
+    def capacity(self, provider, name):
         """What Placement allocates of a class at the most."""
         fields = self.get(('inventory', provider, name))
         return int((fields[0] - fields[1]) * fields[5]) if fields else 0
 
-    def consumers(self) -> list[str]:
+    def consumers(self):
         return [key[1] for key in self.of('consumer')]
 
 
-def delta(before: State, after: State) -> Delta:
+def delta(before, after):
     """What differs."""
     return dict(_differing(before, after))
 
 
-def _differing(before: State, after: State) -> Iterator[tuple[Key, tuple[Any, Any]]]:
+def _differing(before, after):
     for key in sorted(before.keys() | after.keys()):
         was, new = before.get(key, ABSENT), after.get(key, ABSENT)
         if was != new:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from sqlalchemy import event, exc
 
 from placementclient.embedded import Direct
 from placementclient.embedded.plugin import _Transport
-from placementclient.model.snapshots import Snapshot
 from tests.simulation.state import State
 
 URL = 'http://placement.simulated'
@@ -30,7 +28,7 @@ class World:
     :ivar fails_after: after so many statements the database is gone; ``None``: it is there
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._direct = Direct.scratch()
         self.transport: Any = self._direct._transport
         service = self.transport.started()
@@ -40,29 +38,29 @@ class World:
         self.fails_after: int | None = None
         event.listen(service._engine, 'before_cursor_execute', self._execute)
 
-    def close(self) -> None:
+    def close(self):
         self._database.close()
         self._direct.close()
 
-    def emptied(self) -> None:
+    def emptied(self):
         """Forget all that happened."""
         self.fails_after = None
         self.restore(self._empty)
 
-    def saved(self) -> sqlite3.Connection:
+    def saved(self):
         """A copy of all that there is."""
         copy = sqlite3.connect(':memory:', check_same_thread=False)
         self._database.backup(copy)
         return copy
 
-    def restore(self, copy: sqlite3.Connection) -> None:
+    def restore(self, copy):
         """Let it be as it was."""
         copy.backup(self._database)
 
-    def state(self) -> State:
+    def state(self):
         return State.read(self._database)
 
-    def send(self, request: Any) -> requests.Response:
+    def send(self, request):
         """Have a request answered, at once and truly."""
         request.headers.update(HEADERS)
         answer: requests.Response = self.transport.send(request)
@@ -73,16 +71,14 @@ class World:
             answer._content = json.dumps(found).encode()
         return answer
 
-    def call(
-        self, method: str, path: str, body: Any = None, version: str = '1.36'
-    ) -> tuple[int, Any]:
+    def call(self, method, path, body=None, version='1.36'):
         """The same by hand: the status and the JSON of the answer."""
         headers = {'OpenStack-API-Version': f'placement {version}', 'Accept': 'application/json'}
         request = requests.Request(method, URL + path, json=body, headers=headers).prepare()
         answer = self.send(request)
         return answer.status_code, answer.json() if answer.content else None
 
-    def _execute(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def _execute(self, _connection, _cursor, statement, *_):
         if self.fails_after is None:
             return
         self.fails_after -= 1
@@ -94,16 +90,16 @@ class World:
 class Wire(HTTPAdapter):
     """Carries the requests of an operator over HTTP."""
 
-    def __init__(self, exchange: Any) -> None:
+    def __init__(self, exchange):
         super().__init__()
         self._exchange = exchange
 
-    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+    def send(self, request, *args, **kwargs):
         answer: requests.Response = self._exchange(request)
         return answer
 
 
-def over_http(exchange: Any) -> Session:
+def over_http(exchange):
     """A session whose requests something else answers."""
     session = Session(auth=noauth.NoAuth(endpoint=URL))
     session.session.mount(URL, Wire(exchange))
@@ -117,33 +113,33 @@ class Embedded(Direct):
     :param turn: called before something is read from the tables, and around a transaction
     """
 
-    def __init__(self, world: World, exchange: Any, turn: Any) -> None:
+    def __init__(self, world, exchange, turn):
         super().__init__()
         self._turn = turn
         self._transport = _Tables(world.transport, exchange, turn)
 
     @property
-    def database(self) -> str:
+    def database(self):
         """What a plan says that it was made of: the same for all operators."""
         return URL
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self):
         with self._turn.transaction(), super().transaction():
             yield
 
 
 class _Tables(_Transport):
-    def __init__(self, transport: Any, exchange: Any, turn: Any) -> None:
+    def __init__(self, transport, exchange, turn):
         super().__init__(transport.started)
         self._exchange, self._turn = exchange, turn
         # The world closes it, not the operator who goes.
         self.started = transport.started
 
-    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+    def send(self, request, *args, **kwargs):
         answer: requests.Response = self._exchange(request)
         return answer
 
-    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+    def snapshot(self, roots=None, *, types=True):
         self._turn.handover()
         return super().snapshot(roots, types=types)

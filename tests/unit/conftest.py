@@ -7,15 +7,14 @@ import logging
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
-from requests_mock import ANY, Mocker
+from requests_mock import ANY
 
 from placementclient.cli import shell
 from placementclient.client.http import Client
@@ -27,7 +26,6 @@ from tests.unit.dialogue import (
     Case,
     Exchange,
     Reply,
-    Sent,
     sent,
     version_document,
 )
@@ -48,17 +46,17 @@ class Result:
 class Service:
     """What answers, in order; whatever comes beyond that is refused and shows in ``requests``."""
 
-    def __init__(self, mocker: Mocker) -> None:
+    def __init__(self, mocker):
         self._mocker = mocker
         self.answer()
 
-    def answer(self, *replies: Reply | Exchange) -> None:
+    def answer(self, *replies):
         """Answer the next requests so."""
         self._mocker.reset_mock()
         said = [each.reply if isinstance(each, Exchange) else each for each in replies]
         self._mocker.request(ANY, ANY, [reply.mocked() for reply in (*said, Reply(599))])
 
-    def always(self, body: object) -> None:
+    def always(self, body):
         """Answer every request with this JSON."""
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, json=body)
@@ -68,30 +66,30 @@ class Service:
         ):
             self._mocker.request(method, matcher, status_code=204, headers=SIGNED)
 
-    def knows_up_to(self, highest: str) -> None:
+    def knows_up_to(self, highest):
         """Answer nothing but what the service knows; refuse every other microversion."""
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, **NOT_ACCEPTABLE.mocked())
         self._mocker.get(f'{URL}/', **version_document(highest).reply.mocked())
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, error):
         """Answer nothing: every request fails on its way."""
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, exc=error)
 
     @property
-    def requests(self) -> list[Sent]:
+    def requests(self):
         """What was sent, in order."""
         return [sent(request) for request in self.history]
 
     @property
-    def history(self) -> list[Any]:
+    def history(self):
         """The same, with all headers and undecoded."""
         history: list[Any] = self._mocker.request_history
         return history
 
     @property
-    def last(self) -> Any:
+    def last(self):
         """The last request."""
         return self.history[-1]
 
@@ -101,7 +99,7 @@ Play = Callable[[Case], None]
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _environment(monkeypatch, tmp_path):
     """No test sees the settings of who runs it, waits, or leaves its logging behind."""
     for name in [name for name in os.environ if name.startswith('OS_')]:
         monkeypatch.delenv(name)
@@ -115,17 +113,17 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
 
 
 @pytest.fixture(autouse=True)
-def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def _true_to_their_word(monkeypatch):
     """Commands end and print as they say: see ``statuses`` and ``prints``."""
     run, produce_output = base.PlacementCommand.run, base._Table.produce_output
 
-    def checked_run(self: Any, parsed_args: Any) -> int:
+    def checked_run(self, parsed_args):
         status = run(self, parsed_args)
         said = {0, 1, 2, 130, *(status for status, _ in self.statuses)}
         assert status in said or not self.statuses
         return status
 
-    def checked_output(self: Any, parsed_args: Any, names: Any, data: Any) -> int:
+    def checked_output(self, parsed_args, names, data):
         assert not self.prints or set(names) <= set(self.printed(parsed_args))
         return produce_output(self, parsed_args, names, data)
 
@@ -134,23 +132,23 @@ def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def service(requests_mock: Mocker) -> Service:
+def service(requests_mock):
     return Service(requests_mock)
 
 
 @pytest.fixture
-def session() -> Session:
+def session():
     return Session(auth=Token(URL, 'a-token'))
 
 
 @pytest.fixture
-def client(session: Session, service: Service) -> Client:
+def client(session, service):
     """A client whose microversion is open."""
     return Client(session)
 
 
 @pytest.fixture(autouse=True)
-def _no_log_of_the_test_before() -> Iterator[None]:
+def _no_log_of_the_test_before():
     """Take back the level that --debug or -v has set."""
     yield
     if logging.root.level != logging.WARNING:
@@ -158,10 +156,10 @@ def _no_log_of_the_test_before() -> Iterator[None]:
 
 
 @pytest.fixture
-def placement(session: Session, service: Service, capsys: pytest.CaptureFixture[str]) -> Placement:
+def placement(session, service, capsys):
     """Runs the program: arguments, or a single string that is split as a shell does."""
 
-    def run(*argv: str, version: str | None = None) -> Result:
+    def run(*argv, version=None):
         arguments: Sequence[str] = shlex.split(argv[0]) if len(argv) == 1 else argv
         chosen = ['--os-placement-api-version', version] if version is not None else []
         capsys.readouterr()
@@ -177,10 +175,10 @@ def placement(session: Session, service: Service, capsys: pytest.CaptureFixture[
 
 
 @pytest.fixture
-def play(placement: Placement, service: Service) -> Play:
+def play(placement, service):
     """Runs a case and compares all that can be seen of it."""
 
-    def run(case: Case) -> None:
+    def run(case):
         service.answer(*case.exchanges)
         result = placement(case.command, version=case.version)
         assert service.requests == case.requests()

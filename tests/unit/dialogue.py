@@ -37,7 +37,7 @@ class Reply:
     reason: str | None = None
     is_signed: bool = True
 
-    def mocked(self) -> dict[str, Any]:
+    def mocked(self):
         """As requests-mock takes it."""
         raw = self.body.encode() if isinstance(self.body, str) else self.body
         if raw is not None and not isinstance(raw, bytes):
@@ -83,7 +83,7 @@ class Case:
     status: int = 0
     version: str = '1'
 
-    def requests(self) -> list[Sent]:
+    def requests(self):
         """The requests that it must send."""
         usual = '1.39' if self.version == '1' else self.version
         return [
@@ -94,48 +94,48 @@ class Case:
         ]
 
 
-def get(path: str, answer: Any = None, *, status: int = 200, **settings: Any) -> Exchange:
+def get(path, answer=None, *, status=200, **settings):
     """A read, answered with JSON."""
     return Exchange(f'GET {path}', _reply(answer, status), **settings)
 
 
-def put(path: str, body: Any = None, answer: Any = None, **settings: Any) -> Exchange:
+def put(path, body=None, answer=None, **settings):
     """A replacement; answered with what was sent if nothing else is said."""
     return Exchange(
         f'PUT {path}', _reply(body if answer is None else answer, 200), body, **settings
     )
 
 
-def post(path: str, body: Any = None, answer: Any = None, **settings: Any) -> Exchange:
+def post(path, body=None, answer=None, **settings):
     """A creation."""
     return Exchange(f'POST {path}', _reply(answer, 200), body, **settings)
 
 
-def delete(path: str, answer: Any = None, **settings: Any) -> Exchange:
+def delete(path, answer=None, **settings):
     """A removal."""
     return Exchange(f'DELETE {path}', _reply(answer, 204), **settings)
 
 
-def _reply(answer: Any, status: int) -> Reply:
+def _reply(answer, status):
     return answer if isinstance(answer, Reply) else Reply(status, answer)
 
 
 NOTHING = Reply(204)
 
 
-def fault(status: int, sentence: str, code: str = 'placement.undefined_code') -> Reply:
+def fault(status, sentence, code='placement.undefined_code'):
     """A refusal in the words of the service."""
     detail = f'The server could not comply with the request.\n\n {sentence}  '
     record = {'status': status, 'title': 'Title', 'detail': detail, 'code': code}
     return Reply(status, {'errors': [record | {'request_id': 'req-1'}]})
 
 
-def conflict() -> Reply:
+def conflict():
     """The refusal of a write that somebody else came before."""
     return fault(409, 'Conflict: generation', STALE)
 
 
-def version_document(highest: str, lowest: str = '1.0') -> Exchange:
+def version_document(highest, lowest='1.0'):
     """The question what the service knows; sent without a microversion."""
     version = {'id': 'v1.0', 'min_version': lowest, 'max_version': highest}
     return get('/', {'versions': [version]}, version=None)
@@ -144,18 +144,12 @@ def version_document(highest: str, lowest: str = '1.0') -> Exchange:
 NOT_ACCEPTABLE = fault(406, 'Unacceptable version header')
 
 
-def unacceptable(exchange: Exchange) -> Exchange:
+def unacceptable(exchange):
     """The same request, refused for its microversion."""
     return replace(exchange, reply=NOT_ACCEPTABLE)
 
 
-def provider(
-    uuid: str = RP,
-    name: str = 'compute1',
-    generation: int = 7,
-    parent: str | None = None,
-    root: str | None = None,
-) -> dict[str, Any]:
+def provider(uuid=RP, name='compute1', generation=7, parent=None, root=None):
     """A provider as the service shows it from 1.14 on."""
     return {
         'uuid': uuid,
@@ -167,13 +161,13 @@ def provider(
     }
 
 
-def found(name: str = 'compute1', uuid: str = RP, **settings: Any) -> Exchange:
+def found(name='compute1', uuid=RP, **settings):
     """The search for a provider by its name."""
     listed = {'resource_providers': [provider(uuid, name)]}
     return get(f'/resource_providers?name={name}', listed, **settings)
 
 
-def sent(request: Any) -> Sent:
+def sent(request):
     """A request that requests-mock recorded."""
     parts = urlsplit(request.url)
     assert request.url.startswith(f'{URL}/'), request.url

@@ -6,7 +6,6 @@ import gzip
 import json
 import time
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -15,12 +14,12 @@ from hypothesis import strategies as st
 from placementclient.client import errors
 from placementclient.files import disk
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
-from tests.good_files import GOOD, Reader
+from tests.good_files import GOOD
 
 READERS = {name: reader for name, (reader, _) in GOOD.items()}
 
 
-def read_or_refuse(reader: Reader, path: Path, content: bytes) -> None:
+def read_or_refuse(reader, path, content):
     """A value, or a refusal that says the file's name on one line."""
     path.write_bytes(content)
     try:
@@ -34,7 +33,7 @@ def read_or_refuse(reader: Reader, path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize('kind', GOOD)
-def test_good_ones_are_read(kind: str, tmp_path: Path) -> None:
+def test_good_ones_are_read(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         (tmp_path / 'file').write_bytes(content)
@@ -43,7 +42,7 @@ def test_good_ones_are_read(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', GOOD)
-def test_truncated_at_each_byte(kind: str, tmp_path: Path) -> None:
+def test_truncated_at_each_byte(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         for length in range(0, len(content), max(1, len(content) // (100 * MORE))):
@@ -51,7 +50,7 @@ def test_truncated_at_each_byte(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('kind', GOOD)
-def test_a_bit_flipped(kind: str, tmp_path: Path) -> None:
+def test_a_bit_flipped(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         for offset in range(0, len(content), max(1, len(content) // (20 * MORE))):
@@ -66,7 +65,7 @@ OF_JSON = sorted(GOOD.keys() - {'host facts'})
 
 
 @st.composite
-def mangled(draw: st.DrawFn) -> tuple[str, bytes]:
+def mangled(draw):
     kind = draw(st.sampled_from(OF_JSON))
     content = GOOD[kind][1][-1]
     lines = content.splitlines() if kind == 'journal' else [content]
@@ -81,7 +80,7 @@ def mangled(draw: st.DrawFn) -> tuple[str, bytes]:
 @pytest.mark.slow
 @examples(400)
 @given(mangled())
-def test_something_is_something_else(tmp_path: Path, file: tuple[str, bytes]) -> None:
+def test_something_is_something_else(tmp_path, file):
     kind, content = file
     read_or_refuse(READERS[kind], tmp_path / 'file', content)
 
@@ -107,11 +106,11 @@ def test_something_is_something_else(tmp_path: Path, file: tuple[str, bytes]) ->
 @example('document', b'&a [*a]')
 @example('specification', b'[' * 100_000)
 @example('specification', b'&a [*a]')
-def test_anything(tmp_path: Path, kind: str, content: bytes) -> None:
+def test_anything(tmp_path, kind, content):
     read_or_refuse(READERS[kind], tmp_path / 'file', content)
 
 
-def bomb(levels: int = 30) -> str:
+def bomb(levels=30):
     lines = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]']
     lines += [f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 9)}]' for n in range(1, levels)]
     return '\n'.join(lines)
@@ -132,14 +131,14 @@ LARGE = {
 
 @pytest.mark.parametrize('text', LARGE.values(), ids=LARGE)
 @pytest.mark.parametrize('kind', ['specification', 'document', 'declaration', 'servers', 'flavors'])
-def test_small_in_the_file_and_large_in_memory(kind: str, text: str, tmp_path: Path) -> None:
+def test_small_in_the_file_and_large_in_memory(kind, text, tmp_path):
     (tmp_path / 'file').write_text(text)
     with pytest.raises(errors.BadFile, match=r'file:\d+: too large'):
         READERS[kind](str(tmp_path / 'file'))
 
 
 @pytest.fixture(scope='module')
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def archive(tmp_path_factory):
     """200 MiB of spaces in 200 KiB."""
     path = tmp_path_factory.mktemp('small') / 'file.gz'
     with gzip.open(path, 'wb') as stream:
@@ -150,7 +149,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal', 'host facts'}))
-def test_spaces_in_a_small_archive(kind: str, archive: Path) -> None:
+def test_spaces_in_a_small_archive(kind, archive):
     tracemalloc.start()
     with pytest.raises(errors.BadFile, match=r'larger than 32 MiB|compressed as no file'):
         READERS[kind](str(archive))
@@ -160,12 +159,12 @@ def test_spaces_in_a_small_archive(kind: str, archive: Path) -> None:
 
 
 @pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal'}))
-def test_a_name_that_no_file_can_have(kind: str) -> None:
+def test_a_name_that_no_file_can_have(kind):
     with pytest.raises(errors.BadFile):
         READERS[kind]('a\0b')
 
 
-def test_nothing_is_written_to_a_name_that_no_file_can_have() -> None:
+def test_nothing_is_written_to_a_name_that_no_file_can_have():
     with pytest.raises(errors.BadFile, match='NUL byte'):
         disk.write_text('a\0b', 'x')
 
@@ -177,7 +176,7 @@ def test_nothing_is_written_to_a_name_that_no_file_can_have() -> None:
         (b'[' + b'[],' * 2_000_000 + b'[]]', 'has more than 2000000 objects and lists'),
     ],
 )
-def test_a_large_document_is_refused_at_once(content: bytes, said: str, tmp_path: Path) -> None:
+def test_a_large_document_is_refused_at_once(content, said, tmp_path):
     (tmp_path / 'file').write_bytes(content)
     started = time.process_time()
     with pytest.raises(errors.BadFile, match=said):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -68,7 +67,7 @@ IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     names = path.relative_to(PACKAGE.parent).with_suffix('').parts
     return '.'.join(names).removesuffix('.__init__')
 
@@ -76,17 +75,17 @@ def name_of(path: Path) -> str:
 NAMES = {name_of(path): path for path in MODULES}
 
 
-def folder(module: str) -> str:
+def folder(module):
     """The row that a module belongs to: ``'api'`` of ``'placementclient.api.trait'``."""
     return module.partition('.')[2].partition('.')[0]
 
 
-def is_in(module: str, parts: tuple[str, ...]) -> bool:
+def is_in(module, parts):
     name = module.partition('.')[2]
     return any(name == part or name.startswith(f'{part}.') for part in parts)
 
 
-def imports(path: Path) -> Iterator[str]:
+def imports(path):
     """All that a module imports, anywhere in it, by its full name; also what only types need."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -98,12 +97,12 @@ def imports(path: Path) -> Iterator[str]:
                 yield full if full in NAMES else node.module or ''
 
 
-def allowed(row: str) -> set[str]:
+def allowed(row):
     """All rows that one may import."""
     return {row}.union(MAY_IMPORT[row], *(allowed(below) for below in MAY_IMPORT[row]))
 
 
-def ours(path: Path) -> set[str]:
+def ours(path):
     """The modules of the package that a module imports."""
     return {module for module in imports(path) if module.startswith('placementclient')}
 
@@ -111,7 +110,7 @@ def ours(path: Path) -> set[str]:
 GRAPH = {name: ours(path) & NAMES.keys() - {name} for name, path in NAMES.items()}
 
 
-def reached(module: str) -> set[str]:
+def reached(module):
     """All modules that are loaded with one, its own functions included."""
     found, waiting = {module}, [module]
     while waiting:
@@ -122,30 +121,30 @@ def reached(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize('module', NAMES)
-def test_every_module_imports_what_the_row_of_its_folder_allows(module: str) -> None:
+def test_every_module_imports_what_the_row_of_its_folder_allows(module):
     found = {folder(other) for other in ours(NAMES[module])} - {''}
     assert found <= (allowed(folder(module)) if folder(module) else set())
 
 
-def test_the_walk_sees_what_functions_and_types_import() -> None:
+def test_the_walk_sees_what_functions_and_types_import():
     seen = set(imports(PACKAGE / 'commands' / 'reshapes' / 'reshape_run.py'))
     assert 'placementclient.reshape.engines' in seen, 'imported in a function'
     assert 'placementclient.model.outcomes' in seen, 'imported for types alone'
 
 
-def test_no_row_is_left_over() -> None:
+def test_no_row_is_left_over():
     assert {folder(name) for name in NAMES} - {''} == set(MAY_IMPORT)
 
 
-def test_the_top_of_the_package_has_folders_only() -> None:
+def test_the_top_of_the_package_has_folders_only():
     assert {path.stem for path in PACKAGE.glob('*.py')} == {'__init__', '__main__', 'plugin'}
 
 
-def test_no_file_imports_itself_by_a_detour() -> None:
+def test_no_file_imports_itself_by_a_detour():
     assert list(TopologicalSorter(GRAPH).static_order())
 
 
-def test_no_folder_is_below_itself_and_no_chain_is_long() -> None:
+def test_no_folder_is_below_itself_and_no_chain_is_long():
     links: dict[str, int] = {}
     for row in TopologicalSorter(MAY_IMPORT).static_order():
         links[row] = max((links[below] + 1 for below in MAY_IMPORT[row]), default=0)
@@ -153,12 +152,12 @@ def test_no_folder_is_below_itself_and_no_chain_is_long() -> None:
 
 
 @pytest.mark.parametrize('module', [name for name in NAMES if is_in(name, PURE)])
-def test_pure_modules_reach_neither_the_service_nor_the_world(module: str) -> None:
+def test_pure_modules_reach_neither_the_service_nor_the_world(module):
     assert not {other for other in reached(module) if is_in(other, SENDING)}
     assert not {other.split('.')[0] for other in imports(NAMES[module])} & IMPURE
 
 
-def test_the_documentation_has_the_same_table() -> None:
+def test_the_documentation_has_the_same_table():
     table = ARCHITECTURE.read_text().partition('The main types')[0]
     rows = re.findall(r'^   \* - ``(\S+)``\n     - (.*(?:\n       .*)*)$', table, re.MULTILINE)
     documented = {name: set(re.findall(r'``(\S+)``', cell)) for name, cell in rows}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.api import (
     aggregate,
@@ -51,7 +50,6 @@ from tests.good_files import (
     ROW,
     SERVERS,
 )
-from tests.unit.conftest import Service
 from tests.unit.dialogue import RP, get, provider
 
 #: What four times as much may cost at the most: calls, and memory.
@@ -60,15 +58,15 @@ MOST = 4.6
 ONCE = 1 << 17
 
 
-def uuid(number: int) -> str:
+def uuid(number):
     return f'{number:08d}-0000-4000-8000-000000000000'
 
 
-def work(read: Callable[[], Any]) -> tuple[int, int]:
+def work(read):
     """How many calls, of Python and of C, it takes; and how much memory at its peak, in bytes."""
     calls = 0
 
-    def count(_frame: Any, event: str, _argument: Any) -> None:
+    def count(_frame, event, _argument):
         nonlocal calls
         calls += event in ('call', 'c_call')
 
@@ -86,23 +84,23 @@ def work(read: Callable[[], Any]) -> tuple[int, int]:
         tracemalloc.stop()
 
 
-def check_linear(measured: Callable[[int], tuple[int, int]], size: int) -> None:
+def check_linear(measured, size):
     """Compare the work of a size with that of four times the size."""
     small, large = measured(size), measured(4 * size)
     assert large[0] <= MOST * small[0], f'{small[0]} calls become {large[0]}'
     assert large[1] <= MOST * small[1] + ONCE, f'{small[1]} bytes become {large[1]}'
 
 
-def listed(record: dict[str, Any], *keys: str) -> Callable[[int], bytes]:
+def listed(record, *keys):
     """A list of records that differ in some keys."""
 
-    def content(n: int) -> bytes:
+    def content(n):
         return json.dumps([record | {key: uuid(i) for key in keys} for i in range(n)]).encode()
 
     return content
 
 
-def specified(n: int) -> dict[str, Any]:
+def specified(n):
     """A specification of ``n`` children, each of which gets one."""
     names = [f'{{root}}_gpu{i}' for i in range(n)]
     return {
@@ -119,7 +117,7 @@ def specified(n: int) -> dict[str, Any]:
     }
 
 
-def rows(n: int) -> bytes:
+def rows(n):
     text = io.StringIO()
     writer = csv.DictWriter(text, ROW)
     writer.writeheader()
@@ -127,14 +125,14 @@ def rows(n: int) -> bytes:
     return text.getvalue().encode()
 
 
-def declaration(n: int) -> bytes:
+def declaration(n):
     return '\n'.join(
         f'- {{name: host{i}, inventories: {{VCPU: {{total: 8}}}}, traits: [CUSTOM_A]}}'
         for i in range(n)
     ).encode()
 
 
-def facts(n: int) -> bytes:
+def facts(n):
     """A host that says more and more about its servers."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode='w') as stream:
@@ -147,7 +145,7 @@ def facts(n: int) -> bytes:
     return content.getvalue()
 
 
-def conf(n: int) -> bytes:
+def conf(n):
     lines = (f'device_spec = {{"address": "{i:04x}:81:00.0"}}' for i in range(n))
     return '\n'.join(('[pci]', *lines)).encode()
 
@@ -155,18 +153,18 @@ def conf(n: int) -> bytes:
 PLANS: dict[int, Plan] = {}
 
 
-def planned(n: int) -> Plan:
+def planned(n):
     """A plan of ``n`` hosts."""
     if n not in PLANS:
         PLANS[n] = plan_of(used(cloud(hosts=n, servers=2)))
     return PLANS[n]
 
 
-def in_a_plan(n: int) -> bytes:
+def in_a_plan(n):
     return _written(lambda path: storage.write_plan(path, planned(n)))
 
 
-def _written(write: Callable[[str], None]) -> bytes:
+def _written(write):
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -175,8 +173,8 @@ def _written(write: Callable[[str], None]) -> bytes:
         return path.read_bytes()
 
 
-def in_a_journal(n: int) -> bytes:
-    def write(path: str) -> None:
+def in_a_journal(n):
+    def write(path):
         with journal.opened(path, plans.identity(planned(n))) as opened:
             for tree in planned(n).trees:
                 for operation in operations_of(tree):
@@ -211,17 +209,17 @@ FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
 }
 
 
-def test_every_kind_of_file_is_there() -> None:
+def test_every_kind_of_file_is_there():
     assert FILES.keys() == GOOD.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', FILES)
-def test_a_file_is_read_in_linear_time_and_memory(kind: str, tmp_path: Path) -> None:
+def test_a_file_is_read_in_linear_time_and_memory(kind, tmp_path):
     content, size = FILES[kind]
     read = GOOD[kind][0]
 
-    def measured(n: int) -> tuple[int, int]:
+    def measured(n):
         path = tmp_path / f'{n}'
         path.write_bytes(content(n))
         if kind == 'journal':
@@ -314,12 +312,10 @@ ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', ANSWERS)
-def test_an_answer_is_read_in_linear_time_and_memory(
-    kind: str, session: Session, service: Service
-) -> None:
+def test_an_answer_is_read_in_linear_time_and_memory(kind, session, service):
     ask, path, answer = ANSWERS[kind]
 
-    def measured(n: int) -> tuple[int, int]:
+    def measured(n):
         service.answer(*[get(path, answer(n))] * 3)
         client = Client(session, HIGHEST)
         return work(lambda: ask(client))
@@ -328,10 +324,10 @@ def test_an_answer_is_read_in_linear_time_and_memory(
 
 
 @pytest.mark.slow
-def test_planning_keeps_to_memory_that_is_linear() -> None:
+def test_planning_keeps_to_memory_that_is_linear():
     spec = specification.from_document(specified(2), 'spec.yaml')
 
-    def measured(n: int) -> tuple[int, int]:
+    def measured(n):
         there = used(cloud(hosts=n, servers=0))
         return work(lambda: planner.make(there, spec, (), allow_inferred=True))
 

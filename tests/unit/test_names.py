@@ -8,7 +8,6 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ PACKAGE = Path(placementclient.__file__).parent
 
 
 @pytest.mark.slow
-def test_no_class_name_occurs_twice() -> None:
+def test_no_class_name_occurs_twice():
     names = Counter(
         node.name.lstrip('_')
         for path in PACKAGE.rglob('*.py')
@@ -30,7 +29,7 @@ def test_no_class_name_occurs_twice() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_the_main_types_exist() -> None:
+def test_the_main_types_exist():
     page = Path(__file__).parents[2] / 'doc' / 'source' / 'contributor' / 'architecture.rst'
     table = page.read_text().partition('The main types')[2]
     names = re.findall(r'^   \* - ``(\S+)``$', table, re.MULTILINE)
@@ -43,7 +42,7 @@ def test_the_main_types_exist() -> None:
 
 
 @pytest.mark.slow
-def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+def test_docstrings_begin_with_a_noun_or_a_verb():
     opening = re.compile(r'\s*(What|Who|Whose|Whether|Where|How|When|Why|Which)\b')
     found = [
         f'{path}: {docstring}'
@@ -67,7 +66,7 @@ AVOIDED_NAMES = re.compile(
 )
 
 
-def comments_and_texts(source: str) -> Iterator[str]:
+def comments_and_texts(source):
     """Return the comments of a module, and its texts: docstrings, help and messages."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -77,7 +76,7 @@ def comments_and_texts(source: str) -> Iterator[str]:
             yield node.value
 
 
-def definitions(source: str) -> Iterator[str]:
+def definitions(source):
     """Return the names of classes, functions and arguments of a module."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -87,7 +86,7 @@ def definitions(source: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_comments_texts_and_names_are_plain() -> None:
+def test_comments_texts_and_names_are_plain():
     found = []
     for path in PACKAGE.rglob('*.py'):
         source = path.read_text()

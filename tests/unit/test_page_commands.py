@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -29,13 +27,13 @@ OWN_PLACEMENT = re.compile(
 LEFT_OPEN = re.compile(r'…|\|')
 
 
-def command_of(words: list[str]) -> str | None:
+def command_of(words):
     """Return the longest command that the words begin with."""
     known = (' '.join(words[:count]) for count in range(len(words), 0, -1))
     return next((each for each in known if each in COMMANDS), None)
 
 
-def typed(text: str) -> Iterator[list[str]]:
+def typed(text):
     """Return the commands that a page shows in blocks, split as a shell splits them."""
     joined = re.sub(r' *\\\n +', ' ', text)
     for line in LINE.findall(joined):
@@ -45,7 +43,7 @@ def typed(text: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_blocks_can_be_typed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_blocks_can_be_typed(path, capsys):
     for words in typed(path.read_text()):
         command = command_of(words)
         assert command, words
@@ -59,7 +57,7 @@ def test_the_blocks_can_be_typed(path: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_literals_name_commands_and_options(path: Path) -> None:
+def test_the_literals_name_commands_and_options(path):
     for literal in LITERAL.findall(path.read_text()):
         words = literal.split()
         bare = ' '.join(words[: next((n for n, w in enumerate(words) if w[0] in '-…|'), None)])
@@ -73,11 +71,11 @@ def test_the_literals_name_commands_and_options(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_with_a_prompt_reach_a_placement_of_their_own(path: Path) -> None:
+def test_commands_with_a_prompt_reach_a_placement_of_their_own(path):
     before, *typed = PROMPTED.split(path.read_text(), maxsplit=1)
     if path.parent.name != 'include':
         assert not typed or OWN_PLACEMENT.search(before), 'include include/own-placement.rst first'
 
 
-def test_there_are_commands_in_the_pages() -> None:
+def test_there_are_commands_in_the_pages():
     assert sum(len(list(typed(path.read_text()))) for path in PAGES) > 100

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 from keystoneauth1 import loading
-from keystoneauth1.session import Session
 
 from placementclient import plugin
 from placementclient.api import trait
@@ -19,14 +18,14 @@ from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 
 
-def parsed(*argv: str) -> str:
+def parsed(*argv):
     version: str = (
         plugin.build_option_parser(ArgumentParser()).parse_args(argv).os_placement_api_version
     )
     return version
 
 
-def manager(version: str, session: Session | None = None) -> SimpleNamespace:
+def manager(version, session=None):
     return SimpleNamespace(
         session=session,
         interface='internal',
@@ -38,28 +37,26 @@ def manager(version: str, session: Session | None = None) -> SimpleNamespace:
     )
 
 
-def test_the_hooks_have_the_names_that_openstackclient_looks_for() -> None:
+def test_the_hooks_have_the_names_that_openstackclient_looks_for():
     assert plugin.API_NAME == 'placement'
     assert plugin.API_VERSION_OPTION == 'os_placement_api_version'
     assert plugin.DEFAULT_API_VERSION == '1'
     assert set(plugin.API_VERSIONS) == {'1', *(f'1.{minor}' for minor in range(40))}
 
 
-def test_the_version_is_negotiated_unless_it_is_given() -> None:
+def test_the_version_is_negotiated_unless_it_is_given():
     assert parsed() == '1'
     assert parsed('--os-placement-api-version', '1.7') == '1.7'
 
 
 @pytest.mark.parametrize(('value', 'version'), [('1.8', '1.8'), ('', '1')])
-def test_the_environment_may_give_it(
-    monkeypatch: pytest.MonkeyPatch, value: str, version: str
-) -> None:
+def test_the_environment_may_give_it(monkeypatch, value, version):
     monkeypatch.setenv('OS_PLACEMENT_API_VERSION', value)
     assert parsed() == version
     assert parsed('--os-placement-api-version', '1.7') == '1.7'
 
 
-def test_a_client_selects_the_service_as_the_operator_said(session: Session) -> None:
+def test_a_client_selects_the_service_as_the_operator_said(session):
     client = plugin.make_client(manager('1.7', session))
     assert client.session.auth is session.auth
     assert client.microversion == Microversion(1, 7)
@@ -72,19 +69,17 @@ def test_a_client_selects_the_service_as_the_operator_said(session: Session) -> 
 
 
 @pytest.mark.parametrize('version', ['2', '1.40', 'latest', ''])
-def test_no_client_is_made_for_a_version_that_does_not_exist(version: str) -> None:
+def test_no_client_is_made_for_a_version_that_does_not_exist(version):
     with pytest.raises(errors.UnsupportedVersion):
         plugin.make_client(manager(version))
 
 
-def options(*argv: str) -> tuple[int, float | None]:
+def options(*argv):
     given = plugin.build_option_parser(ArgumentParser()).parse_args(argv)
     return given.os_placement_retries, given.os_placement_seconds
 
 
-def test_retries_and_timeout_come_from_options_and_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_retries_and_timeout_come_from_options_and_from_the_environment(monkeypatch):
     assert options() == (5, None)
     monkeypatch.setenv('OS_PLACEMENT_RETRIES', '0')
     monkeypatch.setenv('OS_PLACEMENT_TIMEOUT', '2.5')
@@ -103,13 +98,13 @@ def test_retries_and_timeout_come_from_options_and_from_the_environment(
     ],
     ids=str,
 )
-def test_what_is_no_number_is_wrong_usage(argv: list[str]) -> None:
+def test_what_is_no_number_is_wrong_usage(argv):
     with pytest.raises(SystemExit) as exit:
         options(*argv)
     assert exit.value.code == 2
 
 
-def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: Session) -> None:
+def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session):
     instance = manager('1', session)
     client = plugin.make_client(instance)
     assert (client.max_retries, client.timeout) == (5, None)
@@ -139,12 +134,8 @@ def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: 
     ],
 )
 def test_the_embedded_service_beside_a_cloud_is_refused(
-    session: Session,
-    monkeypatch: pytest.MonkeyPatch,
-    argv: list[str],
-    environment: dict[str, str],
-    other: str,
-) -> None:
+    session, monkeypatch, argv, environment, other
+):
     for name, value in {'OS_AUTH_TYPE': 'placement_direct', **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr('sys.argv', ['openstack', *argv])
@@ -156,9 +147,7 @@ def test_the_embedded_service_beside_a_cloud_is_refused(
     assert plugin.make_client(asked)
 
 
-def test_what_the_command_line_says_wins_over_the_environment(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_command_line_says_wins_over_the_environment(session, monkeypatch):
     monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test')
     monkeypatch.setattr('sys.argv', ['openstack', '--os-auth-type', 'placement_direct'])
     asked = manager('1', session)
@@ -166,7 +155,7 @@ def test_what_the_command_line_says_wins_over_the_environment(
     assert plugin.make_client(asked)
 
 
-def test_options_of_a_cloud_are_none_of_the_embedded_service() -> None:
+def test_options_of_a_cloud_are_none_of_the_embedded_service():
     loader = loading.get_plugin_loader('placement_direct')
     with pytest.raises(errors.UsageError, match='takes no auth_url, username: '):
         loader.load_from_options(auth_url='http://keystone.test', username='me')
@@ -181,7 +170,7 @@ def test_options_of_a_cloud_are_none_of_the_embedded_service() -> None:
         'START --os-placement-database=mysql://root:SECRET@db/placement',
     ],
 )
-def test_the_database_is_in_no_log_of_options(caplog: pytest.LogCaptureFixture, line: str) -> None:
+def test_the_database_is_in_no_log_of_options(caplog, line):
     plugin.build_option_parser(ArgumentParser())
     with caplog.at_level('DEBUG'):
         logging.getLogger('osc_lib.shell').debug('%s', line)
@@ -200,22 +189,22 @@ class Answering(BaseHTTPRequestHandler):
     connections = 0
     all_have_asked = threading.Barrier(WORKERS)
 
-    def setup(self) -> None:
+    def setup(self):
         super().setup()
         type(self).connections += 1
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.all_have_asked.wait(60)
         self.send_response(200)
         self.send_header('Content-Length', '14')
         self.end_headers()
         self.wfile.write(b'{"traits": []}')
 
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, *arguments):
         pass
 
 
-def test_each_of_many_workers_keeps_its_connection(session: Session) -> None:
+def test_each_of_many_workers_keeps_its_connection(session):
     with ThreadingHTTPServer(('127.0.0.1', 0), Answering) as server:
         threading.Thread(target=server.serve_forever).start()
         asked = manager('1.7', session)

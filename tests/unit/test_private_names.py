@@ -48,7 +48,7 @@ every_one = pytest.mark.parametrize('private', PRIVATE, ids=lambda each: each.de
 
 
 @cache
-def attributes(path: Path) -> set[str]:
+def attributes(path):
     """The attributes that a module of ours uses and does not set itself."""
     source = path.read_text()
     own = set(re.findall(r'self\.(\w+) = ', source))
@@ -57,7 +57,7 @@ def attributes(path: Path) -> set[str]:
 
 
 @every_one
-def test_the_names_are_there(private: Private) -> None:
+def test_the_names_are_there(private):
     # Read, not run: what the SDK finds depends on where the process is when it is loaded.
     spec = util.find_spec(private.definer)
     assert spec is not None
@@ -67,7 +67,7 @@ def test_the_names_are_there(private: Private) -> None:
 
 
 @every_one
-def test_one_module_uses_them(private: Private) -> None:
+def test_one_module_uses_them(private):
     everywhere = set()
     for path in PACKAGE.rglob('*.py'):
         used = attributes(path) & set(private.names)
@@ -77,7 +77,7 @@ def test_one_module_uses_them(private: Private) -> None:
 
 
 @every_one
-def test_the_package_has_an_upper_bound_that_admits_what_is_installed(private: Private) -> None:
+def test_the_package_has_an_upper_bound_that_admits_what_is_installed(private):
     config = ConfigParser()
     config.read(TOP / 'setup.cfg')
     lines = config['options']['install_requires'] + config['options.extras_require']['direct']

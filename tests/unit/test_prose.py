@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ _DOCTEST = re.compile(r'^ *>>> .*\n(?:.+\n)*', re.MULTILINE)
 _LITERAL = re.compile(r'``.+?``|:\w+:`.+?`|`[^`]+`_?', re.DOTALL)
 
 
-def paragraphs(text: str) -> Iterator[str]:
+def paragraphs(text):
     """Return the paragraphs, items and cells of a page, each on one line."""
     hidden: int | None = None
     current: list[str] = []
@@ -68,14 +67,14 @@ def paragraphs(text: str) -> Iterator[str]:
             current = []
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences(text):
     """Return the sentences of a page, each literal as the word ``X``."""
     for paragraph in paragraphs(text):
         plain = re.sub(r'[*|]', '', _LITERAL.sub('X', paragraph))
         yield from re.split(r'(?<=[.!?])\)? +(?=[A-Z(])', plain)
 
 
-def faults(text: str) -> Iterator[str]:
+def faults(text):
     """Return what is wrong with the sentences of a page."""
     for sentence in sentences(text):
         words = len(re.findall(r"[\w'’/.-]+", sentence))
@@ -102,11 +101,11 @@ def faults(text: str) -> Iterator[str]:
         ('a ' * 20 + '``What who``. ' + 'B ' * 20 + 'c.', []),
     ],
 )
-def test_faults_are_found(text: str, expected: list[str]) -> None:
+def test_faults_are_found(text, expected):
     assert list(faults(text)) == expected
 
 
-def test_the_pages_are_plain() -> None:
+def test_the_pages_are_plain():
     found = [
         f'{path.relative_to(ROOT)}: {fault}' for path in PAGES for fault in faults(path.read_text())
     ]

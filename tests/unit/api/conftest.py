@@ -6,21 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.client import microversion
 from placementclient.client.http import Client
-from tests.unit.conftest import Service
-from tests.unit.dialogue import Case, Exchange
+from tests.unit.dialogue import Case
 
 Call = Callable[..., Any]
 
 
 @pytest.fixture
-def call(session: Session, service: Service) -> Call:
+def call(session, service):
     """Calls a function with a client, and compares what was sent with the exchanges given."""
 
-    def run(function: Callable[[Client], Any], *exchanges: Exchange, version: str = '1.39') -> Any:
+    def run(function, *exchanges, version='1.39'):
         service.answer(*exchanges)
         try:
             return function(Client(session, microversion.requested(version)))

@@ -12,7 +12,6 @@ from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.freshness import Read
-from tests.unit.api.conftest import Call
 from tests.unit.dialogue import (
     CONSUMER,
     CONSUMER2,
@@ -55,31 +54,27 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(('version', 'body'), BODIES.items())
-def test_a_consumer_is_written_in_the_form_of_the_version(
-    call: Call, version: str, body: dict[str, Any]
-) -> None:
+def test_a_consumer_is_written_in_the_form_of_the_version(call, version, body):
     assert allocation.body_of(OWNED, Microversion.parse(version)) == body
     written = put(PATH, body, NOTHING)
     assert call(lambda client: allocation.set(client, OWNED), written, version=version) is None
 
 
 @pytest.mark.parametrize('version', ['1.38', '1.39', '1'])
-def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(
-    call: Call, version: str
-) -> None:
+def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(call, version):
     untyped = replace(OWNED, type=None)
     written = put(PATH, BODIES['1.37'], NOTHING, version='1.37')
     asked = [version_document('1.39')] if version == '1' else []
     call(lambda client: allocation.set(client, untyped), *asked, written, version=version)
 
 
-def test_a_new_consumer_has_no_generation(call: Call) -> None:
+def test_a_new_consumer_has_no_generation(call):
     body = BODIES['1.38'] | {'consumer_generation': None}
     new = replace(OWNED, generation=None)
     call(lambda client: allocation.set(client, new), put(PATH, body, NOTHING), version='1.38')
 
 
-def test_mappings_are_sent_where_there_are_some(call: Call) -> None:
+def test_mappings_are_sent_where_there_are_some(call):
     mappings = {'_NET': [RP]}
     body = BODIES['1.38'] | {'mappings': mappings}
     written = put(PATH, body, NOTHING)
@@ -96,16 +91,14 @@ def test_mappings_are_sent_where_there_are_some(call: Call) -> None:
         ({'consumer_type': 'unknown'}, {'type': None}),
     ],
 )
-def test_a_consumer_is_read_with_what_the_version_says(
-    call: Call, said: Any, consumer: Any
-) -> None:
+def test_a_consumer_is_read_with_what_the_version_says(call, said, consumer):
     body = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}}} | said
     asked = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
     read = call(lambda client: allocation.show(client, CONSUMER), asked)
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
 
 
-def test_a_consumer_that_does_not_exist_holds_nothing(call: Call) -> None:
+def test_a_consumer_that_does_not_exist_holds_nothing(call):
     asked = get(PATH, {'allocations': {}}, version='1.37')
     read = call(
         lambda client: allocation.show(client, CONSUMER, version=Microversion(1, 37)), asked
@@ -113,7 +106,7 @@ def test_a_consumer_that_does_not_exist_holds_nothing(call: Call) -> None:
     assert read.value == Consumer(CONSUMER)
 
 
-def test_who_holds_something_of_a_provider_is_listed(call: Call) -> None:
+def test_who_holds_something_of_a_provider_is_listed(call):
     body = {
         'allocations': {
             CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
@@ -127,13 +120,13 @@ def test_who_holds_something_of_a_provider_is_listed(call: Call) -> None:
     )
 
 
-def test_what_a_consumer_holds_is_freed(call: Call) -> None:
+def test_what_a_consumer_holds_is_freed(call):
     assert call(lambda client: allocation.delete(client, CONSUMER), delete(PATH)) is None
     with pytest.raises(errors.NotFound):
         call(lambda client: allocation.delete(client, CONSUMER), delete(PATH, fault(404, 'None')))
 
 
-def test_several_consumers_are_replaced_with_the_body_as_it_is(call: Call) -> None:
+def test_several_consumers_are_replaced_with_the_body_as_it_is(call):
     body = {CONSUMER: BODIES['1.28']}
     call(lambda client: allocation.replace(client, body), post('/allocations', body, NOTHING))
     with pytest.raises(errors.UnsupportedVersion, match=r'at least version 1\.13$'):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -21,17 +21,17 @@ edited = partial(attempts.edited, CLIENT)
 STALE = errors.ConcurrentUpdate(409, 'Stale')
 
 
-def lost(retry_after: str | None = None, *, may_be_done: bool = True) -> errors.Transient:
+def lost(retry_after=None, *, may_be_done=True):
     """A request without an answer."""
     failure = errors.Unreachable('No answer')
     failure.may_be_done, failure.retry_after = may_be_done, retry_after
     return failure
 
 
-def failing(*failures: Exception) -> Callable[[], str]:
+def failing(*failures):
     pending: Iterator[Exception] = iter(failures)
 
-    def attempt() -> str:
+    def attempt():
         for failure in pending:
             raise failure
         return 'done'
@@ -42,18 +42,18 @@ def failing(*failures: Exception) -> Callable[[], str]:
 class Clock:
     """Time that goes on by pauses alone."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.pauses: list[float] = []
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds):
         self.pauses.append(seconds)
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return sum(self.pauses)
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(attempts, 'time', clock)
     monkeypatch.setattr('random.uniform', lambda lowest, highest: highest)
@@ -61,37 +61,37 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.mark.parametrize('conflicts', [0, 1, 4, 24])
-def test_conflicts_are_tried_again_after_pauses_that_grow(clock: Clock, conflicts: int) -> None:
+def test_conflicts_are_tried_again_after_pauses_that_grow(clock, conflicts):
     assert retried(failing(*[STALE] * conflicts)) == 'done'
     expected = [min(0.1 * 2**number, LONGEST_PAUSE) for number in range(1, conflicts + 1)]
     assert clock.pauses == expected
 
 
-def test_it_gives_up_at_the_deadline(clock: Clock) -> None:
+def test_it_gives_up_at_the_deadline(clock):
     with pytest.raises(errors.ConcurrentUpdate):
         retried(failing(*[STALE] * 1000))
     assert DEADLINE <= clock.monotonic() <= DEADLINE + LONGEST_PAUSE
 
 
-def test_without_time_a_conflict_is_the_answer(clock: Clock) -> None:
+def test_without_time_a_conflict_is_the_answer(clock):
     with pytest.raises(errors.ConcurrentUpdate):
         retried(failing(STALE), given=7)
     assert clock.pauses == []
 
 
-def test_a_write_without_an_answer_is_attempted_again(clock: Clock) -> None:
+def test_a_write_without_an_answer_is_attempted_again(clock):
     assert retried(failing(*[lost()] * 5)) == 'done'
     assert len(clock.pauses) == 5
 
 
 @pytest.mark.parametrize('max_retries', [0, 2])
-def test_that_has_a_limit(clock: Clock, max_retries: int) -> None:
+def test_that_has_a_limit(clock, max_retries):
     with pytest.raises(errors.Unreachable):
         attempts.retried(Client(None, max_retries=max_retries), failing(*[lost()] * 9))
     assert len(clock.pauses) == max_retries
 
 
-def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock: Clock) -> None:
+def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock):
     with pytest.raises(errors.Unreachable):
         retried(failing(lost(may_be_done=False)))
     assert clock.pauses == []
@@ -100,9 +100,7 @@ def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock: Cloc
 @pytest.mark.parametrize(
     'failure', [lost(may_be_done=False), errors.AuthenticationFailed('the token has expired')]
 )
-def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(
-    clock: Clock, failure: errors.PlacementError
-) -> None:
+def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(clock, failure):
     write = lost()
     with pytest.raises(errors.Unreachable) as raised:
         retried(failing(write, failure))
@@ -112,14 +110,12 @@ def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(
 
 
 @pytest.mark.parametrize(('retry_after', 'pause'), [('7', 7), ('86400', 30), ('soon', 0.2)])
-def test_retry_after_is_honoured_up_to_a_limit(
-    clock: Clock, retry_after: str, pause: float
-) -> None:
+def test_retry_after_is_honoured_up_to_a_limit(clock, retry_after, pause):
     assert retried(failing(lost(retry_after))) == 'done'
     assert clock.pauses == [pause]
 
 
-def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock: Clock) -> None:
+def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock):
     failure = lost()
     with pytest.raises(errors.Unreachable) as raised:
         retried(failing(failure, STALE), given=7)
@@ -137,7 +133,7 @@ def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock: Clock) -> N
     ],
     ids=repr,
 )
-def test_nothing_else_is_repeated(clock: Clock, failure: Exception) -> None:
+def test_nothing_else_is_repeated(clock, failure):
     with pytest.raises(type(failure)):
         retried(failing(failure))
     assert clock.pauses == []
@@ -154,20 +150,18 @@ def test_nothing_else_is_repeated(clock: Clock, failure: Exception) -> None:
     ],
 )
 def test_what_was_not_answered_is_looked_at_before_it_is_written_again(
-    clock: Clock, failures: list[Exception], done: list[bool], result: str | None, looked: int
-) -> None:
+    clock, failures, done, result, looked
+):
     pending = iter(done)
     assert confirmed(failing(*failures), lambda: next(pending)) == result
     assert len(list(pending)) == len(done) - looked
 
 
 @pytest.mark.parametrize('given', [None, 3])
-def test_an_edit_that_was_carried_out_without_an_answer_is_done(
-    clock: Clock, given: int | None
-) -> None:
+def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, given):
     there = [Read(['A'], 3)]
 
-    def write(wanted: list[str], generation: int) -> Read[list[str]]:
+    def write(wanted, generation):
         there[0] = Read(wanted, generation + 1)
         raise lost()
 
@@ -175,14 +169,14 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(
     assert (written.value, written.generation) == (['A', 'B'], 4)
 
 
-def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
+def test_a_guarded_write_uses_the_generation_that_was_given():
     assert attempts.guarded(CLIENT, lambda generation: generation, 0, pytest.fail) == 0
 
 
-def test_a_guarded_write_is_repeated_with_what_is_read_then(clock: Clock) -> None:
+def test_a_guarded_write_is_repeated_with_what_is_read_then(clock):
     generations = iter([1, 2, 3])
 
-    def write(generation: int) -> int:
+    def write(generation):
         if generation < 3:
             raise STALE
         return generation

@@ -7,23 +7,22 @@ import pytest
 from placementclient.api import reshaper
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
-from tests.unit.api.conftest import Call
 from tests.unit.dialogue import NOTHING, RP, STALE, Reply, fault, post
 
 BODY = {'inventories': {RP: {}}, 'allocations': {}}
 NOT_ALLOWED = 'Policy does not allow placement:reshaper:reshape to be performed.'
 
 
-def test_the_body_is_sent_as_it_is(call: Call) -> None:
+def test_the_body_is_sent_as_it_is(call):
     call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, NOTHING))
 
 
-def test_it_may_be_sent_at_a_version_of_its_own(call: Call) -> None:
+def test_it_may_be_sent_at_a_version_of_its_own(call):
     sent = post('/reshaper', BODY, NOTHING, version='1.37')
     call(lambda client: reshaper.submit(client, BODY, version=Microversion(1, 37)), sent)
 
 
-def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call: Call) -> None:
+def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
     refused = post('/reshaper', BODY, fault(403, NOT_ALLOWED))
     with pytest.raises(errors.Forbidden) as refusal:
         call(lambda client: reshaper.submit(client, BODY), refused)
@@ -41,16 +40,14 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call: Call) -> N
         (fault(400, 'No such', 'placement.resource_provider.not_found'), errors.ProviderNotFound),
     ],
 )
-def test_other_refusals_are_types(call: Call, reply: Reply, kind: type[Exception]) -> None:
+def test_other_refusals_are_types(call, reply, kind):
     with pytest.raises(kind):
         call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, reply))
 
 
 @pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])
 @pytest.mark.parametrize('version', ['1', '1.0', '1.39'])
-def test_an_empty_body_tells_whether_it_is_allowed(
-    call: Call, version: str, status: int, allowed: bool
-) -> None:
+def test_an_empty_body_tells_whether_it_is_allowed(call, version, status, allowed):
     # At the first version that has it: every service that can reshape understands that one.
     asked = post('/reshaper', {}, fault(status, 'No'), version='1.30')
     assert call(reshaper.allowed, asked, version=version) is allowed
@@ -59,12 +56,12 @@ def test_an_empty_body_tells_whether_it_is_allowed(
 @pytest.mark.parametrize(
     ('reply', 'kind'), [(NOTHING, errors.InvalidAnswer), (fault(404, 'x'), errors.NotFound)]
 )
-def test_any_other_answer_tells_nothing(call: Call, reply: Reply, kind: type[Exception]) -> None:
+def test_any_other_answer_tells_nothing(call, reply, kind):
     with pytest.raises(kind):
         call(reshaper.allowed, post('/reshaper', {}, reply, version='1.30'))
 
 
-def test_without_an_answer_it_is_asked_again(call: Call) -> None:
+def test_without_an_answer_it_is_asked_again(call):
     lost = post('/reshaper', {}, Reply(503), version='1.30')
     asked = post('/reshaper', {}, fault(403, 'No'), version='1.30')
     assert call(reshaper.allowed, lost, lost, asked) is False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.api import resource_provider
@@ -11,7 +9,6 @@ from placementclient.client import errors
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from tests.unit.api.conftest import Call
 from tests.unit.dialogue import (
     AGG,
     AGG2,
@@ -31,7 +28,7 @@ PATH = f'/resource_providers/{RP}'
 CHILD = provider(RP, 'numa0', 7, ROOT, ROOT)
 
 
-def listed(*records: dict[str, Any]) -> dict[str, Any]:
+def listed(*records):
     return {'resource_providers': list(records)}
 
 
@@ -58,7 +55,7 @@ def listed(*records: dict[str, Any]) -> dict[str, Any]:
         ({'matching': Filter(in_tree=RP)}, f'in_tree={RP}'),
     ],
 )
-def test_conditions_are_the_services(call: Call, conditions: Any, query: str) -> None:
+def test_conditions_are_the_services(call, conditions, query):
     # What stands in a name is quoted; the dialogue shows the query decoded.
     asked = get(f'/resource_providers?{query}', listed())
     assert call(lambda client: resource_provider.list(client, **conditions), asked) == []
@@ -66,14 +63,14 @@ def test_conditions_are_the_services(call: Call, conditions: Any, query: str) ->
 
 @pytest.mark.parametrize('name', ['', 'compute1', '..', "it's"])
 @pytest.mark.parametrize('others', [[], [provider(RP2, 'compute2'), provider(RP, 'COMPUTE1')]])
-def test_only_the_very_name_is_found(call: Call, name: str, others: list[dict[str, Any]]) -> None:
+def test_only_the_very_name_is_found(call, name, others):
     asked = get(f'/resource_providers?name={name}', listed(*others))
     with pytest.raises(errors.NoSuchProvider) as refusal:
         call(lambda client: resource_provider.find(client, name), asked)
     assert str(refusal.value) == f'No resource provider has the name {name!r}'
 
 
-def test_a_name_that_is_taken_is_a_conflict_of_its_own(call: Call) -> None:
+def test_a_name_that_is_taken_is_a_conflict_of_its_own(call):
     taken = fault(409, 'Conflicting resource provider', 'placement.duplicate_name')
     with pytest.raises(errors.DuplicateName):
         call(
@@ -82,7 +79,7 @@ def test_a_name_that_is_taken_is_a_conflict_of_its_own(call: Call) -> None:
         )
 
 
-def test_a_provider_is_read_with_generation_and_date(call: Call) -> None:
+def test_a_provider_is_read_with_generation_and_date(call):
     shown = get(PATH, Reply(200, CHILD, {'last-modified': MONDAY}))
     read = call(lambda client: resource_provider.show(client, RP), shown)
     assert read == Read(Provider(RP, 'numa0', 7, ROOT, ROOT), 7, MONDAY)
@@ -96,9 +93,7 @@ def test_a_provider_is_read_with_generation_and_date(call: Call) -> None:
         ('placement.resource_provider.cannot_delete_parent', errors.CannotDeleteParent),
     ],
 )
-def test_why_a_provider_cannot_be_deleted_is_a_type(
-    call: Call, code: str, kind: type[errors.Conflict]
-) -> None:
+def test_why_a_provider_cannot_be_deleted_is_a_type(call, code, kind):
     with pytest.raises(kind):
         call(
             lambda client: resource_provider.delete(client, RP),

@@ -11,8 +11,7 @@ from placementclient.api import inventory, root, usage
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Usage
-from tests.unit.api.conftest import Call
-from tests.unit.dialogue import RP, Reply, conflict, fault, get, put, unacceptable, version_document
+from tests.unit.dialogue import RP, conflict, fault, get, put, unacceptable, version_document
 
 INVENTORIES = f'/resource_providers/{RP}/inventories'
 FLAT = {'usages': {'VCPU': 3, 'DISK_GB': 10}}
@@ -26,32 +25,30 @@ FLAT = {'usages': {'VCPU': 3, 'DISK_GB': 10}}
         (fault(404, 'No such'), errors.NotFound),
     ],
 )
-def test_refusals_are_types_and_are_not_repeated(
-    call: Call, reply: Reply, kind: type[errors.HTTPError]
-) -> None:
+def test_refusals_are_types_and_are_not_repeated(call, reply, kind):
     body = {'inventories': {}, 'resource_provider_generation': 6}
     with pytest.raises(kind):
         call(lambda client: inventory.set_all(client, RP, {}, 6), put(INVENTORIES, body, reply))
 
 
-def test_an_empty_answer_is_none_of_the_service(call: Call) -> None:
+def test_an_empty_answer_is_none_of_the_service(call):
     with pytest.raises(errors.InvalidAnswer, match='object missing required field'):
         call(lambda client: inventory.show(client, RP, 'VGPU'), get(f'{INVENTORIES}/VGPU', {}))
 
 
-def test_below_1_5_not_all_inventories_can_be_deleted_at_once(call: Call) -> None:
+def test_below_1_5_not_all_inventories_can_be_deleted_at_once(call):
     with pytest.raises(errors.UnsupportedVersion, match=r'^DELETE .* at least version 1.5$'):
         call(lambda client: inventory.delete_all(client, RP), version='1.4')
 
 
-def test_usages_have_the_form_of_the_version_of_the_request(call: Call) -> None:
+def test_usages_have_the_form_of_the_version_of_the_request(call):
     asked = get('/usages?project_id=p', FLAT, version='1.37')
     version = Microversion(1, 37)
     read = call(lambda client: usage.of_project(client, 'p', version=version), asked)
     assert read.value == [Usage(FLAT['usages'])]
 
 
-def test_an_older_service_is_asked_for_usages_at_its_highest_version(call: Call) -> None:
+def test_an_older_service_is_asked_for_usages_at_its_highest_version(call):
     read = call(
         lambda client: usage.of_project(client, 'p', version=Microversion(1, 37)),
         unacceptable(get('/usages?project_id=p', version='1.37')),
@@ -63,6 +60,6 @@ def test_an_older_service_is_asked_for_usages_at_its_highest_version(call: Call)
 
 
 @pytest.mark.parametrize('version', ['1', '1.5', '1.39'])
-def test_the_range_of_the_service_is_asked_for_without_a_version(call: Call, version: str) -> None:
+def test_the_range_of_the_service_is_asked_for_without_a_version(call, version):
     asked = version_document('1.45', '1.2')
     assert call(root.show, asked, version=version) == (Microversion(1, 2), Microversion(1, 45))

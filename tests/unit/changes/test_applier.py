@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from placementclient.changes.applier import Applier
 from placementclient.changes.operations import EnsureClass, EnsureTrait
-from placementclient.client.http import Client
-from tests.unit.conftest import Service
 from tests.unit.dialogue import NOTHING
 
 
-def test_a_class_and_a_trait_of_one_name_are_two(client: Client, service: Service) -> None:
+def test_a_class_and_a_trait_of_one_name_are_two(client, service):
     service.answer(NOTHING, NOTHING)
     applier = Applier(client, {})
     for operation in (EnsureClass('CUSTOM_A'), EnsureTrait('CUSTOM_A')):

@@ -18,13 +18,13 @@ SEEDS = st.integers(0, 2**32 - 1)
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
-def test_a_diff_leads_from_one_snapshot_to_the_other(seed: int) -> None:
+def test_a_diff_leads_from_one_snapshot_to_the_other(seed):
     before, after = pair(Random(seed))
     assert content(simulate(before, diff(before, after))) == content(after)
 
 
 @settings(max_examples=50, deadline=None)
 @given(SEEDS)
-def test_nothing_leads_to_what_is_there(seed: int) -> None:
+def test_nothing_leads_to_what_is_there(seed):
     before, _ = pair(Random(seed))
     assert diff(before, before) == ()

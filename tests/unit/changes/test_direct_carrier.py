@@ -10,24 +10,19 @@ from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.changes.operations import UpdateProvider
 from placementclient.changes.plan import plan_of as plan
 from placementclient.client import errors
-from placementclient.client.http import Client
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced
-from tests.unit.conftest import Service
 from tests.unit.dialogue import STALE, Reply, fault
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 BEFORE = cloud([provider('old', VCPU=8)], [consumer('s', old={'VCPU': 2})])
 
 
-def replacing(there: Snapshot) -> Plan:
+def replacing(there):
     return plan('replace', there, replaced(there, 'old', 'new', 'host'))
 
 
-def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(
-    client: Client, service: Service
-) -> None:
+def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(client, service):
     made = replacing(BEFORE)
     service.answer(fault(403, 'Policy does not allow placement:reshaper:reshape to be performed.'))
     with pytest.raises(errors.Forbidden, match="the role 'service' is needed"):
@@ -35,9 +30,7 @@ def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(
     assert [sent.line for sent in service.requests] == ['POST /reshaper']
 
 
-def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(
-    client: Client, service: Service
-) -> None:
+def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(client, service):
     """A consumer joined the two trees; it has been moved by the time of the second decision."""
     there, moved = (
         cloud([provider('a', VCPU=8), provider('b', VCPU=8)], [consumer('s', **{on: {'VCPU': 2}})])
@@ -62,7 +55,7 @@ def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(
     assert carrier.exit_status == 0
 
 
-def test_names_below_a_provider_change_before_its_own() -> None:
+def test_names_below_a_provider_change_before_its_own():
     states = [provider('host'), provider('host_a', 'host'), provider('host_a_b', 'host_a', 'host')]
     before = cloud(states)
     after = Snapshot(

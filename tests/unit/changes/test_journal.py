@@ -26,11 +26,11 @@ CREATE, RESHAPE = CreateProvider(ROOT, 'Köln', None), Reshape((), ())
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> str:
+def path(tmp_path):
     return str(tmp_path / 'plan.journal')
 
 
-def test_what_it_knows_afterwards(path: str) -> None:
+def test_what_it_knows_afterwards(path):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
@@ -44,11 +44,11 @@ def test_what_it_knows_afterwards(path: str) -> None:
     assert journal.read(path, 'one')[ROOT].ended == 'applied'
 
 
-def test_there_need_not_be_one(path: str) -> None:
+def test_there_need_not_be_one(path):
     assert journal.read(path, 'one') == {}
 
 
-def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_only_grows_from_whatever_prefix(path, monkeypatch):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.end(ROOT, 'applied')
@@ -63,7 +63,7 @@ def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.Monke
         assert (record.begun, record.ended) == (True, None)
 
 
-def test_it_belongs_to_one_plan(path: str) -> None:
+def test_it_belongs_to_one_plan(path):
     with journal.opened(path, 'one'):
         pass
     with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, 'two'):
@@ -75,14 +75,14 @@ def test_it_belongs_to_one_plan(path: str) -> None:
 @pytest.mark.parametrize(
     'content', ['hello\nworld\n', '[]\n', '{"journal": "other"}\n', '{"a": 1}\n{"b": 2}\n']
 )
-def test_it_is_not_written_to_what_is_none(path: str, content: str) -> None:
+def test_it_is_not_written_to_what_is_none(path, content):
     Path(path).write_text(content)
     with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
         pass
     assert Path(path).read_text() == content
 
 
-def test_one_at_a_time(path: str) -> None:
+def test_one_at_a_time(path):
     with (
         journal.opened(path, 'one'),
         pytest.raises(journal.JournalLocked) as caught,
@@ -94,13 +94,11 @@ def test_one_at_a_time(path: str) -> None:
         pass
 
 
-def test_after_a_failure_nothing_is_written_any_more(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
     """Not even if there is room again: it would continue a line that is not complete."""
     with journal.opened(path, 'one') as opened:
 
-        def full(descriptor: int, content: bytes) -> int:
+        def full(descriptor, content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         with monkeypatch.context() as patch:
@@ -112,12 +110,10 @@ def test_after_a_failure_nothing_is_written_any_more(
         assert not opened.of(ROOT).begun
 
 
-def test_a_disk_that_does_not_sync_stops_an_intent(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_does_not_sync_stops_an_intent(path, monkeypatch):
     with journal.opened(path, 'one') as opened:
 
-        def broken(descriptor: int) -> None:
+        def broken(descriptor):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
         monkeypatch.setattr(os, 'fsync', broken)
@@ -125,7 +121,7 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
             opened.intend(ROOT, operations.record(RESHAPE))
 
 
-def test_a_journal_that_was_removed_stops_an_intent(path: str) -> None:
+def test_a_journal_that_was_removed_stops_an_intent(path):
     with journal.opened(path, 'one') as opened:
         opened.begin()
         os.unlink(path)
@@ -133,16 +129,14 @@ def test_a_journal_that_was_removed_stops_an_intent(path: str) -> None:
             opened.intend(ROOT, operations.record(RESHAPE))
 
 
-def test_threads_share_a_sync_and_wait_for_their_lines(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
     """The first sync lasts until all others have written."""
     threads = 8
     syncs = []
     with journal.opened(path, 'one') as opened:
         opened.begin()
 
-        def slow(descriptor: int) -> None:
+        def slow(descriptor):
             content = Path(path).read_bytes()
             end = time.monotonic() + 5
             while not syncs and Path(path).read_bytes().count(b'\n') < 1 + threads:
@@ -150,7 +144,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(
                 time.sleep(0.001)
             syncs.append(content)
 
-        def intend(number: int) -> bool:
+        def intend(number):
             opened.intend(f'tree {number}', operations.record(CREATE))
             return any(b'tree %d' % number in content for content in syncs)
 
@@ -160,7 +154,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(
     assert len(syncs) == 2
 
 
-def test_every_line_has_its_time(path: str) -> None:
+def test_every_line_has_its_time(path):
     with journal.opened(path, 'one') as opened:
         opened.note(ROOT, 'done', Client(None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
@@ -168,12 +162,12 @@ def test_every_line_has_its_time(path: str) -> None:
 
 
 @pytest.mark.parametrize('path', ['/nowhere/plan.journal', '/'])
-def test_a_place_where_none_can_be(path: str) -> None:
+def test_a_place_where_none_can_be(path):
     with pytest.raises(errors.BadFile), journal.opened(path, 'one'):
         pass
 
 
-def test_a_link_that_others_may_have_made_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_that_others_may_have_made_is_not_followed(tmp_path):
     (tmp_path / 'precious').write_text('')
     path = tmp_path / 'plan.journal'
     path.symlink_to(tmp_path / 'precious')
@@ -188,7 +182,7 @@ def test_a_link_that_others_may_have_made_is_not_followed(tmp_path: Path) -> Non
     assert (tmp_path / 'precious').read_text() == ''
 
 
-def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path: str) -> None:
+def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path):
     for content in ('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'):
         Path(path).write_text(content)
         with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
@@ -196,10 +190,8 @@ def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path: str) -> None:
         assert Path(path).read_text() == content
 
 
-def test_where_nothing_can_be_locked_that_is_told(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def flock(descriptor: int, operation: int) -> None:
+def test_where_nothing_can_be_locked_that_is_told(path, monkeypatch):
+    def flock(descriptor, operation):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, 'flock', flock)

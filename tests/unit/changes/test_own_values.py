@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from placementclient.changes.operations import (
     CreateProvider,
-    Operation,
     Position,
     SetInventories,
     SetTraits,
@@ -14,11 +13,11 @@ from placementclient.changes.own_values import OwnValues, repeated
 from placementclient.model.inventories import Inventory
 
 
-def traits(*, before: str, after: str) -> Operation:
+def traits(*, before, after):
     return SetTraits('host', frozenset(before), frozenset(after))
 
 
-def test_what_is_written_once_is_not_made_again() -> None:
+def test_what_is_written_once_is_not_made_again():
     limits = ({'VCPU': Inventory(8)}, {'VCPU': Inventory(16)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),
@@ -32,7 +31,7 @@ def test_what_is_written_once_is_not_made_again() -> None:
     assert list(repeated(operations)) == []
 
 
-def test_what_others_have_taken_back_is_named() -> None:
+def test_what_others_have_taken_back_is_named():
     inventories: tuple[dict[str, Inventory], ...] = ({}, {'VCPU': Inventory(8)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),
@@ -49,7 +48,7 @@ def test_what_others_have_taken_back_is_named() -> None:
     ]
 
 
-def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order() -> None:
+def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order():
     first, second, third = (Inventory(total) for total in (4, 8, 16))
     written = OwnValues(
         [

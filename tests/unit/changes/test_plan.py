@@ -14,7 +14,6 @@ from placementclient.changes.operations import DeleteProvider, Reshape, SetTrait
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.aside import aside
-from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced
 from tests.snapshot_pairs import content, pair
 from tests.unit.insight.clouds import cloud, provider
@@ -25,7 +24,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
-def test_the_change_sets_in_any_order_are_the_change(seed: int) -> None:
+def test_the_change_sets_in_any_order_are_the_change(seed):
     random = Random(seed)
     before, after = pair(random)
     trees = list(plan('', before, after).trees)
@@ -38,7 +37,7 @@ def test_the_change_sets_in_any_order_are_the_change(seed: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_no_provider_or_consumer_is_in_two_change_sets(seed: int) -> None:
+def test_no_provider_or_consumer_is_in_two_change_sets(seed):
     before, after = pair(Random(seed))
     trees = plan('', before, after).trees
     changed = [
@@ -52,12 +51,12 @@ def test_no_provider_or_consumer_is_in_two_change_sets(seed: int) -> None:
     assert len(consumers) == len(set(consumers))
 
 
-def test_equal_snapshots_make_an_empty_plan() -> None:
+def test_equal_snapshots_make_an_empty_plan():
     before, _ = pair(Random(3))
     assert plan('', before, before).trees == ()
 
 
-def test_a_provider_goes_together_with_the_one_that_has_its_name() -> None:
+def test_a_provider_goes_together_with_the_one_that_has_its_name():
     """Half way, the new one has the name: it gets the rest before the old one is deleted."""
     old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
     old = replace(old, provider=replace(old.provider, name=aside('host', 'old')))
@@ -67,7 +66,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name() -> None:
     assert [type(each) for each in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 
-def _content(side: Snapshot, uuid: str) -> object:
+def _content(side, uuid):
     """Return a provider without its usages: these follow from consumers, of any change set."""
     state = side.providers.get(uuid)
     return state and state.content

@@ -30,7 +30,7 @@ GPU = Inventory(2)
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_a_change_cut_off_anywhere_is_completed(seed: int) -> None:
+def test_a_change_cut_off_anywhere_is_completed(seed):
     random = Random(seed)
     before, after = pair(random)
     operations = diff(before, after)
@@ -44,7 +44,7 @@ def test_a_change_cut_off_anywhere_is_completed(seed: int) -> None:
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_a_change_cut_off_anywhere_is_taken_back(seed: int) -> None:
+def test_a_change_cut_off_anywhere_is_taken_back(seed):
     random = Random(seed)
     before, after = pair(random)
     operations = diff(before, after)
@@ -59,7 +59,7 @@ def test_a_change_cut_off_anywhere_is_taken_back(seed: int) -> None:
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
-def test_a_change_beside_any_other_change_ends(seed: int) -> None:
+def test_a_change_beside_any_other_change_ends(seed):
     random = Random(seed)
     before, after = pair(random)
     there = snapshot(random, random.choice((before, after)), keep=0.7)
@@ -71,18 +71,18 @@ def test_a_change_beside_any_other_change_ends(seed: int) -> None:
     assert len(refused) == len(set(refused))
 
 
-def host(inventories: dict[str, Inventory], *traits: str) -> ProviderState:
+def host(inventories, *traits):
     return ProviderState(Provider(HOST, 'host', 3, None, HOST), inventories, frozenset(traits))
 
 
-def cloud(*states: ProviderState, **held: dict[str, int]) -> Snapshot:
+def cloud(*states, **held):
     consumers = [
         Consumer(uuid_of(name), {HOST: amounts}, 'p', 'u') for name, amounts in held.items()
     ]
     return Snapshot(states, consumers)
 
 
-def test_other_fields_and_classes_of_others_stay() -> None:
+def test_other_fields_and_classes_of_others_stay():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
     there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
@@ -92,7 +92,7 @@ def test_other_fields_and_classes_of_others_stay() -> None:
     assert rebased.operations == (SetInventories(HOST, there.providers[HOST].inventories, wanted),)
 
 
-def test_what_others_had_changed_before_stays_when_the_change_is_made_again() -> None:
+def test_what_others_had_changed_before_stays_when_the_change_is_made_again():
     """A request writes all inventories of a provider: it is no owner of those it found."""
     vcpu, disk = Inventory(16), Inventory(500)
     before = Snapshot([host({'VCPU': vcpu, 'DISK_GB': disk})], [])
@@ -110,7 +110,7 @@ def test_what_others_had_changed_before_stays_when_the_change_is_made_again() ->
     assert simulate(done, back.operations).providers[HOST].inventories == found
 
 
-def test_a_field_that_somebody_else_has_changed_is_an_obstacle() -> None:
+def test_a_field_that_somebody_else_has_changed_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(16)}))
     there = cloud(host({'VCPU': Inventory(12)}))
@@ -119,7 +119,7 @@ def test_a_field_that_somebody_else_has_changed_is_an_obstacle() -> None:
     assert (obstacle.before, obstacle.after, obstacle.found) == (8, 16, 12)
 
 
-def test_an_inventory_that_moves_in_one_request_is_compared_whole() -> None:
+def test_an_inventory_that_moves_in_one_request_is_compared_whole():
     before = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}))
     after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
     there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
@@ -128,7 +128,7 @@ def test_an_inventory_that_moves_in_one_request_is_compared_whole() -> None:
     assert (obstacle.field, obstacle.found) == ('VGPU', Inventory(2, reserved=1))
 
 
-def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_that_go() -> None:
+def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_that_go():
     child = ProviderState(
         Provider(uuid_of('child'), 'child', 0, HOST, HOST), {'VGPU': GPU}, frozenset({'CUSTOM_A'})
     )
@@ -147,7 +147,7 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
     assert rest == operations[2:]
 
 
-def test_a_change_that_sets_no_owner_keeps_that_of_others() -> None:
+def test_a_change_that_sets_no_owner_keeps_that_of_others():
     vcpu = {'VCPU': Inventory(8)}
     before, after = cloud(host(vcpu), server={'VCPU': 2}), cloud(host(vcpu), server={'VCPU': 3})
     there = Snapshot([host(vcpu)], [replace(before.consumers[SERVER], project_id='another')])
@@ -158,7 +158,7 @@ def test_a_change_that_sets_no_owner_keeps_that_of_others() -> None:
     assert rebase(before, after, simulate(there, rebased.operations)).operations == ()
 
 
-def test_a_consumer_that_holds_something_else_is_an_obstacle() -> None:
+def test_a_consumer_that_holds_something_else_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     after = cloud(host({'VCPU': Inventory(8)}))
     there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
@@ -170,7 +170,7 @@ def test_a_consumer_that_holds_something_else_is_an_obstacle() -> None:
     )
 
 
-def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once() -> None:
+def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     child = ProviderState(Provider(uuid_of('child'), 'child', 0, HOST, HOST), {'VGPU': GPU})
     heir = uuid_of('heir')
     new = ProviderState(Provider(heir, 'host', 0, None, heir), {'VCPU': Inventory(8)})
@@ -190,7 +190,7 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once() -> None:
     ]
 
 
-def test_a_provider_that_somebody_uses_is_not_deleted() -> None:
+def test_a_provider_that_somebody_uses_is_not_deleted():
     before = cloud(host({'VCPU': Inventory(8)}))
     there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     rebased = rebase(before, cloud(), there)
@@ -198,7 +198,7 @@ def test_a_provider_that_somebody_uses_is_not_deleted() -> None:
     assert rebased.operations == ()
 
 
-def test_a_provider_that_somebody_has_changed_is_not_deleted() -> None:
+def test_a_provider_that_somebody_has_changed_is_not_deleted():
     """To take it back would make the provider as it was planned on, not as it was."""
     before = cloud(host({'VCPU': Inventory(8)}, 'CUSTOM_T'))
     changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')
@@ -220,7 +220,7 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted() -> None:
     assert rebase(before, cloud(), cloud(host({}))).obstacles == ()
 
 
-def test_a_name_that_somebody_else_has_taken_is_an_obstacle() -> None:
+def test_a_name_that_somebody_else_has_taken_is_an_obstacle():
     other = uuid_of('other')
     there = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
     rebased = rebase(cloud(), cloud(host({})), there)
@@ -230,7 +230,7 @@ def test_a_name_that_somebody_else_has_taken_is_an_obstacle() -> None:
     assert rebased.operations == ()
 
 
-def test_an_inventory_does_not_shrink_below_what_came_since() -> None:
+def test_an_inventory_does_not_shrink_below_what_came_since():
     before = cloud(host({'VCPU': Inventory(4)}))
     after = cloud(host({'VCPU': Inventory(16)}))
     used = replace(host({'VCPU': Inventory(16)}), usages={'VCPU': 10})
@@ -239,7 +239,7 @@ def test_an_inventory_does_not_shrink_below_what_came_since() -> None:
     assert rebased.operations == ()
 
 
-def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity() -> None:
+def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
     """The allocation was planned while there was room: it is no reason to exceed it now."""
     inventory = {'VCPU': Inventory(8)}
     before, after = cloud(host(inventory)), cloud(host(inventory), server={'VCPU': 4})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from placementclient.changes.summary import summary
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Consumer
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import Snapshot
 
 A, B = '11111111-1111-1111-1111-111111111111', '22222222-2222-2222-2222-222222222222'
 
 
-def held(allocations: Allocations) -> Consumer:
+def held(allocations):
     return Consumer('consumer', allocations, 'project', 'user', 1, 'INSTANCE')
 
 
@@ -27,8 +27,6 @@ def held(allocations: Allocations) -> Consumer:
         ({A: {'VCPU': 1}}, {A: {'PCPU': 1}}, 'move'),
     ],
 )
-def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(
-    before: Allocations, after: Allocations, verb: str
-) -> None:
+def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(before, after, verb):
     said = summary([TreeChange('', '', *(Snapshot((), [held(side)]) for side in (before, after)))])
     assert said == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'

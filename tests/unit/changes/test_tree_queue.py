@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from placementclient.changes.tree_queue import TreeQueue, result_of
-from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.outcomes import State
 
 
 class Tree(NamedTuple):
@@ -22,16 +22,16 @@ class Tree(NamedTuple):
 TREES = [Tree(f'uuid{n}', f'host{n}') for n in range(5)]
 
 
-def states(queue: TreeQueue[Tree]) -> list[State]:
+def states(queue):
     return [tree.state for tree in queue.outcome().trees]
 
 
-def test_as_many_at_a_time_as_there_are_workers() -> None:
+def test_as_many_at_a_time_as_there_are_workers():
     barrier = threading.Barrier(2, timeout=10)
     under_way, most = [0], [0]
     lock = threading.Lock()
 
-    def work(tree: Tree) -> TreeResult:
+    def work(tree):
         with lock:
             under_way[0] += 1
             most[0] = max(most[0], under_way[0])
@@ -47,15 +47,15 @@ def test_as_many_at_a_time_as_there_are_workers() -> None:
 
 
 @pytest.mark.parametrize('backward', [False, True])
-def test_none_begins_after_the_last_failure_that_is_allowed(backward: bool) -> None:
+def test_none_begins_after_the_last_failure_that_is_allowed(backward):
     queue = TreeQueue(TREES, max_failures=2, backward=backward)
     queue.run(lambda tree: result_of(tree, State.FAILED), 1)
     found = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
     assert states(queue) == (found[::-1] if backward else found)
 
 
-def test_trees_that_are_back_already_do_not_count() -> None:
-    def work(tree: Tree) -> TreeResult:
+def test_trees_that_are_back_already_do_not_count():
+    def work(tree):
         is_back = tree in TREES[3:]
         return result_of(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
 
@@ -68,21 +68,21 @@ def test_trees_that_are_back_already_do_not_count() -> None:
     ]
 
 
-def test_an_interrupt_is_told_while_trees_are_under_way() -> None:
+def test_an_interrupt_is_told_while_trees_are_under_way():
     warnings: list[str] = []
 
-    def report(result: TreeResult) -> None:
+    def report(result):
         if not warnings:
             raise KeyboardInterrupt
 
     go_on = threading.Event()
 
-    def work(tree: Tree) -> TreeResult:
+    def work(tree):
         if tree is not TREES[0]:
             assert go_on.wait(10)
         return result_of(tree, State.APPLIED)
 
-    def warn(message: str) -> None:
+    def warn(message):
         warnings.append(message)
         go_on.set()
 

@@ -8,11 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.cli import shell
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
-from tests.unit.conftest import Service
 from tests.unit.dialogue import get
 
 LIST = ['resource', 'class', 'list', '-f', 'value']
@@ -20,7 +18,7 @@ CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 
 
 @pytest.fixture
-def batch_runner(session: Session, service: Service) -> BatchRunner:
+def batch_runner(session, service):
     """One that has typed a command, so that all is known of the service."""
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
@@ -49,17 +47,17 @@ def batch_runner(session: Session, service: Service) -> BatchRunner:
         ('nonsense', False),
     ],
 )
-def test_what_can_run_beside_others(batch_runner: BatchRunner, line: str, reads: bool) -> None:
+def test_what_can_run_beside_others(batch_runner, line, reads):
     assert batch_runner.only_reads(line.split()) is reads
 
 
-def test_nothing_can_before_the_version_is_known(session: Session, service: Service) -> None:
+def test_nothing_can_before_the_version_is_known(session, service):
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
     assert not program.batch_runner.only_reads(['resource', 'class', 'list'])
 
 
-def test_each_has_what_it_prints_itself(batch_runner: BatchRunner, service: Service) -> None:
+def test_each_has_what_it_prints_itself(batch_runner, service):
     """Of those that run at the same time; one of them is wrong usage, which argparse prints."""
     service.always({'resource_classes': [{'name': 'VCPU'}]})
     lines = [LIST, [*LIST, '--nonsense'], LIST, ['trait', 'show', 'X', 'Y']]
@@ -71,12 +69,10 @@ def test_each_has_what_it_prints_itself(batch_runner: BatchRunner, service: Serv
     assert 'unrecognized arguments: Y' in other.stderr
 
 
-def test_a_thread_prints_where_it_says(
-    batch_runner: BatchRunner, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_thread_prints_where_it_says(batch_runner, capsys):
     both = Barrier(2, timeout=30)
 
-    def work(text: str) -> int:
+    def work(text):
         both.wait()
         print(text)
         both.wait()
@@ -93,9 +89,7 @@ def test_a_thread_prints_where_it_says(
     assert capsys.readouterr().out.endswith('the program\n')
 
 
-def test_the_options_of_a_command_are_forgotten(
-    batch_runner: BatchRunner, service: Service
-) -> None:
+def test_the_options_of_a_command_are_forgotten(batch_runner, service):
     service.answer(CLASSES)
     with batch_runner.running():
         assert 'GET' in batch_runner.run(['--debug', *LIST]).stderr

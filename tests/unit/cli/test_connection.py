@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from urllib import request
 
 import pytest
@@ -11,7 +10,6 @@ from openstack.config import loader
 from requests import utils
 
 from placementclient.cli import shell
-from tests.unit.conftest import Service
 from tests.unit.dialogue import URL, Reply, get
 
 NO_AUTH = ['--os-auth-type', 'none', '--os-endpoint', URL]
@@ -21,7 +19,7 @@ CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 KEYSTONE = 'http://cloud.test/identity/v3'
 
 
-def catalog(**urls: str) -> Reply:
+def catalog(**urls):
     """A token of Keystone with a catalog: one public endpoint for each region."""
     placement = [
         {'id': region, 'interface': 'public', 'region': region, 'region_id': region, 'url': url}
@@ -38,7 +36,7 @@ def catalog(**urls: str) -> Reply:
     return Reply(201, {'token': token}, {'X-Subject-Token': 'from-keystone'})
 
 
-def keystone() -> Reply:
+def keystone():
     """What Keystone says about its versions."""
     links = [{'rel': 'self', 'href': KEYSTONE}]
     return Reply(200, {'version': {'id': 'v3.14', 'status': 'stable', 'links': links}})
@@ -49,18 +47,14 @@ PASSWORD += ['--os-project-name', 'admin', '--os-user-domain-id', 'default']
 PASSWORD += ['--os-project-domain-id', 'default']
 
 
-def test_options_alone_reach_a_service_without_authentication(
-    service: Service, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_alone_reach_a_service_without_authentication(service, capsys):
     service.answer(CLASSES)
     assert shell.main([*NO_AUTH, *LIST]) == 0
     assert capsys.readouterr().out == 'VCPU\n'
     assert service.last.url == f'{URL}/resource_classes'
 
 
-def test_the_environment_stands_in_for_options(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_stands_in_for_options(service, monkeypatch):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', URL)
     service.answer(CLASSES)
@@ -68,9 +62,7 @@ def test_the_environment_stands_in_for_options(
 
 
 @pytest.mark.parametrize(('region', 'host'), [(None, 'north'), ('south', 'south')])
-def test_a_password_gets_a_token_and_the_region_its_endpoint(
-    service: Service, region: str | None, host: str
-) -> None:
+def test_a_password_gets_a_token_and_the_region_its_endpoint(service, region, host):
     service.answer(
         keystone(), catalog(north='http://north.test', south='http://south.test'), CLASSES
     )
@@ -80,9 +72,7 @@ def test_a_password_gets_a_token_and_the_region_its_endpoint(
     assert service.last.headers['X-Auth-Token'] == 'from-keystone'
 
 
-def test_a_catalog_without_the_service_is_told_in_one_line(
-    service: Service, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_catalog_without_the_service_is_told_in_one_line(service, capsys):
     service.answer(keystone(), catalog())
     assert shell.main([*PASSWORD, *LIST]) == 1
     output = capsys.readouterr()
@@ -91,9 +81,7 @@ def test_a_catalog_without_the_service_is_told_in_one_line(
 
 
 @pytest.mark.parametrize('options', [[], ['--os-auth-url', KEYSTONE], NO_AUTH[:2]])
-def test_settings_that_do_not_suffice_are_an_error_of_one_line(
-    service: Service, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
+def test_settings_that_do_not_suffice_are_an_error_of_one_line(service, capsys, options):
     service.answer(Reply(500))
     assert shell.main([*options, *LIST]) == 1
     output = capsys.readouterr()
@@ -103,9 +91,7 @@ def test_settings_that_do_not_suffice_are_an_error_of_one_line(
     assert options != NO_AUTH[:2] or 'give --os-endpoint' in output.err
 
 
-def test_timing_prints_each_request_on_stderr(
-    service: Service, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_timing_prints_each_request_on_stderr(service, capsys):
     service.answer(CLASSES)
     assert shell.main([*NO_AUTH, '--timing', *LIST]) == 0
     output = capsys.readouterr()
@@ -115,9 +101,7 @@ def test_timing_prints_each_request_on_stderr(
     assert 0 <= float(seconds) < 10
 
 
-def test_an_override_takes_precedence_over_the_catalog(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_override_takes_precedence_over_the_catalog(service, monkeypatch):
     monkeypatch.setenv('OS_PLACEMENT_ENDPOINT_OVERRIDE', 'http://other.test')
     service.answer(CLASSES)
     assert shell.main([*NO_AUTH, *LIST]) == 0
@@ -125,7 +109,7 @@ def test_an_override_takes_precedence_over_the_catalog(
 
 
 @pytest.fixture
-def clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def clouds(tmp_path, monkeypatch):
     (tmp_path / 'clouds.yaml').write_text(
         f"""
 clouds:
@@ -148,7 +132,7 @@ clouds:
 
 @pytest.mark.usefixtures('clouds')
 @pytest.mark.parametrize(('cloud', 'url'), [('lab', URL), ('elsewhere', 'http://other.test')])
-def test_a_cloud_of_clouds_yaml_is_used_by_name(service: Service, cloud: str, url: str) -> None:
+def test_a_cloud_of_clouds_yaml_is_used_by_name(service, cloud, url):
     service.answer(CLASSES)
     assert shell.main(['--os-cloud', cloud, *LIST]) == 0
     assert service.last.url == f'{url}/resource_classes'
@@ -158,13 +142,8 @@ def test_a_cloud_of_clouds_yaml_is_used_by_name(service: Service, cloud: str, ur
 @pytest.mark.parametrize('kind', ['CONFIG', 'SECURE'])
 @pytest.mark.parametrize('content', ['clouds: {lab: [', b'\xff', None], ids=['YAML', 'UTF-8', 'no'])
 def test_a_file_of_clouds_that_cannot_be_read_is_an_error(
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    kind: str,
-    content: str | bytes | None,
-) -> None:
+    service, monkeypatch, capsys, tmp_path, kind, content
+):
     """Another file has a cloud of the same name: it is not used."""
     path = tmp_path / 'unreadable.yaml'
     if content is None:
@@ -180,7 +159,7 @@ def test_a_file_of_clouds_that_cannot_be_read_is_an_error(
 
 
 @pytest.mark.usefixtures('clouds')
-def test_the_report_names_the_cloud(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_names_the_cloud(service, capsys):
     service.always({'resource_providers': []})
     report = ['resource', 'provider', 'report']
     assert shell.main(['--os-cloud', 'lab', '--os-region-name', 'north', *report]) == 0
@@ -188,9 +167,7 @@ def test_the_report_names_the_cloud(service: Service, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_that_is_not_there_is_told(
-    service: Service, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cloud_that_is_not_there_is_told(service, capsys):
     assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
     assert 'nowhere' in capsys.readouterr().err
     assert shell.main(['--os-cloud', 'slwo', *LIST]) == 1
@@ -203,23 +180,21 @@ def test_a_cloud_that_is_not_there_is_told(
     [([], 60), (['--timeout', '5'], 5), (['--os-placement-timeout', '5'], 5)],
     ids=str,
 )
-def test_an_answer_is_waited_for_as_long_as_is_said(
-    service: Service, options: list[str], timeout: float
-) -> None:
+def test_an_answer_is_waited_for_as_long_as_is_said(service, options, timeout):
     service.answer(CLASSES)
     assert shell.main([*NO_AUTH, *options, *LIST]) == 0
     assert service.last.timeout == timeout
 
 
 @pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
-def test_keystone_has_its_time_too(service: Service, options: list[str], seconds: float) -> None:
+def test_keystone_has_its_time_too(service, options, seconds):
     service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
     assert shell.main([*PASSWORD, *options, *LIST]) == 0
     assert [request.timeout for request in service.history] == [seconds] * 3
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_may_say_how_long(service: Service) -> None:
+def test_a_cloud_may_say_how_long(service):
     service.answer(CLASSES, CLASSES)
     assert shell.main(['--os-cloud', 'slow', *LIST]) == 0
     assert service.last.timeout == 12
@@ -228,9 +203,7 @@ def test_a_cloud_may_say_how_long(service: Service) -> None:
 
 
 @pytest.mark.parametrize(('options', 'asked'), [(['--retries', '1'], 2), (['--retries', '0'], 1)])
-def test_reads_are_repeated_as_often_as_is_said(
-    service: Service, options: list[str], asked: int
-) -> None:
+def test_reads_are_repeated_as_often_as_is_said(service, options, asked):
     service.answer(*[Reply(503)] * 3)
     assert shell.main([*NO_AUTH, *options, *LIST]) == 1
     assert len(service.requests) == asked
@@ -246,12 +219,8 @@ def test_reads_are_repeated_as_often_as_is_said(
     ],
 )
 def test_the_embedded_placement_beside_a_cloud_is_an_error(
-    argv: list[str],
-    environment: dict[str, str],
-    other: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    argv, environment, other, monkeypatch, capsys
+):
     for name, value in {**environment, 'OS_AUTH_TYPE': 'placement_direct'}.items():
         monkeypatch.setenv(name, value)
     assert shell.main([*argv, *LIST]) == 2
@@ -259,9 +228,7 @@ def test_the_embedded_placement_beside_a_cloud_is_an_error(
 
 
 @pytest.mark.parametrize('place', ['http_proxy', 'REQUESTS_CA_BUNDLE', 'netrc'])
-def test_the_environment_says_how_requests_are_sent(
-    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
-) -> None:
+def test_the_environment_says_how_requests_are_sent(service, monkeypatch, tmp_path, place):
     monkeypatch.setenv('HOME', str(tmp_path))
     if place == 'netrc':
         (tmp_path / '.netrc').write_text('default login me password secret')
@@ -278,14 +245,14 @@ def test_the_environment_says_how_requests_are_sent(
 
 
 def test_an_environment_that_says_nothing_is_not_looked_at_for_each_request(
-    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    service, monkeypatch, tmp_path
+):
     monkeypatch.setenv('HOME', str(tmp_path))
     for name in [name for name in os.environ if name.lower().endswith('_proxy')]:
         monkeypatch.delenv(name)
     looks: list[str] = []
 
-    def getproxies() -> dict[str, str]:
+    def getproxies():
         looks.append('look')
         return {}
 

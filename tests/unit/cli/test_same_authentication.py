@@ -6,16 +6,15 @@ reach Keystone and Placement shows what a program has made of options, variables
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from openstack.config import loader
 from openstackclient import shell as openstack
 from osc_lib.clientmanager import ClientManager
-from requests_mock import ANY, Mocker
+from requests_mock import ANY
 
 from placementclient.cli import shell
 
@@ -70,7 +69,7 @@ RC = {
 NO_DOMAINS = {name: value for name, value in RC.items() if 'DOMAIN' not in name}
 
 
-def token() -> dict[str, Any]:
+def token():
     """What Keystone grants: a token with a catalog of two regions and three interfaces."""
     endpoints = [
         {
@@ -107,7 +106,7 @@ class Made(NamedTuple):
     asked: Sequence[tuple[str, str | None, Any, Any]]
 
 
-def made_by(run: Callable[[list[str]], int], argv: Sequence[str], mocker: Mocker) -> Made:
+def made_by(run, argv, mocker):
     """Run a program."""
     mocker.reset_mock()
     for keystone in (KEYSTONE, OTHER):
@@ -203,16 +202,14 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.fixture
-def both(
-    requests_mock: Mocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[Made, Made]]:
+def both(requests_mock, tmp_path, monkeypatch):
     """Run both programs with settings, and a ``clouds.yaml``."""
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
     # openstacksdk 4.4 adds that file to this list for the life of the process.
     monkeypatch.setattr(loader, 'CONFIG_FILES', list(loader.CONFIG_FILES))
     requests_mock.get(ANY, json={'resource_classes': []})
 
-    def run(argv: str, environment: dict[str, str], clouds: str = CLOUDS) -> tuple[Made, Made]:
+    def run(argv, environment, clouds=CLOUDS):
         (tmp_path / 'clouds.yaml').write_text(clouds)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
@@ -226,18 +223,14 @@ def both(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(('argv', 'environment'), COMBINATIONS, ids=str)
-def test_both_programs_make_the_same_of_settings(
-    both: Callable[..., tuple[Made, Made]], argv: str, environment: dict[str, str]
-) -> None:
+def test_both_programs_make_the_same_of_settings(both, argv, environment):
     lean, whole = both(argv, environment)
     assert whole.asked
     assert lean == whole
 
 
 @pytest.mark.parametrize(('argv', 'environment'), REFUSED, ids=str)
-def test_both_programs_refuse_the_same_settings(
-    both: Callable[..., tuple[Made, Made]], argv: str, environment: dict[str, str]
-) -> None:
+def test_both_programs_refuse_the_same_settings(both, argv, environment):
     assert both(argv, environment) == (Made([], []), Made([], []))
 
 
@@ -251,9 +244,7 @@ def test_both_programs_refuse_the_same_settings(
     ],
     ids=str,
 )
-def test_a_cloud_that_is_the_only_one_need_not_be_named(
-    both: Callable[..., tuple[Made, Made]], argv: str, environment: dict[str, str]
-) -> None:
+def test_a_cloud_that_is_the_only_one_need_not_be_named(both, argv, environment):
     lean, whole = both(argv, environment, ONE_CLOUD)
     assert whole.asked
     assert lean == whole

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import stat
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
-from keystoneauth1.session import Session
 from openstackclient.shell import OpenStackShell
 from requests import exceptions
 
 from placementclient.cli import shell
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import URL, Reply, fault, get
 
 LIST = 'resource class list'
@@ -95,9 +93,7 @@ PAUSES = '. Trying again, with pauses of about 8 s in all'
 
 
 @pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
-def test_any_answer_is_survived_with_one_line(
-    placement: Placement, service: Service, reply: Reply, line: str
-) -> None:
+def test_any_answer_is_survived_with_one_line(placement, service, reply, line):
     service.answer(*[reply] * 6)
     pauses = f'{line}{PAUSES}\n' if reply.status >= 500 else ''
     assert placement(LIST) == Result(1, '', f'{pauses}{line}\n')
@@ -106,9 +102,7 @@ def test_any_answer_is_survived_with_one_line(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
-def test_with_debug_there_is_a_traceback_and_the_same_exit_status(
-    placement: Placement, service: Service, reply: Reply, line: str
-) -> None:
+def test_with_debug_there_is_a_traceback_and_the_same_exit_status(placement, service, reply, line):
     service.answer(*[reply] * 6)
     result = placement(f'--debug {LIST}')
     assert (result.status, result.stdout) == (1, '')
@@ -117,9 +111,7 @@ def test_with_debug_there_is_a_traceback_and_the_same_exit_status(
 
 
 @pytest.mark.parametrize('body', [{'resource_classes': 5}, {'resource_classes': [5]}], ids=str)
-def test_an_answer_of_the_wrong_shape_is_survived_too(
-    placement: Placement, service: Service, body: object
-) -> None:
+def test_an_answer_of_the_wrong_shape_is_survived_too(placement, service, body):
     service.answer(Reply(200, body))
     result = placement(LIST)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
@@ -133,9 +125,7 @@ def test_an_answer_of_the_wrong_shape_is_survived_too(
     ],
     ids=['refused', 'timeout'],
 )
-def test_a_service_that_does_not_answer_is_named(
-    placement: Placement, service: Service, error: Exception, said: str
-) -> None:
+def test_a_service_that_does_not_answer_is_named(placement, service, error, said):
     service.fail(error)
     result = placement(LIST)
     announced, failure = result.stderr.splitlines()
@@ -147,7 +137,7 @@ def test_a_service_that_does_not_answer_is_named(
     assert 'Traceback' in debugged.stderr
 
 
-def test_the_token_is_not_printed_with_debug(placement: Placement, service: Service) -> None:
+def test_the_token_is_not_printed_with_debug(placement, service):
     service.answer(CLASSES)
     result = placement(f'--debug {LIST}')
     assert f'{URL}/resource_classes' in result.stderr
@@ -155,9 +145,7 @@ def test_the_token_is_not_printed_with_debug(placement: Placement, service: Serv
 
 
 @pytest.mark.parametrize('text', ['1.40', '1.00', '2', '0', 'latest', 'abc'])
-def test_a_version_that_does_not_exist_is_an_error(
-    placement: Placement, service: Service, text: str
-) -> None:
+def test_a_version_that_does_not_exist_is_an_error(placement, service, text):
     assert placement(LIST, version=text) == Result(
         1,
         '',
@@ -167,9 +155,7 @@ def test_a_version_that_does_not_exist_is_an_error(
     assert service.requests == []
 
 
-def test_the_version_may_come_from_the_environment(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_version_may_come_from_the_environment(placement, service, monkeypatch):
     monkeypatch.setenv('OS_PLACEMENT_API_VERSION', '1.5')
     service.answer(CLASSES)
     assert placement(LIST).status == 0
@@ -186,29 +172,25 @@ def test_the_version_may_come_from_the_environment(
         ('table', '+------+\n| name |\n+------+\n| VCPU |\n+------+\n'),
     ],
 )
-def test_rows_are_printed_in_every_format(
-    placement: Placement, service: Service, format: str, output: str
-) -> None:
+def test_rows_are_printed_in_every_format(placement, service, format, output):
     service.answer(CLASSES)
     assert placement(f'{LIST} -f {format}') == Result(0, output, '')
 
 
 @pytest.mark.parametrize(('format', 'output'), [('table', '\n'), ('value', ''), ('json', '[]\n')])
-def test_no_rows_are_printed_too(
-    placement: Placement, service: Service, format: str, output: str
-) -> None:
+def test_no_rows_are_printed_too(placement, service, format, output):
     service.answer(get('/resource_classes', {'resource_classes': []}))
     assert placement(f'{LIST} -f {format}') == Result(0, output, '')
 
 
-def test_an_unknown_command_is_wrong_usage(placement: Placement, service: Service) -> None:
+def test_an_unknown_command_is_wrong_usage(placement, service):
     result = placement('resource provider listen')
     assert result.status == 2
     assert service.requests == []
 
 
 @pytest.mark.parametrize('argv', ['resource provider trait', 'resource provider trait --debug'])
-def test_a_group_without_its_verb_lists_the_group(placement: Placement, argv: str) -> None:
+def test_a_group_without_its_verb_lists_the_group(placement, argv):
     result = placement(argv)
     assert (result.status, result.stdout) == (2, '')
     first, _, heading, *lines = result.stderr.splitlines()
@@ -220,9 +202,7 @@ def test_a_group_without_its_verb_lists_the_group(placement: Placement, argv: st
     assert verbs == ['add', 'delete', 'list', 'remove', 'set']
 
 
-def test_debug_does_not_tell_of_entry_points(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_does_not_tell_of_entry_points(monkeypatch, capsys):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', 'http://127.0.0.1:1')
     assert shell.main(['--debug', *LIST.split()]) == 1
@@ -232,7 +212,7 @@ def test_debug_does_not_tell_of_entry_points(
 
 
 @pytest.mark.parametrize('argv', [f'{LIST} --nonsense', f'{LIST} more', 'resource class show'])
-def test_wrong_arguments_are_wrong_usage(placement: Placement, service: Service, argv: str) -> None:
+def test_wrong_arguments_are_wrong_usage(placement, service, argv):
     result = placement(argv)
     assert (result.status, result.stdout) == (2, '')
     message, usage = result.stderr.splitlines()
@@ -241,24 +221,22 @@ def test_wrong_arguments_are_wrong_usage(placement: Placement, service: Service,
     assert service.requests == []
 
 
-def test_an_option_of_a_command_is_not_guessed_either(
-    placement: Placement, service: Service
-) -> None:
+def test_an_option_of_a_command_is_not_guessed_either(placement, service):
     result = placement('resource provider list --memb rack7')
     assert (result.status, service.requests) == (2, [])
     assert 'unrecognized arguments: --memb rack7' in result.stderr
 
 
-def test_the_version_is_a_word_too(placement: Placement) -> None:
+def test_the_version_is_a_word_too(placement):
     assert placement('version').stdout == f'placement {version(shell.DISTRIBUTION)}\n'
 
 
-def test_an_option_is_not_guessed_from_its_beginning(placement: Placement) -> None:
+def test_an_option_is_not_guessed_from_its_beginning(placement):
     assert placement(f'--os-placement-api 1.5 {LIST}').status == 2
 
 
 @pytest.mark.parametrize('argv', ['--help', ''])
-def test_without_a_command_it_says_what_there_is(placement: Placement, argv: str) -> None:
+def test_without_a_command_it_says_what_there_is(placement, argv):
     result = placement(argv)
     assert result.status == 0
     assert result.stdout.startswith('usage: placement ')
@@ -267,9 +245,7 @@ def test_without_a_command_it_says_what_there_is(placement: Placement, argv: str
 
 
 @pytest.mark.parametrize('argv', ['help resource provider set', 'resource provider set --help'])
-def test_the_help_of_a_command_has_its_example_as_it_is(
-    placement: Placement, service: Service, argv: str
-) -> None:
+def test_the_help_of_a_command_has_its_example_as_it_is(placement, service, argv):
     result = placement(argv)
     assert result.status == 0
     assert '\n  placement resource provider set compute1_numa0 --parent-provider compute2\n' in (
@@ -278,14 +254,12 @@ def test_the_help_of_a_command_has_its_example_as_it_is(
     assert service.requests == []
 
 
-def test_it_says_its_version(placement: Placement) -> None:
+def test_it_says_its_version(placement):
     # The name before it is that of the process.
     assert placement('--version').stdout.endswith(f' {version(shell.DISTRIBUTION)}\n')
 
 
-def test_a_log_file_gets_what_stderr_gets(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_a_log_file_gets_what_stderr_gets(placement, service, tmp_path):
     service.answer(fault(400, 'Broken'))
     log = tmp_path / 'log'
     placement('--log-file', str(log), *LIST.split())
@@ -296,17 +270,13 @@ def test_a_log_file_gets_what_stderr_gets(
     ('flag', 'level'),
     [('-q', 'ERROR'), ('-v', 'INFO'), ('-vv', 'DEBUG'), ('-vvvv', 'DEBUG'), ('--debug', 'DEBUG')],
 )
-def test_more_is_logged_the_more_is_asked_for(
-    placement: Placement, service: Service, flag: str, level: str
-) -> None:
+def test_more_is_logged_the_more_is_asked_for(placement, service, flag, level):
     service.answer(CLASSES)
     placement(f'{flag} {LIST}')
     assert logging.getLevelName(logging.getLogger().level) == level
 
 
-def test_an_auth_type_that_does_not_exist_is_wrong_usage_and_those_there_are_are_listed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_auth_type_that_does_not_exist_is_wrong_usage_and_those_there_are_are_listed(capsys):
     assert shell.main(['--os-auth-type', 'v3passwd', *LIST.split()]) == 2
     # What looks for it may log a line before.
     refusal = capsys.readouterr().err.splitlines()[-1]
@@ -315,9 +285,7 @@ def test_an_auth_type_that_does_not_exist_is_wrong_usage_and_those_there_are_are
     assert refusal.endswith('. Did you mean "v3password"?')
 
 
-def test_an_option_that_does_not_exist_is_told_with_a_near_one(
-    placement: Placement, service: Service
-) -> None:
+def test_an_option_that_does_not_exist_is_told_with_a_near_one(placement, service):
     for command, refusal in (
         (
             'resource provider tree list --alocations',
@@ -341,9 +309,7 @@ def test_an_option_that_does_not_exist_is_told_with_a_near_one(
     assert service.requests == []
 
 
-def test_the_arguments_are_those_of_the_process_if_none_are_given(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_arguments_are_those_of_the_process_if_none_are_given(monkeypatch, capsys):
     monkeypatch.setattr('sys.argv', ['placement', '--version'])
     with pytest.raises(SystemExit) as exit:
         shell.main()
@@ -355,7 +321,7 @@ SECRET = 'http://admin:PASS%40WORD@cloud.test/placement'
 
 
 @pytest.fixture
-def _is_real(monkeypatch: pytest.MonkeyPatch) -> None:
+def _is_real(monkeypatch):
     """Only what logs in production does."""
     monkeypatch.setattr(logging.getLogger('requests_mock.adapter'), 'disabled', True)
 
@@ -365,14 +331,8 @@ def _is_real(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize('option', ['--debug', '--timing', '--debug --log-file {folder}/log'])
 @pytest.mark.parametrize('is_reached', [True, False])
 def test_nothing_prints_the_password_of_a_url(
-    service: Service,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    program: str,
-    option: str,
-    is_reached: bool,
-) -> None:
+    service, capsys, monkeypatch, tmp_path, program, option, is_reached
+):
     if (program, option) == ('openstack', '--timing'):
         option = '--debug'  # what OpenStackClient prints of it is its own
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
@@ -391,7 +351,7 @@ def test_nothing_prints_the_password_of_a_url(
 
 
 @pytest.mark.usefixtures('_is_real')
-def test_a_log_is_its_owners_alone(service: Service, session: Session, tmp_path: Path) -> None:
+def test_a_log_is_its_owners_alone(service, session, tmp_path):
     service.always({'traits': []})
     log = tmp_path / 'log'
     for _ in range(2):
@@ -400,9 +360,7 @@ def test_a_log_is_its_owners_alone(service: Service, session: Session, tmp_path:
     assert log.read_text().count('GET http') == 2
 
 
-def test_a_log_is_no_link_of_somebody_else(
-    service: Service, session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_is_no_link_of_somebody_else(service, session, tmp_path, capsys):
     service.always({'traits': []})
     shared = tmp_path / 'shared'
     shared.mkdir()

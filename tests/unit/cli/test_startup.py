@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
@@ -50,7 +49,7 @@ RUN_OPENSTACK = RUN.replace('placementclient.__main__', 'openstackclient.shell')
 class _Answer(BaseHTTPRequestHandler):
     """A service that has one provider."""
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         provider = {'uuid': 'u', 'name': 'compute1', 'generation': 1}
         provider |= {'root_provider_uuid': 'u', 'parent_provider_uuid': None}
         body = json.dumps({'resource_providers': [provider]}).encode()
@@ -60,19 +59,19 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         """Say nothing."""
 
 
 @pytest.fixture(scope='module')
-def url() -> Iterator[str]:
+def url():
     server = HTTPServer(('127.0.0.1', 0), _Answer)
     Thread(target=server.serve_forever, daemon=True).start()
     yield f'http://127.0.0.1:{server.server_port}'
     server.shutdown()
 
 
-def loaded(*argv: str, program: str = RUN, **environment: str) -> tuple[str, set[str]]:
+def loaded(*argv, program=RUN, **environment):
     """What a program prints, and the modules that it has loaded when it ends."""
     ended = subprocess.run(
         [sys.executable, '-c', program, *argv],
@@ -88,21 +87,21 @@ def loaded(*argv: str, program: str = RUN, **environment: str) -> tuple[str, set
     return ended.stdout, set(json.loads(modules))
 
 
-def commands(modules: set[str]) -> set[str]:
+def commands(modules):
     """The modules of commands that are loaded."""
     prefix = 'placementclient.commands.'
     names = (module.removeprefix(prefix) for module in modules if module.startswith(prefix))
     return {name.partition('.')[2] for name in names} - {''}
 
 
-def ours(modules: set[str]) -> set[str]:
+def ours(modules):
     """The parts of the package that are loaded."""
     return {module.split('.')[1] for module in modules if module.startswith('placementclient.')}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('format', ['table', 'json', 'value', 'csv'])
-def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: str) -> None:
+def test_a_command_loads_what_it_needs_and_no_other_command(url, format):
     argv = ('resource', 'provider', 'list', '-f', format)
     output, modules = loaded(*argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
     assert 'compute1' in output
@@ -111,7 +110,7 @@ def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: st
     assert commands(modules) <= LISTING
 
 
-def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None:
+def test_a_command_that_is_given_all_on_its_line_loads_no_more(url):
     argv = ('--os-auth-type', 'none', '--os-endpoint', url, 'resource', 'provider', 'list')
     output, modules = loaded(*argv)
     assert 'compute1' in output
@@ -120,7 +119,7 @@ def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None
 
 
 @pytest.mark.parametrize('argv', ['resource provider list --help', 'help trait list'])
-def test_the_help_of_a_command_does_without_the_network(argv: str) -> None:
+def test_the_help_of_a_command_does_without_the_network(argv):
     output, modules = loaded(*argv.split())
     assert output.startswith('usage: placement')
     assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
@@ -128,7 +127,7 @@ def test_the_help_of_a_command_does_without_the_network(argv: str) -> None:
     assert len(commands(modules) - BASES) == 1
 
 
-def test_the_overview_does_without_the_network_and_the_work() -> None:
+def test_the_overview_does_without_the_network_and_the_work():
     output, modules = loaded('--help')
     assert 'resource provider list' in output
     assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
@@ -136,7 +135,7 @@ def test_the_overview_does_without_the_network_and_the_work() -> None:
 
 
 @pytest.mark.slow
-def test_openstackclient_loads_the_commands_without_their_work() -> None:
+def test_openstackclient_loads_the_commands_without_their_work():
     """It loads all commands at each start, whatever is to be run."""
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
     assert ours(modules) <= {
@@ -144,7 +143,7 @@ def test_openstackclient_loads_the_commands_without_their_work() -> None:
     }  # fmt: skip
 
 
-def test_ctrl_c_is_no_traceback_however_early() -> None:
+def test_ctrl_c_is_no_traceback_however_early():
     interrupted = """
 import sys
 class Finder:
@@ -161,7 +160,7 @@ sys.exit(main())
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'Interrupted\n')
 
 
-def test_unbuffered_output_is_not_written_piece_by_piece() -> None:
+def test_unbuffered_output_is_not_written_piece_by_piece():
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with (
         ours,
@@ -179,13 +178,13 @@ def test_unbuffered_output_is_not_written_piece_by_piece() -> None:
     assert len(pieces) < 5
 
 
-def test_the_clouds_of_a_file_are_not_looked_for_without_need() -> None:
+def test_the_clouds_of_a_file_are_not_looked_for_without_need():
     _, modules = loaded('complete', 'bash', OS_CLOUD='nowhere', OS_AUTH_TYPE='nonsense')
     assert 'openstack' not in modules
     assert 'keystoneauth1' not in modules
 
 
-def test_a_key_press_waits_for_python_alone() -> None:
+def test_a_key_press_waits_for_python_alone():
     ended = subprocess.run(
         [sys.executable, '-c', RUN, 'complete', '--values', 'nonsense', ''],
         input='',

@@ -6,14 +6,13 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 PROGRAM = shlex.join([sys.executable, '-m', 'placementclient'])
 
 
-def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run(command, home):
     environment = os.environ | {'OS_AUTH_TYPE': 'placement_direct', 'XDG_DATA_HOME': str(home)}
     return subprocess.run(
         ['bash', '-c', f'{PROGRAM} {command}'],
@@ -27,7 +26,7 @@ def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '<&- >&- 2>&-'])
-def test_what_is_asked_for_is_done(closed: str, tmp_path: Path) -> None:
+def test_what_is_asked_for_is_done(closed, tmp_path):
     done = run(f'resource class create CUSTOM_X {closed}', tmp_path)
     assert (done.returncode, done.stderr) == (0, '')
     listed = run(f'resource class list -f value {closed}', tmp_path)
@@ -36,7 +35,7 @@ def test_what_is_asked_for_is_done(closed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
+def test_an_error_keeps_its_exit_status(tmp_path):
     for closed in ('>&-', '>&- 2>&-'):
         refused = run(f'resource class show VCPUS {closed}', tmp_path)
         assert refused.returncode == 1
@@ -55,14 +54,14 @@ def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
         ('--help', ''),
     ],
 )
-def test_a_full_disk_is_told(command: str, told: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_told(command, told, tmp_path):
     full = run(f'{command} > /dev/full', tmp_path)
     sentence = f'Cannot write to stdout: No space left on device{told}\n'
     assert (full.returncode, full.stderr) == (1, sentence)
 
 
 @pytest.mark.slow
-def test_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_nobody_can_be_asked(tmp_path):
     run('resource provider create compute1', tmp_path)
     asked = run('resource provider purge compute1 <&-', tmp_path)
     assert asked.returncode == 2

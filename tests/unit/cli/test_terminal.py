@@ -8,7 +8,6 @@ import json
 import pytest
 
 from placementclient.files import disk
-from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import RP, fault, get, provider
 
 HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd'
@@ -22,9 +21,7 @@ SHOW = get(f'/resource_providers/{RP}', provider(name=HOSTILE))
     [('resource provider list', LIST), (f'resource provider show {RP}', SHOW)],
     ids=['rows', 'fields'],
 )
-def test_a_table_has_nothing_that_steers(
-    placement: Placement, service: Service, command: str, exchange: object
-) -> None:
+def test_a_table_has_nothing_that_steers(placement, service, command, exchange):
     service.answer(exchange)  # type: ignore[arg-type]
     printed = placement(command).stdout
     assert READABLE in printed
@@ -32,7 +29,7 @@ def test_a_table_has_nothing_that_steers(
 
 
 @pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value'])
-def test_data_in_a_pipe_stays_as_it_is(placement: Placement, service: Service, format: str) -> None:
+def test_data_in_a_pipe_stays_as_it_is(placement, service, format):
     service.answer(LIST)
     printed = placement(f'resource provider list -c name -f {format}').stdout
     if format == 'json':
@@ -45,9 +42,7 @@ def test_data_in_a_pipe_stays_as_it_is(placement: Placement, service: Service, f
 
 @pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value', 'table'])
 @pytest.mark.parametrize('name', [HOSTILE, 'a\u202eb', 'a\x85b'])
-def test_data_on_a_terminal_has_nothing_that_steers(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, format: str, name: str
-) -> None:
+def test_data_on_a_terminal_has_nothing_that_steers(placement, service, monkeypatch, format, name):
     service.answer(get('/resource_providers', {'resource_providers': [provider(name=name)]}))
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     printed = placement(f'resource provider list -c name -f {format}').stdout
@@ -55,16 +50,14 @@ def test_data_on_a_terminal_has_nothing_that_steers(
     assert not set(printed) & set('\x1b\x07\x9b\r\u202e\x85')
 
 
-def test_an_error_has_nothing_that_steers(placement: Placement, service: Service) -> None:
+def test_an_error_has_nothing_that_steers(placement, service):
     service.answer(get('/resource_providers?name=x', {'resource_providers': []}))
     said = placement('resource', 'provider', 'show', HOSTILE).stderr
     assert '\x1b' not in said
     assert r'\x1b]0;' in said
 
 
-def test_a_line_of_the_log_has_nothing_that_steers(
-    placement: Placement, service: Service, tmp_path: object
-) -> None:
+def test_a_line_of_the_log_has_nothing_that_steers(placement, service, tmp_path):
     service.answer(fault(500, 'Broken'))
     said = placement('--debug', 'resource', 'provider', 'list', '--name', HOSTILE).stderr
     assert not set(said) & {'\x1b', '\x07', '\x9b', '\r'}
@@ -81,18 +74,14 @@ def test_a_line_of_the_log_has_nothing_that_steers(
         (HOSTILE,),
     ],
 )
-def test_wrong_usage_repeats_what_it_was_given_as_text(
-    placement: Placement, words: tuple[str, ...]
-) -> None:
+def test_wrong_usage_repeats_what_it_was_given_as_text(placement, words):
     said = placement(*words)
     assert said.status == 2
     assert not set(said.stderr) & set(HOSTILE) - set(READABLE)
 
 
 @pytest.mark.parametrize('is_terminal', [False, True])
-def test_a_document_on_a_terminal_has_nothing_that_steers(
-    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
-) -> None:
+def test_a_document_on_a_terminal_has_nothing_that_steers(monkeypatch, is_terminal):
     out = io.TextIOWrapper(io.BytesIO())
     out.isatty = lambda: is_terminal  # type: ignore[method-assign]
     monkeypatch.setattr('sys.stdout', out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -23,19 +22,18 @@ from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.model.inventories import LARGEST_RATIO, Inventory
 from placementclient.model.requests import CandidateRequest
-from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import CONSUMER, MONDAY, NOTHING, RP, Reply, provider
 
 PREFIX = 'was answered with HTTP 200: '
 
 
-def test_an_answer_is_status_body_and_headers(client: Client, service: Service) -> None:
+def test_an_answer_is_status_body_and_headers(client, service):
     service.answer(Reply(201, {'name': 'x'}, {'Last-Modified': MONDAY}))
     answer = client.send(endpoints.SHOW_CLASS, {'resource_class': 'x'}, answer=dict)
     assert (answer.status, answer.body, answer.last_modified) == (201, {'name': 'x'}, MONDAY)
 
 
-def test_an_answer_without_a_body_has_none(client: Client, service: Service) -> None:
+def test_an_answer_without_a_body_has_none(client, service):
     service.answer(NOTHING)
     answer = client.send(endpoints.DELETE_TRAIT, {'trait': 'x'})
     assert (answer.status, answer.body, answer.last_modified) == (204, None, None)
@@ -58,9 +56,7 @@ def test_an_answer_without_a_body_has_none(client: Client, service: Service) -> 
     ],
     ids=range(11),
 )
-def test_a_success_without_its_json_is_no_answer(
-    client: Client, service: Service, body: str | bytes, fault: str
-) -> None:
+def test_a_success_without_its_json_is_no_answer(client, service, body, fault):
     service.answer(Reply(200, body))
     with pytest.raises(errors.InvalidAnswer) as refusal:
         trait.list(client)
@@ -101,9 +97,7 @@ CALLS: list[Callable[[Client], object]] = [
 
 
 @pytest.mark.parametrize('call', CALLS)
-def test_the_json_of_something_else_is_no_answer(
-    client: Client, service: Service, call: Callable[[Client], object]
-) -> None:
+def test_the_json_of_something_else_is_no_answer(client, service, call):
     service.answer(Reply(200, {'hello': 1}))
     with pytest.raises(errors.InvalidAnswer, match='was answered with HTTP 200: ') as refusal:
         call(client)
@@ -111,9 +105,7 @@ def test_the_json_of_something_else_is_no_answer(
 
 
 @pytest.mark.parametrize('status', [300, 302, 304])
-def test_a_redirection_to_nowhere_is_not_taken_for_done(
-    client: Client, service: Service, status: int
-) -> None:
+def test_a_redirection_to_nowhere_is_not_taken_for_done(client, service, status):
     service.answer(Reply(status))
     with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status}:'):
         client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -121,9 +113,7 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(
 
 
 @pytest.mark.parametrize('status', [201, 204])
-def test_an_empty_success_that_the_service_has_not_signed_is_none(
-    client: Client, service: Service, status: int
-) -> None:
+def test_an_empty_success_that_the_service_has_not_signed_is_none(client, service, status):
     service.answer(Reply(status, is_signed=False))
     with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
         client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -157,9 +147,7 @@ def test_an_empty_success_that_the_service_has_not_signed_is_none(
         ('resource class list', {'resource_classes': {'name': 'x'}}, 'resource_classes'),
     ],
 )
-def test_another_type_is_told_with_its_place(
-    placement: Placement, service: Service, command: str, body: Any, place: str
-) -> None:
+def test_another_type_is_told_with_its_place(placement, service, command, body, place):
     service.answer(Reply(200, body))
     result = placement(command)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
@@ -175,9 +163,7 @@ def test_another_type_is_told_with_its_place(
         json.dumps({'total': 1, 'resource_provider_generation': 1, 'x': '\udcff'}),
     ],
 )
-def test_what_json_should_not_say_is_refused(
-    placement: Placement, service: Service, body: str
-) -> None:
+def test_what_json_should_not_say_is_refused(placement, service, body):
     service.answer(Reply(200, body))
     result = placement(f'resource provider inventory show {RP} VCPU')
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
@@ -193,9 +179,7 @@ def test_what_json_should_not_say_is_refused(
         (f'resource provider usage show {RP}', 'usages', 'usages[...]'),
     ],
 )
-def test_integers_are_bounded(
-    placement: Placement, service: Service, command: str, body: str, place: str, number: int
-) -> None:
+def test_integers_are_bounded(placement, service, command, body, place, number):
     wrong = {'usages': {'VCPU': number}} if body == 'usages' else provider() | {body: number}
     service.always(wrong)
     result = placement(command)
@@ -203,9 +187,7 @@ def test_integers_are_bounded(
     assert f'{PREFIX}{place}: expected int ' in result.stderr
 
 
-def test_the_capacity_of_the_largest_inventory_is_an_integer(
-    client: Client, service: Service
-) -> None:
+def test_the_capacity_of_the_largest_inventory_is_an_integer(client, service):
     largest = Inventory(2**31 - 1, allocation_ratio=LARGEST_RATIO).capacity
     summary = {'resources': {'VCPU': {'used': 2**40, 'capacity': largest}}}
     service.answer(Reply(200, {'allocation_requests': [], 'provider_summaries': {RP: summary}}))
@@ -213,7 +195,7 @@ def test_the_capacity_of_the_largest_inventory_is_an_integer(
     assert summaries[RP].resources == {'VCPU': (2**40, largest)}
 
 
-def test_the_largest_ratio_that_is_stored_is_one(placement: Placement, service: Service) -> None:
+def test_the_largest_ratio_that_is_stored_is_one(placement, service):
     item = Inventory(1, allocation_ratio=LARGEST_RATIO).as_fields()
     usages = {'usages': {'VCPU': 0}, 'resource_provider_generation': 1}
     service.always(item | usages)
@@ -221,9 +203,7 @@ def test_the_largest_ratio_that_is_stored_is_one(placement: Placement, service: 
     assert json.loads(result.stdout)['allocation_ratio'] == LARGEST_RATIO
 
 
-def test_aggregates_without_a_generation_are_refused(
-    placement: Placement, service: Service
-) -> None:
+def test_aggregates_without_a_generation_are_refused(placement, service):
     service.answer(Reply(200, {'aggregates': []}))
     result = placement(f'resource provider aggregate add {RP} {CONSUMER}')
     assert (result.status, 'has no generation' in result.stderr) == (1, True)
@@ -236,9 +216,7 @@ def test_aggregates_without_a_generation_are_refused(
     ('version', 'usages'),
     [('1.37', {'INSTANCE': {'VCPU': 1}}), ('1.38', {'VCPU': 1}), ('1.38', {'A': {}, 'VCPU': 1})],
 )
-def test_usages_of_another_microversion_are_refused(
-    placement: Placement, service: Service, version: str, usages: dict[str, Any]
-) -> None:
+def test_usages_of_another_microversion_are_refused(placement, service, version, usages):
     service.answer(Reply(200, {'usages': usages}))
     result = placement('resource usage show x', version=version)
     assert (result.status, 'of another microversion' in result.stderr) == (1, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +12,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 
 
-def test_exit_statuses_are_a_contract() -> None:
+def test_exit_statuses_are_a_contract():
     assert {status.name: status.value for status in ExitStatus} == {
         'DONE': 0,
         'ERROR': 1,
@@ -37,13 +36,11 @@ def test_exit_statuses_are_a_contract() -> None:
         (errors.Differs, ExitStatus.DIFFERS),
     ],
 )
-def test_an_exception_says_how_the_command_ends(
-    kind: type[errors.PlacementError], status: ExitStatus
-) -> None:
+def test_an_exception_says_how_the_command_ends(kind, status):
     assert kind.exit_status is status
 
 
-def test_everything_raised_on_purpose_has_one_root() -> None:
+def test_everything_raised_on_purpose_has_one_root():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     exceptions = [kind for kind in kinds if issubclass(kind, Exception)]
     assert all(issubclass(kind, errors.PlacementError) for kind in exceptions)
@@ -61,9 +58,7 @@ def test_everything_raised_on_purpose_has_one_root() -> None:
         (errors.Unreachable, False, True),
     ],
 )
-def test_what_says_nothing_is_told_from_an_answer(
-    kind: type[errors.PlacementError], is_answer: bool, may_pass: bool
-) -> None:
+def test_what_says_nothing_is_told_from_an_answer(kind, is_answer, may_pass):
     assert issubclass(kind, errors.NoAnswer) is not is_answer
     assert issubclass(kind, errors.Transient) is may_pass
 
@@ -71,11 +66,11 @@ def test_what_says_nothing_is_told_from_an_answer(
 @pytest.mark.parametrize(
     ('line', 'text'), [(None, 'a.yaml: not a plan'), (3, 'a.yaml:3: not a plan')]
 )
-def test_a_bad_file_is_named_with_the_line(line: int | None, text: str) -> None:
+def test_a_bad_file_is_named_with_the_line(line, text):
     assert str(errors.BadFile('a.yaml', 'not a plan', line)) == text
 
 
-def test_providers_get_their_names_beside_their_uuids() -> None:
+def test_providers_get_their_names_beside_their_uuids():
     failure = errors.Conflict(409, 'Unable to allocate on u1: u2 is in the way.', None, 'req-1')
     named = failure.with_names({'u1': 'compute1'})
     assert (type(named), str(named)) == (
@@ -84,14 +79,14 @@ def test_providers_get_their_names_beside_their_uuids() -> None:
     )
 
 
-def kinds(kind: type[BaseException] = errors.PlacementError) -> Iterator[type[BaseException]]:
+def kinds(kind=errors.PlacementError):
     yield kind
     for each in kind.__subclasses__():
         yield from kinds(each)
 
 
 @pytest.mark.parametrize('arguments', [(), ('',), (' \n',)])
-def test_every_error_has_a_text(arguments: tuple[str, ...]) -> None:
+def test_every_error_has_a_text(arguments):
     """Also those that other modules add; one without a text of its own says its class."""
     for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
         if not module.name.startswith('placementclient.embedded.'):
@@ -106,6 +101,6 @@ def test_every_error_has_a_text(arguments: tuple[str, ...]) -> None:
             assert said.startswith(kind.__name__)
 
 
-def test_what_nobody_foresaw_says_its_class() -> None:
+def test_what_nobody_foresaw_says_its_class():
     assert str(errors.Unexpected(StopIteration())) == 'StopIteration'
     assert str(errors.Unexpected(KeyError('x'))) == "KeyError: 'x'"

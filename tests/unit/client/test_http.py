@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import keystoneauth1.exceptions
 import pytest
@@ -15,25 +14,24 @@ from requests import exceptions
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Change, Client
 from placementclient.client.microversion import Microversion
-from tests.unit.conftest import Service
 from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
 LIST = get('/traits', {'traits': []})
 V20 = Microversion(1, 20)
 
 
-def at(session: Session, minor: int | None = None) -> Client:
+def at(session, minor=None):
     return Client(session, None if minor is None else Microversion(1, minor))
 
 
-def lines(service: Service) -> list[str]:
+def lines(service):
     return [f'{request.version} {request.line}' for request in service.requests]
 
 
 # What a request is made of
 
 
-def test_a_request_carries_token_version_and_who_sends_it(client: Client, service: Service) -> None:
+def test_a_request_carries_token_version_and_who_sends_it(client, service):
     service.answer(LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict)
     headers = service.last.headers
@@ -46,7 +44,7 @@ def test_a_request_carries_token_version_and_who_sends_it(client: Client, servic
     assert service.last.body is None
 
 
-def test_a_body_is_sent_as_json(client: Client, service: Service) -> None:
+def test_a_body_is_sent_as_json(client, service):
     service.answer(NOTHING)
     client.send(endpoints.CREATE_CLASS, body={'name': 'é'})
     assert service.last.headers['Content-Type'] == 'application/json'
@@ -54,7 +52,7 @@ def test_a_body_is_sent_as_json(client: Client, service: Service) -> None:
 
 
 @pytest.mark.parametrize('body', [{}, []])
-def test_an_empty_body_is_a_body(client: Client, service: Service, body: Any) -> None:
+def test_an_empty_body_is_a_body(client, service, body):
     service.answer(NOTHING)
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body)
     assert json.loads(service.last.body) == body
@@ -71,15 +69,13 @@ def test_an_empty_body_is_a_body(client: Client, service: Service, body: Any) ->
         ({'name': ''}, '?name='),
     ],
 )
-def test_a_query_is_encoded(client: Client, service: Service, query: Any, sent: str) -> None:
+def test_a_query_is_encoded(client, service, query, sent):
     service.answer(LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, query=query)
     assert service.last.url == f'{URL}/traits{sent}'
 
 
-def test_an_unsafe_part_is_refused_before_anything_is_sent(
-    client: Client, service: Service
-) -> None:
+def test_an_unsafe_part_is_refused_before_anything_is_sent(client, service):
     with pytest.raises(errors.UnsafePath):
         client.send(endpoints.DELETE_TRAIT, {'trait': '..'})
     assert service.requests == []
@@ -89,9 +85,7 @@ def test_an_unsafe_part_is_refused_before_anything_is_sent(
 
 
 @pytest.mark.parametrize('reply', [Reply(503), Reply(429), Reply(404), Reply(200, '<html>')])
-def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
-    client: Client, service: Service, reply: Reply
-) -> None:
+def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(client, service, reply):
     service.answer(reply)
     with pytest.raises(errors.NoAnswer) as refusal:
         client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -102,14 +96,14 @@ def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
 class NoKeystone(Token):
     """What nobody gives a token."""
 
-    def get_token(self, session: Session) -> str:
+    def get_token(self, session):
         raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
 
-    def get_endpoint(self, session: Session, **kwargs: object) -> str:
+    def get_endpoint(self, session, **kwargs):
         raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
 
 
-def test_what_no_token_was_had_for_was_not_sent(service: Service) -> None:
+def test_what_no_token_was_had_for_was_not_sent(service):
     client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
     with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
         client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -117,7 +111,7 @@ def test_what_no_token_was_had_for_was_not_sent(service: Service) -> None:
     assert service.requests == []
 
 
-def test_where_the_service_is_nobody_may_know(service: Service) -> None:
+def test_where_the_service_is_nobody_may_know(service):
     client = Client(Session(NoKeystone(URL, 'token')))
     with pytest.raises(errors.Unreachable, match='Keystone is down'):
         _ = client.url
@@ -137,9 +131,7 @@ def test_where_the_service_is_nobody_may_know(service: Service) -> None:
     ],
     ids=repr,
 )
-def test_the_errors_of_keystoneauth_end_here(
-    client: Client, service: Service, failure: Exception, kind: type[errors.PlacementError]
-) -> None:
+def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
     service.fail(failure)
     with pytest.raises(errors.PlacementError) as raised:
         client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -155,13 +147,7 @@ def test_the_errors_of_keystoneauth_end_here(
         (7.5, endpoints.RESHAPE, 7.5),
     ],
 )
-def test_an_answer_is_waited_for(
-    session: Session,
-    service: Service,
-    given: float | None,
-    endpoint: endpoints.Endpoint,
-    timeout: float,
-) -> None:
+def test_an_answer_is_waited_for(session, service, given, endpoint, timeout):
     service.answer(LIST if endpoint.is_read else NOTHING)
     answer, body = (dict, None) if endpoint.is_read else (None, {})
     Client(session, timeout=given).send(endpoint, answer=answer, body=body)
@@ -171,14 +157,12 @@ def test_an_answer_is_waited_for(
 # The last change
 
 
-def test_a_refused_change_of_a_worker_hides_no_change_of_another(
-    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service, monkeypatch):
     """The second worker's change is done between the sending and the refusal of the first's."""
     service.answer(NOTHING, fault(404, 'No such trait'))
     send, done = Client._send, ThreadPoolExecutor(1)
 
-    def interrupted(self: Client, endpoint: endpoints.Endpoint, path: str, *rest: Any) -> Any:
+    def interrupted(self, endpoint, path, *rest):
         if path.endswith('CUSTOM_A'):
             done.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_B'}).result()
         return send(self, endpoint, path, *rest)
@@ -189,9 +173,7 @@ def test_a_refused_change_of_a_worker_hides_no_change_of_another(
     assert client.last_change == Change('DELETE /traits/CUSTOM_B', is_done=True)
 
 
-def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(
-    client: Client, service: Service
-) -> None:
+def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(client, service):
     service.answer(Reply(504), NOTHING)
     with ThreadPoolExecutor(1) as other, pytest.raises(errors.NoAnswer):
         other.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_A'}).result()
@@ -202,11 +184,11 @@ def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(
 # Where it goes
 
 
-def test_the_url_is_that_of_the_catalog(client: Client) -> None:
+def test_the_url_is_that_of_the_catalog(client):
     assert client.url == URL
 
 
-def test_the_url_can_be_overridden(session: Session, service: Service) -> None:
+def test_the_url_can_be_overridden(session, service):
     client = Client(session, endpoint_override='http://other.test/p')
     service.answer(LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -214,16 +196,14 @@ def test_the_url_can_be_overridden(session: Session, service: Service) -> None:
     assert service.last.url == 'http://other.test/p/traits'
 
 
-def test_the_service_is_named_without_a_password(session: Session, service: Service) -> None:
+def test_the_service_is_named_without_a_password(session, service):
     assert Client(session).service == URL
     url = 'http://user:secret@other.test:8778/p?password=secret'
     assert Client(session, endpoint_override=url).service == 'http://other.test:8778/p'
 
 
 @pytest.mark.parametrize('query', [{'name': '\udcff'}, {'required': ['A', 'a\ud800']}])
-def test_a_parameter_that_is_no_text_is_refused(
-    client: Client, service: Service, query: dict[str, Any]
-) -> None:
+def test_a_parameter_that_is_no_text_is_refused(client, service, query):
     with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
         client.send(endpoints.LIST_PROVIDERS, answer=dict, query=query)
     assert service.requests == []

@@ -13,7 +13,6 @@ from placementclient.api import reshaper, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.nova import service as nova
-from tests.unit.conftest import Service
 from tests.unit.dialogue import URL, Reply, fault
 
 KEYSTONE = 'http://cloud.test/v3'
@@ -27,7 +26,7 @@ SCOPES: dict[str, Any] = {
 }
 
 
-def token(scope: str) -> Reply:
+def token(scope):
     """A token of bob with two roles, and Placement and Nova in its catalog."""
     endpoint = {'id': 'e', 'interface': 'public', 'region': 'r', 'region_id': 'r', 'url': URL}
     token = {
@@ -44,7 +43,7 @@ def token(scope: str) -> Reply:
     return Reply(201, {'token': token | SCOPES[scope]}, {'X-Subject-Token': 'x'})
 
 
-def client_of(scope: str) -> Client:
+def client_of(scope):
     credentials = {'username': 'bob', 'password': 'x', 'user_domain_id': 'default'}
     scopes = {'project': 'project_id', 'domain': 'domain_id', 'system': 'system_scope'}
     auth = Password(KEYSTONE, **credentials, **{scopes[scope]: 'all'})
@@ -59,7 +58,7 @@ def client_of(scope: str) -> Client:
         ('system', 'scope system'),
     ],
 )
-def test_a_refusal_of_the_policy_says_who_asks(service: Service, scope: str, words: str) -> None:
+def test_a_refusal_of_the_policy_says_who_asks(service, scope, words):
     service.answer(token(scope), fault(403, 'Policy does not allow placement:traits:list.'))
     with pytest.raises(errors.Forbidden) as refusal:
         trait.list(client_of(scope))
@@ -69,20 +68,20 @@ def test_a_refusal_of_the_policy_says_who_asks(service: Service, scope: str, wor
     )
 
 
-def test_the_reshaper_requires_another_role(service: Service) -> None:
+def test_the_reshaper_requires_another_role(service):
     service.answer(token('project'), fault(403, 'No'))
     with pytest.raises(errors.Forbidden, match='requires the role service; you are user bob, '):
         reshaper.submit(client_of('project'), {})
 
 
-def test_a_refusal_of_nova_says_who_asks(service: Service) -> None:
+def test_a_refusal_of_nova_says_who_asks(service):
     service.answer(token('project'), Reply(403, {}, reason='Forbidden'))
     client = client_of('project')
     with pytest.raises(nova.ServiceRefusal, match=r'^Nova refuses: F.* admin, and you are user'):
         nova.servers(client)
 
 
-def test_a_wrong_password_names_the_url_the_user_and_the_project(service: Service) -> None:
+def test_a_wrong_password_names_the_url_the_user_and_the_project(service):
     service.answer(Reply(401, {}, reason='Unauthorized'))
     with pytest.raises(errors.AuthenticationFailed) as refusal:
         trait.list(client_of('project'))
@@ -92,7 +91,7 @@ def test_a_wrong_password_names_the_url_the_user_and_the_project(service: Servic
     )
 
 
-def test_a_wrong_token_is_no_page_that_is_not_found(service: Service) -> None:
+def test_a_wrong_token_is_no_page_that_is_not_found(service):
     service.fail(NotFound('Could not recognize Fernet token', http_status=404))
     with pytest.raises(errors.AuthenticationFailed) as refusal:
         trait.list(client_of('project'))

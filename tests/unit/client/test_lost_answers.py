@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
-from tests.unit.conftest import Service
 from tests.unit.dialogue import Reply, fault, get
 
 LIST = get('/traits', {'traits': []})
 
 
-def test_a_refusal_is_not_repeated(client: Client, service: Service) -> None:
+def test_a_refusal_is_not_repeated(client, service):
     service.answer(fault(404, 'Gone'))
     with pytest.raises(errors.NotFound, match=r'^Gone \(HTTP 404\) \[req-1\]$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -21,15 +19,13 @@ def test_a_refusal_is_not_repeated(client: Client, service: Service) -> None:
 
 
 @pytest.mark.parametrize('status', [408, 429, 500, 502, 503, 504])
-def test_a_read_without_an_answer_is_repeated(
-    client: Client, service: Service, status: int
-) -> None:
+def test_a_read_without_an_answer_is_repeated(client, service, status):
     service.answer(*[Reply(status, '<html>')] * 5, LIST)
     assert client.send(endpoints.LIST_TRAITS, answer=dict).body == {'traits': []}
     assert len(service.requests) == 6
 
 
-def test_the_last_failure_is_told_when_it_gives_up(session: Session, service: Service) -> None:
+def test_the_last_failure_is_told_when_it_gives_up(session, service):
     client = Client(session, max_retries=2)
     service.answer(*[fault(503, f'Busy {number}') for number in range(3)])
     with pytest.raises(errors.ServerError, match=r'^Busy 2 \(HTTP 503\)') as refusal:
@@ -52,13 +48,8 @@ def test_the_last_failure_is_told_when_it_gives_up(session: Session, service: Se
     ],
 )
 def test_retry_after_is_honoured_up_to_a_limit(
-    client: Client,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    retry_after: str | None,
-    lowest: float,
-    highest: float,
-) -> None:
+    client, service, monkeypatch, retry_after, lowest, highest
+):
     pauses: list[float] = []
     monkeypatch.setattr('time.sleep', pauses.append)
     headers = {} if retry_after is None else {'Retry-After': retry_after}
@@ -68,9 +59,7 @@ def test_retry_after_is_honoured_up_to_a_limit(
     assert lowest <= pauses[0] <= highest
 
 
-def test_pauses_grow_with_jitter(
-    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pauses_grow_with_jitter(client, service, monkeypatch):
     pauses: list[float] = []
     monkeypatch.setattr('time.sleep', pauses.append)
     service.answer(*[Reply(503)] * 5, LIST)
@@ -79,9 +68,7 @@ def test_pauses_grow_with_jitter(
         assert shortest <= pause <= shortest + 0.25
 
 
-def test_the_first_pause_is_announced_once(
-    client: Client, service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_first_pause_is_announced_once(client, service, caplog):
     service.answer(fault(503, 'Busy'), LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict)
     assert caplog.messages == []

@@ -34,25 +34,25 @@ NO_VERSIONS = [
 
 
 @given(minors, minors)
-def test_a_version_is_read_as_it_is_written(major: int, minor: int) -> None:
+def test_a_version_is_read_as_it_is_written(major, minor):
     version = Microversion(major, minor)
     assert Microversion.parse(str(version)) == version
 
 
 @given(minors, minors)
-def test_versions_order_as_numbers(one: int, other: int) -> None:
+def test_versions_order_as_numbers(one, other):
     assert (Microversion(1, one) < Microversion(1, other)) == (one < other)
     assert Microversion(0, one) < Microversion(1, other)
 
 
 @pytest.mark.parametrize('text', NO_VERSIONS, ids=ascii)
-def test_what_is_no_version_is_not_read_as_one(text: str) -> None:
+def test_what_is_no_version_is_not_read_as_one(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         Microversion.parse(text)
     assert str(refusal.value) == f'{text!r} is not a Placement API version'
 
 
-def test_every_version_of_the_service_can_be_asked_for() -> None:
+def test_every_version_of_the_service_can_be_asked_for():
     assert list(CHOICES) == ['1', *(f'1.{minor}' for minor in range(40))]
     assert [requested(text) for text in CHOICES] == [
         None,
@@ -63,7 +63,7 @@ def test_every_version_of_the_service_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     'text', ['', '0', '2', '1.40', '1.00', '1.01', '2.0', 'v1', 'latest', '1 ']
 )
-def test_no_other_version_can_be_asked_for(text: str) -> None:
+def test_no_other_version_can_be_asked_for(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         requested(text)
     assert str(refusal.value) == (
@@ -73,7 +73,7 @@ def test_no_other_version_can_be_asked_for(text: str) -> None:
 
 
 @given(minors, minors)
-def test_the_highest_version_that_both_know_is_taken(one: int, other: int) -> None:
+def test_the_highest_version_that_both_know_is_taken(one, other):
     lowest, highest = sorted([Microversion(1, one), Microversion(1, other)])
     if lowest > HIGHEST:
         with pytest.raises(errors.UnsupportedVersion):
@@ -85,7 +85,7 @@ def test_the_highest_version_that_both_know_is_taken(one: int, other: int) -> No
 
 
 @pytest.mark.parametrize(('lowest', 'highest'), [('1.40', '1.50'), ('0.1', '0.9'), ('2.0', '2.1')])
-def test_without_a_common_version_both_ranges_are_named(lowest: str, highest: str) -> None:
+def test_without_a_common_version_both_ranges_are_named(lowest, highest):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         negotiate(Microversion.parse(lowest), Microversion.parse(highest))
     assert str(refusal.value) == (

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from keystoneauth1.session import Session
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST, Microversion
-from tests.unit.conftest import Service
 from tests.unit.dialogue import (
     NOTHING,
-    Exchange,
     Reply,
     Sent,
     fault,
@@ -25,17 +22,15 @@ LIST = get('/traits', {'traits': []})
 V20 = Microversion(1, 20)
 
 
-def at(session: Session, minor: int | None = None) -> Client:
+def at(session, minor=None):
     return Client(session, None if minor is None else Microversion(1, minor))
 
 
-def lines(service: Service) -> list[str]:
+def lines(service):
     return [f'{request.version} {request.line}' for request in service.requests]
 
 
-def test_where_the_version_is_open_the_highest_is_tried_without_asking(
-    client: Client, service: Service
-) -> None:
+def test_where_the_version_is_open_the_highest_is_tried_without_asking(client, service):
     service.answer(LIST, LIST)
     assert client.assumed_microversion == HIGHEST
     client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -45,9 +40,7 @@ def test_where_the_version_is_open_the_highest_is_tried_without_asking(
 
 
 @pytest.mark.parametrize('minor', [0, 6, 39])
-def test_a_version_that_was_chosen_is_used_as_it_is(
-    session: Session, service: Service, minor: int
-) -> None:
+def test_a_version_that_was_chosen_is_used_as_it_is(session, service, minor):
     service.answer(get('/resource_providers', {'resource_providers': []}))
     client = at(session, minor)
     client.send(endpoints.LIST_PROVIDERS, answer=dict)
@@ -58,17 +51,15 @@ def test_a_version_that_was_chosen_is_used_as_it_is(
 @pytest.mark.parametrize(
     ('highest', 'settled'), [('1.20', '1.20'), ('1.38', '1.38'), ('1.39', '1.39'), ('1.99', '1.39')]
 )
-def test_asking_for_the_version_costs_one_request_once(
-    client: Client, service: Service, highest: str, settled: str
-) -> None:
+def test_asking_for_the_version_costs_one_request_once(client, service, highest, settled):
     service.answer(version_document(highest))
     assert str(client.microversion) == str(client.microversion) == settled
     assert lines(service) == ['None GET /']
 
 
 def test_after_a_refusal_the_request_is_sent_once_more_at_the_highest_common_version(
-    client: Client, service: Service
-) -> None:
+    client, service
+):
     write = put('/traits/CUSTOM_X', answer=NOTHING)
     service.answer(unacceptable(write), version_document('1.20'), write, LIST)
     client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
@@ -82,7 +73,7 @@ def test_after_a_refusal_the_request_is_sent_once_more_at_the_highest_common_ver
     assert client.microversion == V20
 
 
-def test_query_and_body_survive_the_negotiation(client: Client, service: Service) -> None:
+def test_query_and_body_survive_the_negotiation(client, service):
     service.answer(fault(406, 'No'), version_document('1.20'), NOTHING)
     client.send(endpoints.REPLACE_ALLOCATIONS, query={'x': ['1', '2']}, body={'a': 1})
     first, _, second = service.requests
@@ -90,9 +81,7 @@ def test_query_and_body_survive_the_negotiation(client: Client, service: Service
     assert second == Sent('POST /allocations?x=1&x=2', '1.20', {'a': 1})
 
 
-def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(
-    client: Client, service: Service
-) -> None:
+def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(client, service):
     service.answer(fault(406, 'No'), version_document('1.29'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         client.send(endpoints.RESHAPE, body={})
@@ -103,9 +92,7 @@ def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(
     assert lines(service) == ['1.39 POST /reshaper', 'None GET /']
 
 
-def test_requirements_are_checked_again_at_the_version_that_is_settled(
-    client: Client, service: Service
-) -> None:
+def test_requirements_are_checked_again_at_the_version_that_is_settled(client, service):
     client.require('--in-tree', Microversion(1, 14))
     service.answer(fault(406, 'No'), version_document('1.13'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
@@ -118,7 +105,7 @@ def test_requirements_are_checked_again_at_the_version_that_is_settled(
 
 
 @pytest.mark.parametrize('minor', [7, 39])
-def test_what_a_later_version_took_away_is_refused(session: Session, minor: int) -> None:
+def test_what_a_later_version_took_away_is_refused(session, minor):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
     assert str(refusal.value) == (
@@ -127,15 +114,13 @@ def test_what_a_later_version_took_away_is_refused(session: Session, minor: int)
     )
 
 
-def test_requirements_that_are_met_cost_nothing(session: Session, service: Service) -> None:
+def test_requirements_that_are_met_cost_nothing(session, service):
     for minor in (2, 6):
         at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
     assert service.requests == []
 
 
-def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(
-    session: Session, service: Service
-) -> None:
+def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(session, service):
     service.answer(fault(406, 'No'), version_document('1.20'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
@@ -143,31 +128,27 @@ def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(
     assert lines(service) == ['1.30 GET /traits', 'None GET /']
 
 
-def test_a_service_that_refuses_every_version_is_not_asked_for_ever(
-    client: Client, service: Service
-) -> None:
+def test_a_service_that_refuses_every_version_is_not_asked_for_ever(client, service):
     service.answer(fault(406, 'No'), version_document('1.39'), fault(406, 'No'))
     with pytest.raises(errors.UnsupportedVersion):
         client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.39 GET /traits', 'None GET /', '1.39 GET /traits']
 
 
-def test_a_request_may_have_a_version_of_its_own(client: Client, service: Service) -> None:
+def test_a_request_may_have_a_version_of_its_own(client, service):
     service.answer(LIST, LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.20 GET /traits', '1.39 GET /traits']
 
 
-def test_a_version_of_its_own_gives_way_to_an_older_service(
-    client: Client, service: Service
-) -> None:
+def test_a_version_of_its_own_gives_way_to_an_older_service(client, service):
     service.answer(fault(406, 'No'), version_document('1.19'), LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.19 GET /traits']
 
 
-def test_a_version_of_its_own_is_never_exceeded(client: Client, service: Service) -> None:
+def test_a_version_of_its_own_is_never_exceeded(client, service):
     service.answer(fault(406, 'A whim'), version_document('1.39'), LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.20 GET /traits']
@@ -188,9 +169,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize('garbage', GARBAGE.values(), ids=GARBAGE)
-def test_a_version_document_that_is_garbage_ends_the_negotiation(
-    client: Client, service: Service, garbage: Reply
-) -> None:
+def test_a_version_document_that_is_garbage_ends_the_negotiation(client, service, garbage):
     service.answer(fault(406, 'No'), garbage)
     with pytest.raises(errors.InvalidAnswer, match=r'not a Placement service$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
@@ -199,8 +178,8 @@ def test_a_version_document_that_is_garbage_ends_the_negotiation(
 
 @pytest.mark.parametrize('garbage', [*GARBAGE.values(), Reply(502, '<html>')])
 def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told(
-    session: Session, service: Service, garbage: Reply
-) -> None:
+    session, service, garbage
+):
     service.answer(fault(406, 'Unacceptable version header: 1.30'), garbage)
     with pytest.raises(
         errors.NotAcceptable, match=r'^Unacceptable version header: 1.30 \(HTTP 406'
@@ -208,15 +187,13 @@ def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told
         at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
 
 
-def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(
-    client: Client, service: Service
-) -> None:
+def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(client, service):
     service.answer(Reply(406, '<html>', reason='Not Acceptable'))
     with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
 
 
-def test_the_version_document_is_asked_for_once(client: Client, service: Service) -> None:
+def test_the_version_document_is_asked_for_once(client, service):
     service.answer(version_document('1.20', '1.3'))
     assert client.supported() == client.supported() == ((1, 3), (1, 20))
     assert client.microversion == V20
@@ -224,9 +201,7 @@ def test_the_version_document_is_asked_for_once(client: Client, service: Service
 
 
 @pytest.mark.parametrize(('exchange', 'chosen'), [(LIST, False), (LIST, True)])
-def test_the_client_remembers_who_chose_the_version(
-    session: Session, service: Service, exchange: Exchange, chosen: bool
-) -> None:
+def test_the_client_remembers_who_chose_the_version(session, service, exchange, chosen):
     service.answer(exchange)
     client = at(session, 39 if chosen else None)
     client.send(endpoints.LIST_TRAITS, answer=dict)

@@ -16,12 +16,12 @@ HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 
 
-def test_what_steers_is_written_out() -> None:
+def test_what_steers_is_written_out():
     assert printable(HOSTILE) == READABLE
 
 
 @pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
-def test_text_stays(text: str) -> None:
+def test_text_stays(text):
     assert printable(text) == text
 
 
@@ -35,18 +35,18 @@ def test_text_stays(text: str) -> None:
         (1.5, 1.5, 1.5),
     ],
 )
-def test_a_cell_for_programs_and_for_people(cell: object, line: object, read: object) -> None:
+def test_a_cell_for_programs_and_for_people(cell, line, read):
     """What is no column of ours stays as it is: so osc-placement prints what a consumer holds."""
     assert (flat(cell), shown(cell)) == (line, read)
 
 
-def test_a_colour_is_that_of_the_style_alone() -> None:
+def test_a_colour_is_that_of_the_style_alone():
     line = painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
 
 @pytest.mark.parametrize('render', [graphs.dot, pictures.svg])
-def test_pictures_have_it_too(render: object) -> None:
+def test_pictures_have_it_too(render):
     assert callable(render)
     picture = render([tree(state(HOSTILE, root=HOSTILE, VCPU=1))])
     assert '\x1b' not in picture
@@ -56,24 +56,24 @@ def test_pictures_have_it_too(render: object) -> None:
 @pytest.mark.parametrize(
     ('render', 'label'), [(graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'), (pictures.svg, 'a\\nb')]
 )
-def test_a_name_of_two_lines_is_one_in_a_picture(render: object, label: str) -> None:
+def test_a_name_of_two_lines_is_one_in_a_picture(render, label):
     assert callable(render)
     assert label in render([tree(state('a\nb', root='a\nb', VCPU=1))])
 
 
-def test_a_picture_of_such_a_name_is_well_formed() -> None:
+def test_a_picture_of_such_a_name_is_well_formed():
     ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))
 
 
 @pytest.mark.parametrize(
     'formula', ['=HYPERLINK("http://x")', '+1+1', '-1+2', '@SUM(A1)', '\t=1', '\r=1', '\n=1']
 )
-def test_a_formula_is_text_in_csv(formula: str) -> None:
+def test_a_formula_is_text_in_csv(formula):
     assert spreadsheet_cell(formula) == f"'{formula}"
 
 
 @pytest.mark.parametrize(
     'cell', ['compute1', '', '-', '-8', '+1.5', 'a=b', '{"a": 1}', -8, 1.5, None, True]
 )
-def test_other_cells_of_csv_stay(cell: object) -> None:
+def test_other_cells_of_csv_stay(cell):
     assert spreadsheet_cell(cell) is cell

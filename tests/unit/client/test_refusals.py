@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +10,7 @@ from placementclient.client import errors, refusals
 from tests.unit.dialogue import fault
 
 
-def answer(
-    status: int, body: Any = None, reason: str | None = None, **headers: str
-) -> errors.HTTPError:
+def answer(status, body=None, reason=None, **headers):
     return refusals.from_answer(status, reason, body, headers)
 
 
@@ -36,9 +32,7 @@ def answer(
         (599, errors.ServerError, errors.ServerError),
     ],
 )
-def test_a_status_is_a_type_and_only_the_service_says_what_is_there(
-    status: int, kind: type[errors.HTTPError], elsewhere: type[errors.HTTPError]
-) -> None:
+def test_a_status_is_a_type_and_only_the_service_says_what_is_there(status, kind, elsewhere):
     assert type(answer(status, fault(status, 'x').body)) is kind
     assert type(answer(status)) is elsewhere
     assert type(answer(status, {'message': 'x', 'code': status})) is elsewhere
@@ -53,11 +47,11 @@ def test_a_status_is_a_type_and_only_the_service_says_what_is_there(
         '(psycopg2.errors.SerializationFailure) could not serialize access',
     ],
 )
-def test_a_race_that_is_lost_with_500_is_a_conflict(sentence: str) -> None:
+def test_a_race_that_is_lost_with_500_is_a_conflict(sentence):
     assert type(answer(500, fault(500, sentence).body)) is errors.ConcurrentUpdate
 
 
-def test_when_to_ask_again_is_kept() -> None:
+def test_when_to_ask_again_is_kept():
     error = answer(503, None, 'Busy', **{'retry-after': '7'})
     assert isinstance(error, errors.ServerError)
     assert error.retry_after == '7'
@@ -77,11 +71,11 @@ def test_when_to_ask_again_is_kept() -> None:
         (['placement.concurrent_update'], errors.Conflict),
     ],
 )
-def test_conflicts_are_told_apart_by_their_code(code: Any, kind: type[errors.HTTPError]) -> None:
+def test_conflicts_are_told_apart_by_their_code(code, kind):
     assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
 
 
-def test_an_inventory_in_use_is_no_race_that_is_lost() -> None:
+def test_an_inventory_in_use_is_no_race_that_is_lost():
     """Otherwise its deletion is tried for a minute."""
     start, code = 'Unable to delete inventory of class VGPU: ', 'placement.concurrent_update'
     used = f"{start}Inventory for 'VGPU' on resource provider 'x' in use."
@@ -90,20 +84,20 @@ def test_an_inventory_in_use_is_no_race_that_is_lost() -> None:
     assert type(answer(409, fault(409, raced, code).body)) is errors.ConcurrentUpdate
 
 
-def test_a_provider_that_the_reshaper_misses_is_a_bad_request() -> None:
+def test_a_provider_that_the_reshaper_misses_is_a_bad_request():
     error = answer(400, fault(400, 'No such', 'placement.resource_provider.not_found').body)
     assert isinstance(error, errors.ProviderNotFound)
     assert isinstance(error, errors.BadRequest)
 
 
-def test_the_message_is_the_last_paragraph_with_code_and_request_id() -> None:
+def test_the_message_is_the_last_paragraph_with_code_and_request_id():
     error = answer(409, fault(409, 'Taken by somebody.', 'placement.duplicate_name').body)
     assert str(error) == 'Taken by somebody. (HTTP 409) [placement.duplicate_name, req-1]'
     assert (error.status, error.sentence) == (409, 'Taken by somebody.')
     assert (error.code, error.request_id) == ('placement.duplicate_name', 'req-1')
 
 
-def test_the_code_of_what_has_no_code_is_not_printed() -> None:
+def test_the_code_of_what_has_no_code_is_not_printed():
     assert str(answer(404, fault(404, 'No such.').body)) == 'No such. (HTTP 404) [req-1]'
 
 
@@ -123,18 +117,18 @@ def test_the_code_of_what_has_no_code_is_not_printed() -> None:
         (None, 'Title'),
     ],
 )
-def test_the_useful_paragraph_becomes_one_line(detail: str | None, sentence: str) -> None:
+def test_the_useful_paragraph_becomes_one_line(detail, sentence):
     body = {'errors': [{'title': 'Title', 'detail': detail}]}
     assert answer(400, body).sentence == sentence
 
 
-def test_facts_of_many_lines_are_told_in_one() -> None:
+def test_facts_of_many_lines_are_told_in_one():
     body = {'errors': [{'detail': 'a\x85b', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}
     assert str(answer(400, body, 'Bad\r\nRequest')) == 'a b (HTTP 400) [c d, e f]'
     assert str(answer(400, None, 'Bad\r\nRequest')).startswith('Bad Request: ')
 
 
-def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
+def test_the_request_id_of_the_header_stands_in_for_that_of_the_body():
     error = answer(502, None, 'Bad Gateway', **{'x-openstack-request-id': 'req-2'})
     assert str(error) == (
         'Bad Gateway: the answer is not one of the Placement service (HTTP 502) [req-2]'
@@ -150,13 +144,13 @@ def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
     ],
     ids=str,
 )
-def test_a_body_that_says_nothing_leaves_the_reason(body: Any) -> None:
+def test_a_body_that_says_nothing_leaves_the_reason(body):
     assert str(answer(409, body, 'Conflict')) == (
         'Conflict: the answer is not one of the Placement service (HTTP 409)'
     )
 
 
-def test_without_a_reason_the_status_remains() -> None:
+def test_without_a_reason_the_status_remains():
     assert str(answer(599)) == (
         'Unknown status: the answer is not one of the Placement service (HTTP 599)'
     )
@@ -176,13 +170,13 @@ facts = st.fixed_dictionaries(
 @given(
     st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)})
 )
-def test_any_body_becomes_one_line_with_the_status(status: int, body: Any) -> None:
+def test_any_body_becomes_one_line_with_the_status(status, body):
     error = answer(status, body, 'Reason')
     assert len(str(error).splitlines()) == 1
     assert f'(HTTP {status})' in str(error)
 
 
-def test_an_answer_may_say_as_much_as_it_likes() -> None:
+def test_an_answer_may_say_as_much_as_it_likes():
     refusal = refusals.from_answer(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
     assert str(refusal).startswith('no xxx')
     assert len(str(refusal)) < 5000

@@ -6,9 +6,8 @@ import gzip
 import itertools
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Any
 
 import pytest
 from keystoneauth1.identity.v3 import Password
@@ -33,7 +32,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
 
-    def __init__(self, answer: Callable[[bytes, Any], None]) -> None:
+    def __init__(self, answer):
         super().__init__(('127.0.0.1', 0), _Handler)
         self.answer, self.requests = answer, list[bytes]()
         self.url = f'http://127.0.0.1:{self.server_address[1]}'
@@ -42,7 +41,7 @@ class Server(socketserver.ThreadingTCPServer):
 class _Handler(socketserver.BaseRequestHandler):
     server: Server
 
-    def handle(self) -> None:
+    def handle(self):
         request = b''
         while b'\r\n\r\n' not in request and (piece := self.request.recv(65536)):
             request += piece
@@ -55,12 +54,12 @@ Serve = Callable[..., Server]
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+def serve(monkeypatch):
     """Start servers."""
     monkeypatch.setenv('NO_PROXY', '*')
     with ExitStack() as stack:
 
-        def start(answer: Callable[[bytes, Any], None]) -> Server:
+        def start(answer):
             server = stack.enter_context(Server(answer))
             threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
             stack.callback(server.shutdown)
@@ -69,17 +68,17 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         yield start
 
 
-def response(status: str, *headers: str, body: bytes = b'') -> bytes:
+def response(status, *headers, body=b''):
     lines = [f'HTTP/1.1 {status}', *headers, f'Content-Length: {len(body)}', 'Connection: close']
     return '\r\n'.join([*lines, '', '']).encode() + body
 
 
-def sends(*parts: bytes) -> Callable[[bytes, Any], None]:
+def sends(*parts):
     """Answer every request so."""
     return lambda _, client: client.sendall(b''.join(parts))
 
 
-def client_of(url: str, **settings: Any) -> Client:
+def client_of(url, **settings):
     return Client(Session(Token(url, 'a-token')), HIGHEST, **settings)
 
 
@@ -90,9 +89,7 @@ STATUSES = (301, 302, 303, 305, 307, 308)
 @pytest.mark.parametrize(
     'endpoint', [endpoints.LIST_TRAITS, endpoints.CREATE_CLASS, endpoints.DELETE_TRAIT], ids=str
 )
-def test_a_token_never_leaves_its_origin(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int, endpoint: endpoints.Endpoint
-) -> None:
+def test_a_token_never_leaves_its_origin(serve, monkeypatch, status, endpoint):
     other = serve(sends(response('200 OK', body=BODY)))
     target = f'Location: {other.url}/elsewhere'
     server = serve(sends(response(f'{status} Moved', target)))
@@ -108,7 +105,7 @@ def test_a_token_never_leaves_its_origin(
     'location',
     ['http://user:secret@[/', '//other.test/x', 'ftp://other.test', 'http://other.test/\x1b[2J'],
 )
-def test_a_target_that_is_no_url_is_told_too(serve: Serve, location: str) -> None:
+def test_a_target_that_is_no_url_is_told_too(serve, location):
     server = serve(sends(response('302 Found', f'Location: {location}')))
     with pytest.raises(errors.InvalidAnswer, match='was redirected to ') as raised:
         client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
@@ -116,10 +113,10 @@ def test_a_target_that_is_no_url_is_told_too(serve: Serve, location: str) -> Non
     assert '\x1b' not in str(raised.value)
 
 
-def test_a_password_never_leaves_the_origin_of_keystone(serve: Serve) -> None:
+def test_a_password_never_leaves_the_origin_of_keystone(serve):
     other = serve(sends(response('200 OK', body=b'{}')))
 
-    def answer(request: bytes, client: Any) -> None:
+    def answer(request, client):
         if request.startswith(b'POST'):
             client.sendall(response('307 Moved', f'Location: {other.url}/v3/auth/tokens'))
         versions = b'{"version": {"id": "v3.14", "status": "stable", "links": []}}'
@@ -140,7 +137,7 @@ class Catalog(Token):
     get_access = Token.get_token
 
 
-def test_a_token_for_another_service_never_leaves_its_origin(serve: Serve) -> None:
+def test_a_token_for_another_service_never_leaves_its_origin(serve):
     other = serve(sends(response('200 OK', body=b'{"servers": []}')))
     compute = serve(sends(response('301 Moved', f'Location: {other.url}/')))
     client = Client(Session(Catalog(compute.url, 'a-token')), HIGHEST)
@@ -150,8 +147,8 @@ def test_a_token_for_another_service_never_leaves_its_origin(serve: Serve) -> No
 
 
 @pytest.mark.parametrize('location', ['/placement/traits', '{}/placement/traits'])
-def test_a_read_is_redirected_within_its_origin(serve: Serve, location: str) -> None:
-    def answer(request: bytes, client: Any) -> None:
+def test_a_read_is_redirected_within_its_origin(serve, location):
+    def answer(request, client):
         to = f'Location: {location.format(server.url)}'
         moved = not request.startswith(b'GET /placement')
         client.sendall(response('308 X', to) if moved else response('200 OK', body=BODY))
@@ -169,7 +166,7 @@ def test_a_read_is_redirected_within_its_origin(serve: Serve, location: str) -> 
     ]
 
 
-def test_redirects_end(serve: Serve) -> None:
+def test_redirects_end(serve):
     server = serve(sends(response('302 Found', 'Location: /traits')))
     with pytest.raises(errors.InvalidAnswer, match='was redirected again and again'):
         client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
@@ -179,13 +176,13 @@ def test_redirects_end(serve: Serve) -> None:
 CHUNKED = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 
-def endless(request: bytes, client: Any) -> None:
+def endless(request, client):
     client.sendall(CHUNKED)
     while True:
         client.sendall(b'400\r\n' + b' ' * 1024 + b'\r\n')
 
 
-def bomb(*codings: str) -> Callable[[bytes, Any], None]:
+def bomb(*codings):
     content = b' ' * (1 << 24)
     for _ in codings:
         content = gzip.compress(content)
@@ -193,7 +190,7 @@ def bomb(*codings: str) -> Callable[[bytes, Any], None]:
 
 
 @pytest.mark.parametrize('answer', [endless, bomb('gzip'), bomb('gzip', 'gzip')])
-def test_an_answer_has_a_size(serve: Serve, answer: Callable[[bytes, Any], None]) -> None:
+def test_an_answer_has_a_size(serve, answer):
     server = serve(answer)
     refusal = f'The answer to GET {server.url}/traits has more than'
     with ends_within(20), pytest.raises(errors.InvalidAnswer, match=refusal):
@@ -201,10 +198,10 @@ def test_an_answer_has_a_size(serve: Serve, answer: Callable[[bytes, Any], None]
     assert len(server.requests) == 1
 
 
-def slowly(*parts: bytes) -> Callable[[bytes, Any], None]:
+def slowly(*parts):
     """Answer with some bytes at once, and without end one more each moment."""
 
-    def answer(request: bytes, client: Any) -> None:
+    def answer(request, client):
         for part in itertools.chain(parts, itertools.repeat(b'1')):
             client.sendall(part)
             if part == b'1':
@@ -224,12 +221,7 @@ def slowly(*parts: bytes) -> Callable[[bytes, Any], None]:
     ids=['body', 'chunk', 'header', 'status'],
 )
 @pytest.mark.parametrize('has_proxy', [False, True])
-def test_an_answer_has_an_end(
-    serve: Serve,
-    monkeypatch: pytest.MonkeyPatch,
-    answer: Callable[[bytes, Any], None],
-    has_proxy: bool,
-) -> None:
+def test_an_answer_has_an_end(serve, monkeypatch, answer, has_proxy):
     server = serve(answer)
     url = server.url
     if has_proxy:
@@ -242,7 +234,7 @@ def test_an_answer_has_an_end(
     assert len(server.requests) == 1
 
 
-def test_a_session_of_others_stays_as_it_is(serve: Serve) -> None:
+def test_a_session_of_others_stays_as_it_is(serve):
     session = Session(Token('http://cloud.test', 'a-token'))
     adapters = dict(session.session.adapters)
     client = Client(session)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -14,36 +13,33 @@ from keystoneauth1.token_endpoint import Token
 
 from placementclient.api import trait
 from placementclient.client import endpoints, errors, unreachable
-from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Change, Client
 from placementclient.client.microversion import HIGHEST
 
 
 @pytest.fixture(autouse=True)
-def _without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_proxies(monkeypatch):
     monkeypatch.setenv('NO_PROXY', '*')
 
 
 @pytest.fixture
-def listening() -> Iterator[socket.socket]:
+def listening():
     """What accepts connections, and says nothing."""
     with socket.create_server(('127.0.0.1', 0)) as server:
         yield server
 
 
-def port(server: socket.socket) -> int:
+def port(server):
     number: int = server.getsockname()[1]
     return number
 
 
-def refused_port() -> int:
+def refused_port():
     with socket.create_server(('127.0.0.1', 0)) as server:
         return port(server)
 
 
-def said(
-    url: str, timeout: float = 5, auth: object = None, endpoint: Endpoint = endpoints.LIST_TRAITS
-) -> str:
+def said(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
     """What is said of a request that is not answered."""
     client = Client(Session(auth or Token(url, 'a-token')), HIGHEST, timeout=timeout, max_retries=0)
     with pytest.raises(errors.PlacementError) as raised:
@@ -62,16 +58,16 @@ def said(
         (['trait', 'list'], {'HOME': 'http://a:1'}, 'the service catalog'),
     ],
 )
-def test_the_source_of_a_url(argv: list[str], variables: dict[str, str], source: str) -> None:
+def test_the_source_of_a_url(argv, variables, source):
     assert unreachable.source('http://a:1/traits', argv, variables) == source
 
 
 @contextmanager
-def served(answer: bytes) -> Iterator[str]:
+def served(answer):
     """The URL of what gives this answer to one request."""
     with socket.create_server(('127.0.0.1', 0)) as server:
 
-        def serve() -> None:
+        def serve():
             connection, _ = server.accept()
             server.close()
             with connection:
@@ -86,7 +82,7 @@ def served(answer: bytes) -> Iterator[str]:
         thread.join()
 
 
-def test_a_connection_that_is_refused() -> None:
+def test_a_connection_that_is_refused():
     where = f'127.0.0.1:{refused_port()}'
     sentence = f'No answer from http://{where}: Connection refused'
     assert said(f'http://user:secret@{where}/placement') == sentence
@@ -94,14 +90,14 @@ def test_a_connection_that_is_refused() -> None:
     assert said('', auth=keystone) == sentence
 
 
-def test_a_name_that_nobody_has() -> None:
+def test_a_name_that_nobody_has():
     assert said('http://nowhere.invalid:8778').startswith(
         'No answer from http://nowhere.invalid:8778: '
     )
     assert 'HTTPConnection' not in said('http://nowhere.invalid:8778')
 
 
-def test_an_answer_that_does_not_come(listening: socket.socket) -> None:
+def test_an_answer_that_does_not_come(listening):
     where = f'http://127.0.0.1:{port(listening)}'
     assert said(where, timeout=0.05) == f'No answer from {where} in time'
 
@@ -114,8 +110,8 @@ def test_an_answer_that_does_not_come(listening: socket.socket) -> None:
         (b'x' * 60_000 + b'\r\n', 'x' * 200),
     ],
 )
-def test_an_answer_that_is_none(listening: socket.socket, answer: bytes, reason: str) -> None:
-    def serve() -> None:
+def test_an_answer_that_is_none(listening, answer, reason):
+    def serve():
         connection, _ = listening.accept()
         with connection:
             connection.recv(65536)
@@ -136,7 +132,7 @@ def test_an_answer_that_is_none(listening: socket.socket, answer: bytes, reason:
         (b'Content-Encoding: gzip\r\nContent-Length: 5', b'hello', 'cannot be decompressed'),
     ],
 )
-def test_an_answer_that_breaks_off(headers: bytes, body: bytes, reason: str) -> None:
+def test_an_answer_that_breaks_off(headers, body, reason):
     answer = b'HTTP/1.1 200 OK\r\n' + headers + b'\r\n\r\n' + body
     with served(answer) as url:
         assert said(url) == f'The answer from {url} {reason}'
@@ -149,7 +145,7 @@ def test_an_answer_that_breaks_off(headers: bytes, body: bytes, reason: str) -> 
     'url',
     ['ftp://cloud.test', 'cloud.test:8778', 'cloud.test', 'http://', 'http://a b', 'http://['],
 )
-def test_a_url_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_that_is_none_is_refused_at_once(url, monkeypatch):
     client = Client(Session(Token(url, 'a-token')), HIGHEST)
     monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
     for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
@@ -158,7 +154,7 @@ def test_a_url_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.Mon
         assert not raised.value.may_be_done
 
 
-def test_nothing_was_done_without_a_connection() -> None:
+def test_nothing_was_done_without_a_connection():
     where = f'http://127.0.0.1:{refused_port()}'
     refused = f'No answer from {where}: Connection refused'
     assert said(where, endpoint=endpoints.CREATE_CLASS) == refused
@@ -166,7 +162,7 @@ def test_nothing_was_done_without_a_connection() -> None:
     assert 'whether it was done' not in unknown
 
 
-def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer() -> None:
+def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer():
     try:
         Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
     except errors.NoConnection:
@@ -174,22 +170,22 @@ def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer() -
             assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
-def test_a_redirected_write_may_be_done() -> None:
+def test_a_redirected_write_may_be_done():
     for there in (f'http://127.0.0.1:{refused_port()}/', 'ftp://cloud.test/'):
         answer = f'HTTP/1.1 307 X\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n'
         with served(answer.encode()) as url:
             assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
-def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
     number = refused_port()
     started: list[socket.socket] = []
 
-    def start(seconds: float) -> None:
+    def start(seconds):
         started.append(socket.create_server(('127.0.0.1', number)))
         threading.Thread(target=serve).start()
 
-    def serve() -> None:
+    def serve():
         connection, _ = started[0].accept()
         with connection:
             connection.recv(65536)
@@ -202,15 +198,15 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch: pytest.Mo
     started[0].close()
 
 
-def test_a_write_that_was_lost_once_stays_unknown() -> None:
+def test_a_write_that_was_lost_once_stays_unknown():
     with served(b'') as url:
         client = Client(Session(Token(url, 'a-token')), HIGHEST, max_retries=1)
         with pytest.raises(errors.NoAnswer, match='whether it was done is not known'):
             trait.create(client, 'CUSTOM_X')
 
 
-def test_a_service_without_tls(listening: socket.socket) -> None:
-    def serve() -> None:
+def test_a_service_without_tls(listening):
+    def serve():
         connection, _ = listening.accept()
         with connection:
             connection.recv(65536)
@@ -224,5 +220,5 @@ def test_a_service_without_tls(listening: socket.socket) -> None:
     server.join()
 
 
-def test_what_is_nothing_of_a_connection_says_itself() -> None:
+def test_what_is_nothing_of_a_connection_says_itself():
     assert unreachable.sentence(ValueError('as it is')) == 'as it is'

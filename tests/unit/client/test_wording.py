@@ -7,7 +7,7 @@ import pytest
 from placementclient.client.wording import first, lines_of, listed, without_credentials
 
 
-def test_the_first_of_many() -> None:
+def test_the_first_of_many():
     assert first([1, 2, 3]) == '1; 2; 3'
     assert first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
     assert first(['a', 'b', 'c'], 1) == 'a; and 2 more'
@@ -16,7 +16,7 @@ def test_the_first_of_many() -> None:
 
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'), ids=ascii)
-def test_a_line_ends_with_a_line_feed(control: str) -> None:
+def test_a_line_ends_with_a_line_feed(control):
     assert lines_of(f'a{control}b\r\nc\n\nd') == [f'a{control}b', 'c', '', 'd']
     assert lines_of('a\n') == lines_of('a') == ['a']
     assert lines_of('a\r\r\n') == ['a\r']
@@ -33,5 +33,5 @@ def test_a_line_ends_with_a_line_feed(control: str) -> None:
         ('https://u@[::1]:8778 u:p@h', 'https://***@[::1]:8778 u:p@h'),
     ],
 )
-def test_a_url_is_told_without_its_user(text: str, printed: str) -> None:
+def test_a_url_is_told_without_its_user(text, printed):
     assert without_credentials(text) == printed

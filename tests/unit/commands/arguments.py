@@ -47,6 +47,6 @@ ARGUMENTS = {
 PARTS = {'provider': RP, 'consumer': CONSUMER, 'resource_class': 'CUSTOM_X', 'trait': 'CUSTOM_X'}
 
 
-def typed(command: str) -> str:
+def typed(command):
     """A command with the least that it takes."""
     return f'{command} {ARGUMENTS[command]}'.format_map(PARTS).strip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
-def small() -> Snapshot:
+def small():
     """Two hosts, one nested, with one pool; a server on both."""
     return cloud(
         [
@@ -27,7 +26,7 @@ def small() -> Snapshot:
     )
 
 
-def changed() -> Snapshot:
+def changed():
     """The same, a day later."""
     before = small()
     states = [
@@ -37,7 +36,7 @@ def changed() -> Snapshot:
     return Snapshot(states, [])
 
 
-def save(folder: Path, name: str, content: Snapshot | Any) -> str:
+def save(folder, name, content):
     """Write a snapshot, or any JSON, to a file; returns its path."""
     path = str(folder / name)
     if isinstance(content, Snapshot):

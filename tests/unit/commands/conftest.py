@@ -8,6 +8,6 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+def _stdin(monkeypatch):
     """An empty object, for ``--file -``; not a terminal."""
     monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{}'))))

@@ -48,18 +48,18 @@ ROW = r'\* - ((?:.|\n)+?)\n     - ((?:.|\n)+?)(?=\n   \* -|\n\n\S|$)'
 COMMANDS = {name(point) for point in POINTS}
 
 
-def test_every_command_of_osc_placement_is_here() -> None:
+def test_every_command_of_osc_placement_is_here():
     assert COMMANDS > THEIRS
 
 
-def test_the_commands_that_are_named_exist() -> None:
+def test_the_commands_that_are_named_exist():
     literal = r'``(?:placement )?((?:resource|allocation candidate) [a-z ]+)``'
     named = set(re.findall(literal, PAGES))
     assert len(named) > 20
     assert named <= COMMANDS
 
 
-def test_the_options_that_are_named_exist() -> None:
+def test_the_options_that_are_named_exist():
     """Those of the command in the heading of each table."""
     tables = re.split(r'\.\. list-table::', PAGES)[1:]
     checked = 0

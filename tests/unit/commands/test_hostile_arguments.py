@@ -9,7 +9,6 @@ import pytest
 
 from placementclient.client import endpoints
 from tests.unit.commands.arguments import ARGUMENTS, PARTS
-from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import URL, provider
 
 HOSTILE = [
@@ -49,7 +48,7 @@ PLACES = [
 ]
 
 
-def everything(name: str) -> dict[str, object]:
+def everything(name):
     """An answer to whatever is asked; one provider has the name."""
     return {
         **provider(name=name),
@@ -66,7 +65,7 @@ def everything(name: str) -> dict[str, object]:
     }
 
 
-def reached(url: str, method: str) -> list[dict[str, str]]:
+def reached(url, method):
     """The parts that a server sees, which decodes a path before it looks for the route."""
     path = unquote(urlsplit(url).path.removeprefix('/placement'))
     found = []
@@ -79,9 +78,7 @@ def reached(url: str, method: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(('command', 'field'), PLACES)
-def test_a_hostile_argument_is_refused_or_reaches_its_own_place(
-    placement: Placement, service: Service, command: str, field: str
-) -> None:
+def test_a_hostile_argument_is_refused_or_reaches_its_own_place(placement, service, command, field):
     for hostile in HOSTILE:
         service.always(everything(hostile))
         parts = PARTS | {field: hostile}
@@ -100,9 +97,7 @@ def test_a_hostile_argument_is_refused_or_reaches_its_own_place(
 
 
 @pytest.mark.parametrize('name', ['', '..', 'a/b', '?x=1&name=y', 'a&b', '%00', 'é'])
-def test_a_provider_of_any_name_is_found_by_the_query_alone(
-    placement: Placement, service: Service, name: str
-) -> None:
+def test_a_provider_of_any_name_is_found_by_the_query_alone(placement, service, name):
     service.always(everything(name))
     assert placement('resource', 'provider', 'delete', name).status == 0
     search, deletion = service.requests
@@ -110,9 +105,7 @@ def test_a_provider_of_any_name_is_found_by_the_query_alone(
     assert deletion.line == f'DELETE /resource_providers/{PARTS["provider"]}'
 
 
-def test_an_empty_name_does_not_stand_for_the_first_of_all_providers(
-    placement: Placement, service: Service
-) -> None:
+def test_an_empty_name_does_not_stand_for_the_first_of_all_providers(placement, service):
     service.always(everything('compute1'))
     result = placement('resource', 'provider', 'delete', '')
     assert (result.status, result.stderr) == (1, "No resource provider has the name ''\n")

@@ -6,14 +6,12 @@ import argparse
 import inspect
 import re
 import shlex
-from importlib.metadata import EntryPoint, distribution
-from typing import Any
+from importlib.metadata import distribution
 
 import pytest
 
 from placementclient.cli import shell
 from placementclient.client import endpoints
-from placementclient.client.endpoints import Endpoint
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
 from placementclient.commands.providers.inventory import ratio
@@ -30,19 +28,19 @@ UNIT = re.compile(
 )
 
 
-def name(point: EntryPoint) -> str:
+def name(point):
     return point.name.replace('_', ' ')
 
 
 every_command = pytest.mark.parametrize('point', POINTS, ids=name)
 
 
-def parser_of(point: EntryPoint) -> argparse.ArgumentParser:
+def parser_of(point):
     parser: argparse.ArgumentParser = point.load()(None, None).get_parser(name(point))
     return parser
 
 
-def examples_of(point: EntryPoint) -> list[list[str]]:
+def examples_of(point):
     """The arguments of each command line below ``Example:``, without the command."""
     after = (point.load().__doc__ or '').partition('Example:')[2].replace('\\\n', ' ')
     lines = [shlex.split(line) for line in after.splitlines() if line.strip()]
@@ -51,7 +49,7 @@ def examples_of(point: EntryPoint) -> list[list[str]]:
     return [line[len(prefix) :] for line in lines]
 
 
-def rows_of(command: type[Any]) -> set[Endpoint]:
+def rows_of(command):
     """The rows of the table that a command stands for, whatever its own version need."""
     row = command.endpoint
     if row is None:
@@ -61,19 +59,19 @@ def rows_of(command: type[Any]) -> set[Endpoint]:
     }
 
 
-def test_there_are_commands() -> None:
+def test_there_are_commands():
     assert len(POINTS) >= len(ARGUMENTS)
 
 
 @every_command
-def test_a_command_is_of_one_kind_with_the_others(point: EntryPoint) -> None:
+def test_a_command_is_of_one_kind_with_the_others(point):
     command = point.load()
     assert issubclass(command, base.PlacementCommand)
     assert re.fullmatch('[A-Z][A-Za-z]+', command.__name__)
 
 
 @every_command
-def test_a_command_that_stands_for_an_endpoint_names_its_row(point: EntryPoint) -> None:
+def test_a_command_that_stands_for_an_endpoint_names_its_row(point):
     command = point.load()
     assert command.endpoint is None or rows_of(command)
     assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
@@ -83,12 +81,12 @@ def test_a_command_that_stands_for_an_endpoint_names_its_row(point: EntryPoint) 
 SHARED = {endpoints.DELETE_INVENTORIES}
 
 
-def test_every_endpoint_has_a_command() -> None:
+def test_every_endpoint_has_a_command():
     covered = set().union(*(rows_of(point.load()) for point in POINTS))
     assert covered | SHARED == set(endpoints.ALL)
 
 
-def test_a_command_and_its_endpoint_are_found_from_each_other() -> None:
+def test_a_command_and_its_endpoint_are_found_from_each_other():
     for point in POINTS:
         command = point.load()
         if command.endpoint is None:
@@ -108,7 +106,7 @@ def test_a_command_and_its_endpoint_are_found_from_each_other() -> None:
 
 
 @every_command
-def test_the_help_begins_with_what_the_command_does(point: EntryPoint) -> None:
+def test_the_help_begins_with_what_the_command_does(point):
     doc = point.load().__doc__
     first = doc.splitlines()[0]
     assert re.match(r'[A-Z][a-z]+ ', first)
@@ -118,7 +116,7 @@ def test_the_help_begins_with_what_the_command_does(point: EntryPoint) -> None:
 
 
 @every_command
-def test_the_example_parses_as_it_stands(point: EntryPoint) -> None:
+def test_the_example_parses_as_it_stands(point):
     examples = examples_of(point)
     assert examples
     for example in examples:
@@ -126,7 +124,7 @@ def test_the_example_parses_as_it_stands(point: EntryPoint) -> None:
 
 
 @every_command
-def test_every_option_has_a_help_text(point: EntryPoint) -> None:
+def test_every_option_has_a_help_text(point):
     for action in parser_of(point)._actions:
         assert action.help, action.option_strings
     for option in point.load().options:
@@ -134,7 +132,7 @@ def test_every_option_has_a_help_text(point: EntryPoint) -> None:
 
 
 @every_command
-def test_the_help_is_plain(point: EntryPoint) -> None:
+def test_the_help_is_plain(point):
     command = point.load()
     text = inspect.cleandoc(command.__doc__).partition('Example:')[0]
     found = [*faults(text), *(fault for each in command.options for fault in faults(each.help))]
@@ -142,7 +140,7 @@ def test_the_help_is_plain(point: EntryPoint) -> None:
 
 
 @every_command
-def test_an_option_with_a_number_says_its_unit_and_default(point: EntryPoint) -> None:
+def test_an_option_with_a_number_says_its_unit_and_default(point):
     for option in point.load().options:
         type_of, default = option.settings.get('type'), option.settings.get('default')
         if type_of in NUMBERS or (isinstance(default, int) and not isinstance(default, bool)):
@@ -151,7 +149,7 @@ def test_an_option_with_a_number_says_its_unit_and_default(point: EntryPoint) ->
 
 
 @every_command
-def test_the_help_text_names_the_versions(point: EntryPoint) -> None:
+def test_the_help_text_names_the_versions(point):
     help = ' '.join(parser_of(point).format_help().split())
     for option in point.load().options:
         if option.since > endpoints.LOWEST and not option.instead:
@@ -159,18 +157,18 @@ def test_the_help_text_names_the_versions(point: EntryPoint) -> None:
 
 
 @every_command
-def test_the_help_is_for_a_terminal(point: EntryPoint) -> None:
+def test_the_help_is_for_a_terminal(point):
     """And its first sentences stand in the list of all commands."""
     assert '``' not in parser_of(point).format_help()
 
 
 @every_command
-def test_an_option_is_where_the_command_looks_for_it(point: EntryPoint) -> None:
+def test_an_option_is_where_the_command_looks_for_it(point):
     dests = {action.dest for action in parser_of(point)._actions}
     assert {option.dest for option in point.load().options} <= dests
 
 
 @pytest.mark.parametrize('command', ARGUMENTS)
-def test_the_least_arguments_parse(command: str) -> None:
+def test_the_least_arguments_parse(command):
     [point] = [point for point in POINTS if name(point) == command]
     parser_of(point).parse_args(shlex.split(typed(command))[len(command.split()) :])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-from pathlib import Path
-
 import pytest
 
 from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import option
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import CONSUMER, RP, Reply, fault, get
 
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
@@ -45,7 +42,7 @@ WRITES = (
 
 
 @every_command
-def test_the_help_says_them(point: EntryPoint) -> None:
+def test_the_help_says_them(point):
     printed = parser_of(point).format_help()
     statuses = point.load().statuses
     assert 'Exit status:\n\n  0  done\n  1  error: Placement refuses, a file is bad\n' in printed
@@ -54,7 +51,7 @@ def test_the_help_says_them(point: EntryPoint) -> None:
         assert f'\n  {int(status)}  {text}\n' in printed
 
 
-def test_a_command_that_writes_says_its_columns() -> None:
+def test_a_command_that_writes_says_its_columns():
     said = {name(point): getattr(point.load(), 'prints', ()) for point in POINTS}
     assert all(said[command] for command in WRITES)
 
@@ -73,9 +70,7 @@ def test_a_command_that_writes_says_its_columns() -> None:
         'resource provider reshape plan --spec none.yaml -o plan.json',
     ],
 )
-def test_columns_are_checked_before_anything_is_sent(
-    placement: Placement, service: Service, command: str
-) -> None:
+def test_columns_are_checked_before_anything_is_sent(placement, service, command):
     result = placement(f'{command} -c bogus')
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith("No recognized column names in ['bogus']. Recognized columns")
@@ -86,9 +81,7 @@ def test_columns_are_checked_before_anything_is_sent(
     ('options', 'unknown'), [('-c tree -c bogus', ['bogus']), ('-c bogus -c x', ['bogus', 'x'])]
 )
 @pytest.mark.parametrize('fits', ['', '--fits VCPU=1 ', '--tree nfs --fits VGPU=1 '])
-def test_each_column_has_to_be_there(
-    placement: Placement, tmp_path: Path, fits: str, options: str, unknown: list[str]
-) -> None:
+def test_each_column_has_to_be_there(placement, tmp_path, fits, options, unknown):
     snapshot = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource capacity show --snapshot {snapshot} {fits}{options}')
     assert (result.status, result.stdout) == (1, '')
@@ -98,18 +91,14 @@ def test_each_column_has_to_be_there(
     assert result.stderr.count('\n') == 1
 
 
-def test_each_column_has_to_be_there_also_where_nothing_is_found(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_each_column_has_to_be_there_also_where_nothing_is_found(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource provider snapshot diff {snapshot} {snapshot} -c kind -c bogus')
     assert result.status == 1
     assert result.stderr.startswith("No recognized column names in ['bogus'].")
 
 
-def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(
-    placement: Placement, service: Service
-) -> None:
+def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(placement, service):
     service.answer(Reply(200, {'traits': ['CUSTOM_A']}))
     result = placement('trait list -f value -c name -c bogus')
     said = "No recognized column names in ['bogus']. Recognized columns are ('name',).\n"
@@ -117,7 +106,7 @@ def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(
 
 
 @pytest.mark.parametrize('option', ['--fits', '--column=tree --column', '--required', '--watch'])
-def test_two_hyphens_are_no_value(placement: Placement, tmp_path: Path, option: str) -> None:
+def test_two_hyphens_are_no_value(placement, tmp_path, option):
     """What argparse makes of them is an empty list in some releases of Python."""
     snapshot = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource capacity show --snapshot {snapshot} {option}=--')
@@ -126,7 +115,7 @@ def test_two_hyphens_are_no_value(placement: Placement, tmp_path: Path, option: 
 
 
 @every_command
-def test_a_dry_run_tells_scripts_whether_it_is_needed(point: EntryPoint) -> None:
+def test_a_dry_run_tells_scripts_whether_it_is_needed(point):
     """But that of "inventory set" for one provider, which osc-placement has."""
     command = point.load()
     has_dry_run = any(each is option.DRY_RUN for each in command.options)
@@ -134,9 +123,7 @@ def test_a_dry_run_tells_scripts_whether_it_is_needed(point: EntryPoint) -> None
     assert has_dry_run or not any('--dry-run' in each.flags for each in command.options)
 
 
-def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', small())
     command = f'resource provider snapshot diff {snapshot} {snapshot}'
     assert placement(command) == Result(0, '', 'No differences\n')
@@ -145,9 +132,7 @@ def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(
     assert placement(f'{command} --print-empty').stdout.startswith('+-')
 
 
-def test_what_was_probably_meant_stands_behind_the_sentence(
-    placement: Placement, service: Service
-) -> None:
+def test_what_was_probably_meant_stands_behind_the_sentence(placement, service):
     refused = fault(400, 'No such trait(s): HW_CPU_X86_AVX22.')
     service.answer(
         get(f'/resource_providers/{RP}/traits', {'traits': [], 'resource_provider_generation': 1}),
@@ -159,7 +144,7 @@ def test_what_was_probably_meant_stands_behind_the_sentence(
     assert result.stderr.endswith('. Did you mean "HW_CPU_X86_AVX2"?\n')
 
 
-def test_a_claim_without_candidates_is_infeasible(placement: Placement, service: Service) -> None:
+def test_a_claim_without_candidates_is_infeasible(placement, service):
     none = {'allocation_requests': [], 'provider_summaries': {}}
     service.answer(
         get('/allocation_candidates?resources=VCPU:2', none),

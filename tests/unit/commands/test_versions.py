@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from importlib.metadata import distribution
-from typing import Any
 
 import pytest
 
 from placementclient.cli import shell
 from placementclient.client.microversion import LOWEST, Microversion
 from tests.unit.commands.arguments import ARGUMENTS, typed
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault
 
 COMMANDS = {
@@ -113,33 +112,29 @@ NEEDS = [
 needs = pytest.mark.parametrize(('argv', 'what', 'since'), NEEDS)
 
 
-def before(since: str) -> str:
+def before(since):
     return f'1.{Microversion.parse(since).minor - 1}'
 
 
-def registered() -> dict[str, Any]:
+def registered():
     points = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
     return {point.name.replace('_', ' '): point.load() for point in points}
 
 
-def message(what: str, version: str, since: str) -> str:
+def message(what, version, since):
     sentence = f'Operation or argument is not supported with version {version}; requires '
     return f'{what and what + ": "}{sentence}at least version {since}\n'
 
 
 @needs
-def test_with_a_version_too_low_nothing_is_sent(
-    placement: Placement, service: Service, argv: str, what: str, since: str
-) -> None:
+def test_with_a_version_too_low_nothing_is_sent(placement, service, argv, what, since):
     low = before(since)
     assert placement(argv, version=low) == Result(1, '', message(what, low, since))
     assert service.requests == []
 
 
 @needs
-def test_with_a_service_too_old_nothing_is_carried_out(
-    placement: Placement, service: Service, argv: str, what: str, since: str
-) -> None:
+def test_with_a_service_too_old_nothing_is_carried_out(placement, service, argv, what, since):
     low = before(since)
     service.knows_up_to(low)
     result = placement(argv)
@@ -153,16 +148,14 @@ def test_with_a_service_too_old_nothing_is_carried_out(
 
 
 @needs
-def test_the_first_version_that_has_it_suffices(
-    placement: Placement, service: Service, argv: str, what: str, since: str
-) -> None:
+def test_the_first_version_that_has_it_suffices(placement, service, argv, what, since):
     service.answer(fault(500, 'Reached'))
     result = placement(argv, version=since)
     assert 'is not supported' not in result.stderr
     assert {request.version for request in service.requests} <= {since}
 
 
-def test_every_option_of_theirs_that_needs_a_version_is_in_the_table() -> None:
+def test_every_option_of_theirs_that_needs_a_version_is_in_the_table():
     declared = {
         (command, option.flags[-1], str(option.since))
         for command, loaded in registered().items()
@@ -172,7 +165,7 @@ def test_every_option_of_theirs_that_needs_a_version_is_in_the_table() -> None:
     assert declared == {(command, option.split()[0], since) for command, option, since in OPTIONS}
 
 
-def test_every_endpoints_command_that_needs_a_version_is_in_the_table() -> None:
+def test_every_endpoints_command_that_needs_a_version_is_in_the_table():
     plain = Namespace(new_name=None)
     declared = {
         command: str(loaded(None, None).since(plain))
@@ -203,8 +196,8 @@ REQUIRED = [
 
 @pytest.mark.parametrize(('argv', 'version', 'missing'), REQUIRED)
 def test_what_a_version_cannot_do_without_is_wrong_usage(
-    placement: Placement, service: Service, argv: str, version: str, missing: str
-) -> None:
+    placement, service, argv, version, missing
+):
     result = placement(argv, version=version)
     assert (result.status, result.stdout) == (2, '')
     message, usage = result.stderr.splitlines()
@@ -223,17 +216,13 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
         (f'resource provider inventory delete {RP}', '1.5'),
     ],
 )
-def test_what_a_version_can_do_without_may_be_left_out(
-    placement: Placement, service: Service, argv: str, version: str
-) -> None:
+def test_what_a_version_can_do_without_may_be_left_out(placement, service, argv, version):
     service.answer(fault(400, 'Reached'))
     assert placement(argv, version=version).stderr == 'Reached (HTTP 400) [req-1]\n'
 
 
 @pytest.mark.parametrize('version', ['1.7', '1.20', '1.39', '1'])
-def test_what_a_later_version_took_away_is_refused(
-    placement: Placement, service: Service, version: str
-) -> None:
+def test_what_a_later_version_took_away_is_refused(placement, service, version):
     low = '1.39' if version == '1' else version
     assert placement('resource class set CUSTOM_X --name CUSTOM_Y', version=version) == Result(
         1,
@@ -244,5 +233,5 @@ def test_what_a_later_version_took_away_is_refused(
     assert service.requests == []
 
 
-def test_the_table_has_only_commands_that_exist() -> None:
+def test_the_table_has_only_commands_that_exist():
     assert {command for command, *_ in OPTIONS} | set(COMMANDS) <= set(ARGUMENTS)

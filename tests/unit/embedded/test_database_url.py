@@ -25,7 +25,7 @@ SECRET = 'SECRET'
         ('mysql+pymysql://u:SECRET@h:port/p', database_url.UNREADABLE),
     ],
 )
-def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+def test_a_url_is_shown_without_its_secrets(url, shown):
     assert database_url.shown(url) == shown
 
 
@@ -43,12 +43,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize('url', HOSTILE)
-def test_no_failure_tells_it(
-    url: str,
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    recwarn: pytest.WarningsRecorder,
-) -> None:
+def test_no_failure_tells_it(url, capfd, caplog, recwarn):
     caplog.set_level('DEBUG')
     with pytest.raises(errors.DirectError) as failure:
         service.start(url, None)
@@ -58,9 +53,7 @@ def test_no_failure_tells_it(
 
 @pytest.mark.parametrize('line', ['connection = {}', 'connection {}', 'connection: {}\n{}'])
 @pytest.mark.parametrize('url', HOSTILE)
-def test_nor_does_one_with_a_file(
-    url: str, line: str, tmp_path: object, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nor_does_one_with_a_file(url, line, tmp_path, capfd):
     conf = f'{tmp_path}/placement.conf'
     with open(conf, 'w') as file:
         file.write(f'[placement_database]\n{line.format(url, url)}\n')

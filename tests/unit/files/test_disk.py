@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from placementclient.files.documents import Json, Yaml
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
@@ -35,7 +33,7 @@ ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-
 
 
 @pytest.fixture
-def snapshot() -> Snapshot:
+def snapshot():
     root = ProviderState(
         Provider(ROOT, 'Köln-1', 3, None, ROOT),
         {'VGPU': Inventory(4)},
@@ -47,7 +45,7 @@ def snapshot() -> Snapshot:
 
 
 @pytest.fixture
-def plan(snapshot: Snapshot) -> Plan:
+def plan(snapshot):
     move = {
         'from_resource_provider': 'Köln-1',
         'to_resource_provider': 'gpu',
@@ -57,7 +55,7 @@ def plan(snapshot: Snapshot) -> Plan:
 
 
 @pytest.mark.parametrize('name', ['cloud.json', 'cloud.json.gz'])
-def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) -> None:
+def test_a_snapshot_comes_back(tmp_path, snapshot, name):
     path = tmp_path / name
     disk.write_snapshot(str(path), snapshot)
     assert document(disk.read_snapshot(str(path))) == document(snapshot)
@@ -68,7 +66,7 @@ def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) ->
     assert os.listdir(tmp_path) == [name]
 
 
-def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
+def test_an_edited_plan_is_refused(tmp_path, plan):
     path = tmp_path / 'plan.json'
     storage.write_plan(str(path), plan)
     content = json.loads(path.read_text())
@@ -82,7 +80,7 @@ def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
         storage.read_plan(str(path))
 
 
-def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: Plan) -> None:
+def test_every_truncation_is_noticed(tmp_path, snapshot, plan):
     path = tmp_path / 'file.json'
     for write, read, value in (
         (disk.write_snapshot, disk.read_snapshot, snapshot),
@@ -96,13 +94,11 @@ def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: P
                 read(str(path))
 
 
-def test_what_was_there_stays_if_writing_fails(
-    tmp_path: Path, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_there_stays_if_writing_fails(tmp_path, snapshot, monkeypatch):
     path = tmp_path / 'cloud.json'
     path.write_text('precious')
 
-    def full(descriptor: int) -> None:
+    def full(descriptor):
         raise OSError(28, 'No space left on device')
 
     monkeypatch.setattr(disk.os, 'fsync', full)
@@ -113,15 +109,13 @@ def test_what_was_there_stays_if_writing_fails(
     assert os.listdir(tmp_path) == ['cloud.json']
 
 
-def test_who_may_read_it(tmp_path: Path, snapshot: Snapshot) -> None:
+def test_who_may_read_it(tmp_path, snapshot):
     disk.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
     assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize('mode', [0o600, 0o640, 0o644])
-def test_nobody_may_read_it_who_could_not_read_the_one_before(
-    tmp_path: Path, snapshot: Snapshot, mode: int
-) -> None:
+def test_nobody_may_read_it_who_could_not_read_the_one_before(tmp_path, snapshot, mode):
     path = tmp_path / 'text'
     path.write_text('old')
     path.chmod(mode)
@@ -131,20 +125,20 @@ def test_nobody_may_read_it_who_could_not_read_the_one_before(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_stays_one(tmp_path: Path, snapshot: Snapshot) -> None:
+def test_a_link_stays_one(tmp_path, snapshot):
     (tmp_path / 'link').symlink_to(tmp_path / 'target')
     disk.write_snapshot(str(tmp_path / 'link'), snapshot)
     assert (tmp_path / 'link').is_symlink()
     assert document(disk.read_snapshot(str(tmp_path / 'target'))) == document(snapshot)
 
 
-def test_a_device_is_written_to(snapshot: Snapshot) -> None:
+def test_a_device_is_written_to(snapshot):
     disk.write_snapshot('/dev/null', snapshot)
     with pytest.raises(errors.BadFile, match='No space left'):
         disk.write_snapshot('/dev/full', snapshot)
 
 
-def test_standard_input_and_output(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_and_output(snapshot, monkeypatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(raw))
     disk.write_snapshot('-', snapshot)
@@ -173,7 +167,7 @@ BAD = {
 
 
 @pytest.mark.parametrize('content', BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_wrong_is_said_with_the_path(tmp_path, content):
     path = tmp_path / 'file.json'
     if content is not None:
         path.write_bytes(content)
@@ -183,7 +177,7 @@ def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, content: bytes | No
         assert caught.value.path == str(path)
 
 
-def test_a_folder_is_no_file(tmp_path: Path, snapshot: Snapshot) -> None:
+def test_a_folder_is_no_file(tmp_path, snapshot):
     with pytest.raises(errors.BadFile, match='Is a directory'):
         disk.read_snapshot(str(tmp_path))
     with pytest.raises(errors.BadFile, match='Is a directory'):
@@ -196,13 +190,13 @@ def test_a_folder_is_no_file(tmp_path: Path, snapshot: Snapshot) -> None:
     ('text', 'value'),
     [('{"a": [1]}', {'a': [1]}), ('a:\n  - 1\n', {'a': [1]}), ('\ufeff[1]', [1])],
 )
-def test_documents(tmp_path: Path, text: str, value: object) -> None:
+def test_documents(tmp_path, text, value):
     path = tmp_path / 'document'
     path.write_text(text, 'utf-8')
     assert disk.read_document(str(path)) == value
 
 
-def test_a_document_that_is_none(tmp_path: Path) -> None:
+def test_a_document_that_is_none(tmp_path):
     path = tmp_path / 'document'
     path.write_text('a: [1\nb: 2\n')
     with pytest.raises(errors.BadFile) as caught:
@@ -210,7 +204,7 @@ def test_a_document_that_is_none(tmp_path: Path) -> None:
     assert caught.value.line is not None
 
 
-def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
+def test_assignment_files_are_relative_to_the_spec(tmp_path):
     path, elsewhere = tmp_path / 'spec.yaml', tmp_path / 'other' / 'map.csv'
     elsewhere.parent.mkdir()
     for file, amount in ((tmp_path / 'map.csv', 1), (elsewhere, 2)):
@@ -232,9 +226,7 @@ def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
     'read',
     [storage.read_specified, storage.read_assignments, disk.read_document],
 )
-def test_a_snapshot_is_nothing_that_people_write(
-    tmp_path: Path, snapshot: Snapshot, read: Callable[[str], object]
-) -> None:
+def test_a_snapshot_is_nothing_that_people_write(tmp_path, snapshot, read):
     path = str(tmp_path / 'cloud.json')
     disk.write_snapshot(path, snapshot)
     with pytest.raises(errors.BadFile) as refusal:
@@ -242,7 +234,7 @@ def test_a_snapshot_is_nothing_that_people_write(
     assert str(refusal.value) == f'{path}: a snapshot, where another kind of file is expected'
 
 
-def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> None:
+def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path):
     path, rows = tmp_path / 'plan.json', tmp_path / 'map.csv'
     plan = plan_of_one_row()
     storage.write_plan(str(path), plan)
@@ -255,7 +247,7 @@ def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> Non
     assert (spec, [row.to_provider for row in given]) == (recipe.spec, ['gpu1'])
 
 
-def plan_of_one_row() -> Plan:
+def plan_of_one_row():
     """A plan with what the operator knows in it."""
     there = cloud(
         {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
@@ -271,7 +263,7 @@ def plan_of_one_row() -> Plan:
     return planner.make(there, spec, [row])
 
 
-def test_assignments(tmp_path: Path) -> None:
+def test_assignments(tmp_path):
     path = tmp_path / 'map.csv'
     path.write_text(
         'consumer_uuid,resource_class,amount,to_provider,evidence\n'
@@ -281,9 +273,7 @@ def test_assignments(tmp_path: Path) -> None:
     assert (row.consumer_uuid, row.to_provider, row.line) == (SERVER, 'gpu', 2)
 
 
-def test_a_link_that_others_may_have_made_is_not_followed(
-    tmp_path: Path, snapshot: Snapshot
-) -> None:
+def test_a_link_that_others_may_have_made_is_not_followed(tmp_path, snapshot):
     (tmp_path / 'precious').write_text('precious')
     (tmp_path / 'link').symlink_to(tmp_path / 'precious')
     tmp_path.chmod(0o1777)
@@ -307,7 +297,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
 @pytest.mark.parametrize('text', HOSTILE, ids=ascii)
-def test_a_document_is_read_back_as_it_was(tmp_path: Path, name: str, text: str) -> None:
+def test_a_document_is_read_back_as_it_was(tmp_path, name, text):
     path = str(tmp_path / name)
     meant = [{'name': text, 'traits': [text], 'key': {'ratio': 1.5, 'total': 1}}]
     disk.write_document(path, meant)
@@ -317,13 +307,13 @@ def test_a_document_is_read_back_as_it_was(tmp_path: Path, name: str, text: str)
 @pytest.mark.slow
 @examples(300)
 @given(st.text() | st.text('\x85\u2028\ufeff \n\t-:#a"\'\\'))
-def test_so_is_any_text(text: str) -> None:
+def test_so_is_any_text(text):
     for layout in (Yaml, Json):
         assert cursors.read(layout([text]).text, '').value == [text]
 
 
 @pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
-def test_what_could_not_be_read_is_not_written(tmp_path: Path, name: str) -> None:
+def test_what_could_not_be_read_is_not_written(tmp_path, name):
     path, deep = str(tmp_path / name), []
     for _ in range(100_000):
         deep = [deep]
@@ -342,9 +332,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path, name: str) -> Non
         ),
     ],
 )
-def test_what_says_something_else_is_not_written(
-    tmp_path: Path, read: Callable[[str, str], Any], said: str
-) -> None:
+def test_what_says_something_else_is_not_written(tmp_path, read, said):
     path = tmp_path / 'out'
     path.write_text('before')
     with pytest.raises(errors.BadFile, match=said):
@@ -357,9 +345,7 @@ def test_what_says_something_else_is_not_written(
 @pytest.mark.parametrize(
     'example', ['cloud.json', 'compute.json', 'hosts/before.json'], ids=lambda name: name
 )
-def test_a_snapshot_without_usages_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, example: str
-) -> None:
+def test_a_snapshot_without_usages_is_told(tmp_path, caplog, example):
     path = Path(__file__).parents[3] / 'doc/source/examples' / example
     assert disk.read_snapshot(str(path)).consumers
     assert caplog.messages == []

@@ -19,7 +19,7 @@ from tests.documents import document
 from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP
 
 
-def state(uuid: str, name: str, parent: str | None = None) -> ProviderState:
+def state(uuid, name, parent=None):
     return ProviderState(
         Provider(uuid, name, 1, parent, parent or uuid),
         {'VCPU': Inventory(8), 'DISK_GB': Inventory(9, allocation_ratio=1.5)},
@@ -30,7 +30,7 @@ def state(uuid: str, name: str, parent: str | None = None) -> ProviderState:
 
 
 @pytest.fixture
-def snapshot() -> Snapshot:
+def snapshot():
     return Snapshot(
         [state(RP, 'numa0', ROOT), state(ROOT, 'host')],
         [
@@ -41,7 +41,7 @@ def snapshot() -> Snapshot:
     )
 
 
-def test_a_snapshot_comes_back_but_for_what_ages(snapshot: Snapshot) -> None:
+def test_a_snapshot_comes_back_but_for_what_ages(snapshot):
     content = b''.join(snapshots.encode(snapshot))
     read = snapshots.decode(content, 'a.json')
     assert (read.providers, read.consumers) == (snapshot.providers, snapshot.consumers)
@@ -49,7 +49,7 @@ def test_a_snapshot_comes_back_but_for_what_ages(snapshot: Snapshot) -> None:
     assert b''.join(snapshots.encode(read)) == content
 
 
-def test_the_order_is_fixed_with_one_item_to_a_line(snapshot: Snapshot) -> None:
+def test_the_order_is_fixed_with_one_item_to_a_line(snapshot):
     lines = b''.join(snapshots.encode(snapshot)).decode().splitlines()
     assert [line[:20] for line in lines[1:3]] == [f'{{"uuid":"{uuid}'[:20] for uuid in (ROOT, RP)]
     assert '"inventories":{"DISK_GB":{"total":9,' in lines[1]
@@ -58,7 +58,7 @@ def test_the_order_is_fixed_with_one_item_to_a_line(snapshot: Snapshot) -> None:
     assert len(lines) == 7
 
 
-def test_other_json_of_the_same_content_is_read() -> None:
+def test_other_json_of_the_same_content_is_read():
     """Spaces in the lines, integers for ratios, and nothing of where it was read."""
     text = (
         '{"format": "placementclient/snapshot", "version": 1, "providers": [\n'
@@ -76,15 +76,15 @@ def test_other_json_of_the_same_content_is_read() -> None:
 Damage = Callable[[dict[str, Any]], Any]
 
 
-def provider(**fields: Any) -> Damage:
+def provider(**fields):
     return lambda content: content['providers'][1].update(fields)
 
 
-def inventory(**fields: Any) -> Damage:
+def inventory(**fields):
     return lambda content: content['providers'][1]['inventories']['VCPU'].update(fields)
 
 
-def consumer(**fields: Any) -> Damage:
+def consumer(**fields):
     return lambda content: content['consumers'][CONSUMER2].update(fields)
 
 
@@ -157,9 +157,7 @@ FAULTS = {name: (damage, f'a.json: {reason}') for name, (damage, reason) in FAUL
 
 
 @pytest.mark.parametrize(('damage', 'message'), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_told_with_its_place(
-    snapshot: Snapshot, damage: Damage, message: str
-) -> None:
+def test_each_fault_is_told_with_its_place(snapshot, damage, message):
     content = document(snapshot)
     damage(content)
     with pytest.raises(errors.BadFile) as caught:
@@ -193,9 +191,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(('old', 'new', 'message'), TEXTS.values(), ids=TEXTS)
-def test_a_fault_in_the_text_is_told_with_its_line(
-    snapshot: Snapshot, old: bytes, new: bytes, message: str
-) -> None:
+def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
     content = b''.join(snapshots.encode(snapshot))
     assert old in content
     with pytest.raises(errors.BadFile) as caught:
@@ -204,17 +200,17 @@ def test_a_fault_in_the_text_is_told_with_its_line(
 
 
 @pytest.mark.parametrize('content', [b'null', b'[]', b'{}', b'7', b'"text"'])
-def test_what_is_no_snapshot_at_all(content: bytes) -> None:
+def test_what_is_no_snapshot_at_all(content):
     with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot$'):
         snapshots.decode(content, 'a.json')
 
 
 @pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
-def test_what_is_no_json(content: bytes) -> None:
+def test_what_is_no_json(content):
     with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is no JSON$'):
         snapshots.decode(content, 'a.json')
 
 
-def test_an_empty_snapshot_is_one() -> None:
+def test_an_empty_snapshot_is_one():
     content = b''.join(snapshots.encode(Snapshot([], [])))
     assert snapshots.decode(content, 'a.json').roots() == []

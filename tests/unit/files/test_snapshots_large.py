@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,11 +17,11 @@ MOST = 8
 SHORT = 0.02
 
 
-def uuid(number: int) -> str:
+def uuid(number):
     return f'{number:08d}-0000-4000-8000-000000000000'
 
 
-def provider(number: int, parent: int | None = None, root: int = 0, **fields: Any) -> Any:
+def provider(number, parent=None, root=0, **fields):
     return {
         'uuid': uuid(number),
         'name': f'host{number}',
@@ -37,12 +35,12 @@ def provider(number: int, parent: int | None = None, root: int = 0, **fields: An
     } | fields
 
 
-def snapshot(providers: list[Any], **consumers: Any) -> bytes:
+def snapshot(providers, **consumers):
     content = {'format': 'placementclient/snapshot', 'version': 1, 'providers': providers}
     return json.dumps(content | {'consumers': consumers}).encode()
 
 
-def with_generation(text: str) -> bytes:
+def with_generation(text):
     return snapshot([provider(0)]).replace(b'"generation": 1', f'"generation": {text}'.encode())
 
 
@@ -80,7 +78,7 @@ FORMS: dict[str, tuple[Callable[[int], bytes], str]] = {
 }
 
 
-def seconds(path: Path, said: str) -> float:
+def seconds(path, said):
     """The processor's time to read a file; the best of two."""
     taken = []
     for _ in range(2):
@@ -96,7 +94,7 @@ def seconds(path: Path, said: str) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(('content', 'said'), FORMS.values(), ids=FORMS)
-def test_the_time_is_linear(tmp_path: Path, content: Callable[[int], bytes], said: str) -> None:
+def test_the_time_is_linear(tmp_path, content, said):
     path, taken = tmp_path / 'cloud.json', []
     for size in (3_000, 12_000):
         path.write_bytes(content(size))
@@ -104,9 +102,7 @@ def test_the_time_is_linear(tmp_path: Path, content: Callable[[int], bytes], sai
     assert taken[1] < MOST * max(taken[0], SHORT)
 
 
-def test_a_file_that_is_too_large_is_not_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_too_large_is_not_parsed(tmp_path, monkeypatch):
     path = tmp_path / 'cloud.json'
     path.write_bytes(snapshot([provider(0)]) + b' ' * 4_000_000)
     monkeypatch.setattr(disk, 'WRITTEN', 3 << 20)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,20 +11,20 @@ from placementclient.client import errors
 from placementclient.files import system
 
 
-def fifo(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fifo(path, monkeypatch):
     os.mkfifo(path, 0o600)
 
 
-def device(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def device(path, monkeypatch):
     path.symlink_to('/dev/zero')
 
 
-def writable_for_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def writable_for_others(path, monkeypatch):
     path.touch()
     path.chmod(0o666)
 
 
-def of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def of_another_user(path, monkeypatch):
     path.touch(0o600)
     if os.geteuid():
         monkeypatch.setattr(os, 'geteuid', lambda: 4711)
@@ -34,7 +32,7 @@ def of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         os.chown(path, 4711, -1)
 
 
-def huge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def huge(path, monkeypatch):
     path.touch(0o600)
     os.truncate(path, 3 << 30)
 
@@ -50,13 +48,7 @@ def huge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.parametrize('flags', [os.O_RDONLY, os.O_RDWR | os.O_CREAT | os.O_APPEND])
-def test_what_is_not_our_own_is_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    prepare: Callable[[Path, pytest.MonkeyPatch], None],
-    reason: str,
-    flags: int,
-) -> None:
+def test_what_is_not_our_own_is_refused(tmp_path, monkeypatch, prepare, reason, flags):
     path = tmp_path / 'plan.json.journal'
     prepare(path, monkeypatch)
     with pytest.raises(errors.BadFile, match=reason) as refusal:
@@ -64,7 +56,7 @@ def test_what_is_not_our_own_is_refused(
     assert refusal.value.path == str(path)
 
 
-def test_our_own_is_read(tmp_path: Path) -> None:
+def test_our_own_is_read(tmp_path):
     path = tmp_path / 'own'
     os.close(system.open_own(str(path), os.O_RDWR | os.O_CREAT))
     assert path.stat().st_mode & 0o777 == 0o600
@@ -72,7 +64,7 @@ def test_our_own_is_read(tmp_path: Path) -> None:
     assert system.read_own(str(path)) == b'content'
 
 
-def test_the_process_that_has_a_lock_is_named(tmp_path: Path) -> None:
+def test_the_process_that_has_a_lock_is_named(tmp_path):
     path = tmp_path / 'own'
     path.touch()
     with path.open() as stream, path.open() as other:

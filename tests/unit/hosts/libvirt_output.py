@@ -9,7 +9,7 @@ SERVERS = [f'{n}c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8' for n in range(4)]
 MDEVS = [f'{n}b20d080-1b54-4048-85b3-a6a62d165c01' for n in range(4)]
 
 
-def domain(uuid: str, *mdevs: str, inside: str = '') -> str:
+def domain(uuid, *mdevs, inside=''):
     devices = ''.join(
         f"""
     <hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci' display='off'>
@@ -35,7 +35,7 @@ def domain(uuid: str, *mdevs: str, inside: str = '') -> str:
 """
 
 
-def nodedev(mdev: str, parent: str, *, kind: str = 'nvidia-699', uuid: bool = True) -> str:
+def nodedev(mdev, parent, *, kind='nvidia-699', uuid=True):
     said = f'<uuid>{mdev}</uuid>' if uuid else ''
     return f"""<device>
   <name>mdev_{mdev.replace('-', '_')}_{parent[4:]}</name>
@@ -51,7 +51,7 @@ def nodedev(mdev: str, parent: str, *, kind: str = 'nvidia-699', uuid: bool = Tr
 """
 
 
-def pci(name: str) -> str:
+def pci(name):
     return f"""<device>
   <name>{name}</name>
   <parent>pci_0000_80_02_0</parent>
@@ -60,7 +60,7 @@ def pci(name: str) -> str:
 """
 
 
-def mdevctl(*pairs: tuple[str, str]) -> str:
+def mdevctl(*pairs):
     return json.dumps(
         [
             {address: [{mdev: {'mdev_type': 'nvidia-699', 'start': 'auto'}}]}

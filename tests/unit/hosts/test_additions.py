@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -14,15 +13,13 @@ from tests.unit.hosts.test_assignments import snapshot
 MANAGED = ['COMPUTE_MANAGED_PCI_DEVICE', 'OWNER_NOVA']
 
 
-def device(address: str, kind: str = 'type-PCI', parent: str = '', used: str = '') -> Device:
+def device(address, kind='type-PCI', parent='', used=''):
     product = '10ed' if kind in ('type-VF', 'vdpa') else '1563'
     status = 'allocated' if used else 'available'
     return Device('gpu1', address, parent, '8086', product, kind, status, used, 'pci.csv', 7)
 
 
-def made(
-    devices: list[Device], *specs: dict[str, Any], of: Any = None
-) -> tuple[dict[str, Any], list[str]]:
+def made(devices, *specs, of=None):
     entries = device_spec.parse(json.dumps(list(specs) or [{}]), 'spec')
     found = additions.of_devices(devices, {'': entries}, of)
     return (
@@ -31,7 +28,7 @@ def made(
     )
 
 
-def test_a_device_that_a_server_has() -> None:
+def test_a_device_that_a_server_has():
     found, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
     assert found == {
         'gpu1_0000:81:0A.0': {
@@ -45,7 +42,7 @@ def test_a_device_that_a_server_has() -> None:
     assert misfits == []
 
 
-def test_virtual_functions_are_their_parents() -> None:
+def test_virtual_functions_are_their_parents():
     functions = [
         device(f'0000:81:00.{number}', 'type-VF', '0000:81:00.0', used)
         for number, used in ((1, SERVERS[0]), (2, SERVERS[0]), (3, SERVERS[1]), (4, ''))
@@ -70,13 +67,13 @@ def test_virtual_functions_are_their_parents() -> None:
         ('', 'CUSTOM_PCI_8086_1563'),
     ],
 )
-def test_the_class(asked: str, name: str) -> None:
+def test_the_class(asked, name):
     found, _ = made([device('0000:81:00.0')], {'resource_class': asked})
     (entry,) = found.values()
     assert list(entry['inventories']) == [name]
 
 
-def test_the_traits() -> None:
+def test_the_traits():
     asked = 'HW_GPU_API_VULKAN,hw_gpu_api_dxva,CUSTOM_A,custom_b,my-trait'
     found, _ = made([device('0000:81:00.0')], {'traits': asked, 'live_migratable': 'yes'})
     (entry,) = found.values()
@@ -94,7 +91,7 @@ def test_the_traits() -> None:
 
 
 @pytest.mark.parametrize('used', ['', SERVERS[0]])
-def test_one_time_use(used: str) -> None:
+def test_one_time_use(used):
     found, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
     (entry,) = found.values()
     assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
@@ -110,7 +107,7 @@ def test_one_time_use(used: str) -> None:
     )
 
 
-def test_what_is_neutrons_or_gone_stays_out() -> None:
+def test_what_is_neutrons_or_gone_stays_out():
     gone = Device('gpu1', '0000:83:00.0', '', '8086', '1563', 'type-PCI', 'removed', '', 'pci.csv')
     found, misfits = made(
         [device('0000:81:00.0'), device('0000:82:00.0'), gone],
@@ -121,7 +118,7 @@ def test_what_is_neutrons_or_gone_stays_out() -> None:
     assert misfits == []
 
 
-def test_a_used_device_without_device_spec_leaves_the_tree_out() -> None:
+def test_a_used_device_without_device_spec_leaves_the_tree_out():
     found, misfits = made(
         [device('0000:81:00.0'), device('0000:82:00.0', used=SERVERS[0])],
         {'address': '0000:81:00.0'},
@@ -133,7 +130,7 @@ def test_a_used_device_without_device_spec_leaves_the_tree_out() -> None:
     ]
 
 
-def test_an_instance_without_allocation_is_left_out_by_name() -> None:
+def test_an_instance_without_allocation_is_left_out_by_name():
     used = [device('0000:81:00.0', used=SERVERS[0]), device('0000:82:00.0', used=SERVERS[1])]
     found, misfits = made(used, of=snapshot(s0={'VCPU': 1}))
     assert [entry.get('consumers') for entry in found.values()] == [
@@ -169,7 +166,7 @@ FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
         ([device('0000:81:00.1', 'type-VF')], [{}], 'a virtual function without parent_addr'),
     ],
 )
-def test_what_nova_refuses(devices: list[Device], specs: list[dict[str, Any]], said: str) -> None:
+def test_what_nova_refuses(devices, specs, said):
     with pytest.raises(errors.BadFile, match=said) as caught:
         made(devices, *specs)
     assert str(caught.value).startswith('pci.csv:7: gpu1 0000:81:00.')

@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-def tar(path: Path, files: dict[str, str], *entries: tarfile.TarInfo) -> str:
+def tar(path, files, *entries):
     with tarfile.open(path, 'w') as stream:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
@@ -32,23 +32,21 @@ def tar(path: Path, files: dict[str, str], *entries: tarfile.TarInfo) -> str:
     return str(path)
 
 
-def folder(path: Path, files: dict[str, str]) -> str:
+def folder(path, files):
     for name, text in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text(text)
     return str(path)
 
 
-def entry(
-    name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = ''
-) -> tarfile.TarInfo:
+def entry(name, kind=tarfile.REGTYPE, size=0, link=''):
     made = tarfile.TarInfo(name)
     made.type, made.size, made.linkname = kind, size, link
     return made
 
 
 @pytest.mark.parametrize('form', ['tar', 'folder'])
-def test_a_host(form: str, tmp_path: Path) -> None:
+def test_a_host(form, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES) if form == 'tar' else folder(tmp_path / 'f', FILES)
     facts = archive.read(path)
     assert facts.hostname == 'gpu1'
@@ -68,7 +66,7 @@ def test_a_host(form: str, tmp_path: Path) -> None:
         (entry('domains/null', tarfile.CHRTYPE), 'is a link or a device'),
     ],
 )
-def test_what_an_archive_must_not_have(bad: tarfile.TarInfo, said: str, tmp_path: Path) -> None:
+def test_what_an_archive_must_not_have(bad, said, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, bad)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
@@ -77,14 +75,14 @@ def test_what_an_archive_must_not_have(bad: tarfile.TarInfo, said: str, tmp_path
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_folder_has_no_links(tmp_path: Path) -> None:
+def test_a_folder_has_no_links(tmp_path):
     path = folder(tmp_path / 'f', FILES)
     os.symlink('/etc/passwd', tmp_path / 'f' / 'domains' / 'x.xml')
     with pytest.raises(errors.BadFile):
         archive.read(path)
 
 
-def test_a_folder_has_no_pipes(tmp_path: Path) -> None:
+def test_a_folder_has_no_pipes(tmp_path):
     path = folder(tmp_path / 'f', FILES)
     os.mkfifo(tmp_path / 'f' / 'domains' / 'x.xml')
     with pytest.raises(errors.BadFile, match='not a regular file'):
@@ -92,14 +90,14 @@ def test_a_folder_has_no_pipes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('content', [b'', b'no tar', b'\x1f\x8b\x08', b'\0' * 1024])
-def test_what_is_no_archive(content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_archive(content, tmp_path):
     (tmp_path / 'f.tar').write_bytes(content)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(str(tmp_path / 'f.tar'))
     assert str(caught.value).startswith(str(tmp_path / 'f.tar'))
 
 
-def test_a_truncated_archive(tmp_path: Path) -> None:
+def test_a_truncated_archive(tmp_path):
     path = Path(tar(tmp_path / 'f.tar', FILES))
     whole = path.read_bytes()
     end = len(whole.rstrip(b'\0'))
@@ -111,7 +109,7 @@ def test_a_truncated_archive(tmp_path: Path) -> None:
         archive.read(str(tmp_path / 'gone.tar'))
 
 
-def without(name: str) -> dict[str, str]:
+def without(name):
     return {member: text for member, text in FILES.items() if member != name}
 
 
@@ -128,9 +126,7 @@ def without(name: str) -> dict[str, str]:
         ({'count': 'domains 0\nnodedevs 0\n'}, 'has no file "hostname"'),
     ],
 )  # fmt: skip
-def test_facts_that_are_not_all_there(
-    form: str, files: dict[str, str], said: str, tmp_path: Path
-) -> None:
+def test_facts_that_are_not_all_there(form, files, said, tmp_path):
     path = tar(tmp_path / 'f.tar', files) if form == 'tar' else folder(tmp_path / 'f', files)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
@@ -138,13 +134,11 @@ def test_facts_that_are_not_all_there(
     assert said in str(caught.value)
 
 
-def test_a_folder_that_cannot_be_read_is_no_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path, monkeypatch):
     path = folder(tmp_path / 'f', FILES | {'count': 'domains 0\nnodedevs 1\n'})
     scandir = os.scandir
 
-    def refused(name: str) -> object:
+    def refused(name):
         if str(name).endswith('domains'):
             raise PermissionError(13, 'Permission denied')
         return scandir(name)
@@ -155,13 +149,13 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(
 
 
 @pytest.mark.parametrize('name', ['hostname', './hostname', f'domains/./{SERVERS[0]}.xml'])
-def test_a_file_that_is_there_twice(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_there_twice(name, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, entry(name))
     with pytest.raises(errors.BadFile, match='is there twice: run the script of'):
         archive.read(path)
 
 
-def test_a_server_that_is_there_twice(tmp_path: Path) -> None:
+def test_a_server_that_is_there_twice(tmp_path):
     again = {'domains/again.xml': domain(SERVERS[0]), 'count': 'domains 2\nnodedevs 1\n'}
     path = tar(tmp_path / 'f.tar', FILES | again)
     with pytest.raises(errors.BadFile) as caught:
@@ -169,7 +163,7 @@ def test_a_server_that_is_there_twice(tmp_path: Path) -> None:
     assert f'domains/again.xml: is of server {SERVERS[0]}, as {path}: domains' in str(caught.value)
 
 
-def test_a_host_that_is_given_twice(tmp_path: Path) -> None:
+def test_a_host_that_is_given_twice(tmp_path):
     """Not servers on several hosts, as in a migration."""
     one, other = tar(tmp_path / 'one.tar', FILES), folder(tmp_path / 'other', FILES)
     with pytest.raises(errors.BadFile) as caught:
@@ -181,7 +175,7 @@ def test_a_host_that_is_given_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     'kind', [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.REGTYPE]
 )
-def test_a_small_archive_of_much_is_not_read_on(kind: bytes, tmp_path: Path) -> None:
+def test_a_small_archive_of_much_is_not_read_on(kind, tmp_path):
     size = 100 << 20
     with gzip.open(tmp_path / 'f.tar', 'wb') as stream:
         stream.write(entry('domains/x.xml', kind, size).tobuf())
@@ -191,14 +185,14 @@ def test_a_small_archive_of_much_is_not_read_on(kind: bytes, tmp_path: Path) -> 
         archive.read(str(tmp_path / 'f.tar'))
 
 
-def test_a_folder_of_much_is_not_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_much_is_not_read_on(tmp_path, monkeypatch):
     path = folder(tmp_path / 'f', FILES)
     monkeypatch.setattr(archive, 'LARGEST', sum(map(len, FILES.values())) - 1)
     with pytest.raises(errors.BadFile, match='which no host can have'):
         archive.read(path)
 
 
-def test_a_folder_has_the_archives_of_many_hosts(tmp_path: Path) -> None:
+def test_a_folder_has_the_archives_of_many_hosts(tmp_path):
     facts = tmp_path / 'facts'
     facts.mkdir()
     tar(facts / 'gpu1.tar', FILES)

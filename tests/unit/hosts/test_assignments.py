@@ -12,7 +12,7 @@ from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS, SERVERS
 ROOT = '10000000-0000-0000-0000-000000000001'
 
 
-def facts(*domains: Domain, host: str = 'gpu1', **parents: str) -> HostFacts:
+def facts(*domains, host='gpu1', **parents):
     """:param parents: of the mediated devices, ``m0`` for the first"""
     mdevs = {
         MDEVS[int(name[1])]: (
@@ -23,7 +23,7 @@ def facts(*domains: Domain, host: str = 'gpu1', **parents: str) -> HostFacts:
     return HostFacts(host, f'{host}.tar', domains, mdevs, {0: 0, 1: 0, 2: 1, 3: 1})
 
 
-def snapshot(**held: dict[str, int]) -> Snapshot:
+def snapshot(**held):
     """:param held: what the servers hold on the host, ``s0`` for the first"""
     state = ProviderState(
         Provider(ROOT, 'gpu1', 1, None, ROOT),
@@ -35,11 +35,11 @@ def snapshot(**held: dict[str, int]) -> Snapshot:
     )
 
 
-def said(outcome: assignments.Assignments) -> list[tuple[str, str]]:
+def said(outcome):
     return [(misfit.subject, misfit.reason) for misfit in outcome.misfits]
 
 
-def test_two_devices_on_one_card_and_two_cards() -> None:
+def test_two_devices_on_one_card_and_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
     two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
     outcome = assignments.of_mediated_devices(
@@ -55,7 +55,7 @@ def test_two_devices_on_one_card_and_two_cards() -> None:
     assert outcome.misfits == []
 
 
-def test_the_class_of_a_type() -> None:
+def test_the_class_of_a_type():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     outcome = assignments.of_mediated_devices(
         [facts(one, m0='pci_0000_84_00_4')], None, {'nvidia-699': 'CUSTOM_A40_16Q'}
@@ -64,7 +64,7 @@ def test_the_class_of_a_type() -> None:
     assert (row.resource_class, row.to_provider) == ('CUSTOM_A40_16Q', 'gpu1_pci_0000_84_00_4')
 
 
-def test_every_misfit_is_named_and_the_rest_is_written() -> None:
+def test_every_misfit_is_named_and_the_rest_is_written():
     certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
@@ -84,7 +84,7 @@ def test_every_misfit_is_named_and_the_rest_is_written() -> None:
     ]
 
 
-def test_a_count_that_is_not_what_is_allocated() -> None:
+def test_a_count_that_is_not_what_is_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2}))
     assert outcome.rows == []
@@ -93,7 +93,7 @@ def test_a_count_that_is_not_what_is_allocated() -> None:
     ]
 
 
-def test_one_device_on_two_cards() -> None:
+def test_one_device_on_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
@@ -107,7 +107,7 @@ def test_one_device_on_two_cards() -> None:
     ]
 
 
-def test_a_server_on_two_hosts() -> None:
+def test_a_server_on_two_hosts():
     here, there = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
     outcome = assignments.of_mediated_devices(
         [facts(here, host='a', m0=GPU0), facts(there, host='b', m0=GPU0)]
@@ -118,7 +118,7 @@ def test_a_server_on_two_hosts() -> None:
     ]
 
 
-def test_numa_cells() -> None:
+def test_numa_cells():
     bound = Domain(SERVERS[0], 's0.xml', nodeset=frozenset({1}))
     pinned = Domain(SERVERS[1], 's1.xml', cpus=frozenset({0, 1}))
     spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
@@ -139,7 +139,7 @@ def test_numa_cells() -> None:
     ]
 
 
-def test_what_is_written_is_what_a_plan_reads() -> None:
+def test_what_is_written_is_what_a_plan_reads():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)])
     (row,) = rows_of_files.parse(assignments.written(outcome.rows), 'gpu-map.csv')

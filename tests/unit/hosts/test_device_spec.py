@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,11 @@ from placementclient.hosts import device_spec
 from placementclient.hosts.devices import Device
 
 
-def device(address: str, parent: str = '', kind: str = 'type-PCI') -> Device:
+def device(address, parent='', kind='type-PCI'):
     return Device('gpu1', address, parent, '8086', '10ed', kind, 'available', '', 'pci')
 
 
-def spec(**entry: Any) -> device_spec.DeviceSpec:
+def spec(**entry):
     (found,) = device_spec.parse(json.dumps(entry), 'spec')
     return found
 
@@ -43,11 +42,11 @@ NONE: frozenset[str] = frozenset()
         ({'address': {'bus': '8'}}, '0000:81:00.5', True),  # from the start, not to the end
     ],
 )
-def test_what_matches(entry: dict[str, Any], address: str, matches: bool) -> None:
+def test_what_matches(entry, address, matches):
     assert spec(**entry).matches(device(address), NONE) is matches
 
 
-def test_the_address_of_a_physical_function_is_its_virtual_functions_too() -> None:
+def test_the_address_of_a_physical_function_is_its_virtual_functions_too():
     function = device('0000:81:00.1', '0000:81:00.0', 'type-VF')
     physical = device_spec.physical_functions([function])
     assert spec(address='0000:81:00.0').matches(function, physical)
@@ -56,7 +55,7 @@ def test_the_address_of_a_physical_function_is_its_virtual_functions_too() -> No
     )
 
 
-def test_the_first_that_matches_wins() -> None:
+def test_the_first_that_matches_wins():
     specs = device_spec.parse('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
     found = device_spec.first(specs, device('0000:81:00.1'), NONE)
     assert found is not None
@@ -70,7 +69,7 @@ def test_the_first_that_matches_wins() -> None:
         r'\d{2}', '[^0]', '[]0-9]', '8.', '(81)',
     ],
 )  # fmt: skip
-def test_a_pattern_that_people_write_is_matched_as_nova_does(pattern: str) -> None:
+def test_a_pattern_that_people_write_is_matched_as_nova_does(pattern):
     for bus in ('81', '82', '9a', '00', '07', '13'):
         found = spec(address={'bus': pattern}).matches(device(f'0000:{bus}:00.1'), NONE)
         assert found is bool(re.match(pattern, bus))
@@ -91,7 +90,7 @@ device_spec = {"address": "nor this"}
 
 
 @pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
-def test_nova_conf(before: str) -> None:
+def test_nova_conf(before):
     found = device_spec.parse(before + NOVA, 'nova.conf')
     assert [entry.vendor_id for entry in found] == ['8086', '10de', '15b3', '1137']
 
@@ -116,13 +115,13 @@ def test_nova_conf(before: str) -> None:
         ('{}' * 1001, 'nova.conf:1: has more than 1000 entries'),
     ],
 )
-def test_what_nova_refuses(text: str, said: str) -> None:
+def test_what_nova_refuses(text, said):
     with pytest.raises(errors.BadFile) as caught:
         device_spec.parse(text, 'nova.conf')
     assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize(('end', 'found'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
-def test_a_line_of_a_configuration_ends_where_nova_ends_it(end: str, found: int) -> None:
+def test_a_line_of_a_configuration_ends_where_nova_ends_it(end, found):
     text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
     assert len(device_spec.parse(text, 'nova.conf')) == found

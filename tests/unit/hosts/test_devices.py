@@ -37,7 +37,7 @@ XML = (
     ],
     ids=['csv', 'byte-order mark', 'CRLF', 'mysql --batch', 'json', 'mysql --xml'],
 )
-def test_every_form_says_the_same(text: str) -> None:
+def test_every_form_says_the_same(text):
     (found,) = devices.parse(text, 'pci')
     assert (found.host, found.address, found.parent, found.type, found.instance_uuid) == (
         'gpu1',
@@ -59,12 +59,12 @@ def test_every_form_says_the_same(text: str) -> None:
         ).replace(SERVER, ''),
     ],
 )
-def test_nothing_is_nothing(text: str) -> None:
+def test_nothing_is_nothing(text):
     (found,) = devices.parse(text, 'pci')
     assert (found.parent, found.instance_uuid) == ('', '')
 
 
-def test_what_batch_escapes() -> None:
+def test_what_batch_escapes():
     (found,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
     assert found.host == 'gpu\\1'
 
@@ -92,7 +92,7 @@ def test_what_batch_escapes() -> None:
         ('<r>' * 65 + '</r>' * 65, 'pci: nested too deeply'),
     ],
 )
-def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
+def test_what_is_wrong_is_one_line(text, said):
     with pytest.raises(errors.BadFile) as caught:
         devices.parse(text, 'pci')
     assert str(caught.value).startswith(said)
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
 @pytest.mark.parametrize(('text', 'separator'), [(CSV, ','), (BATCH, '\t')], ids=['csv', 'batch'])
-def test_no_character_but_a_line_feed_begins_a_row(text: str, separator: str, control: str) -> None:
+def test_no_character_but_a_line_feed_begins_a_row(text, separator, control):
     second = separator.join(VALUES).replace('81:00.1', '82:00.1')
     with pytest.raises(errors.BadFile) as refused:
         devices.parse(f'{text.rstrip()}{control}{second}\n', 'pci')

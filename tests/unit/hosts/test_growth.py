@@ -9,7 +9,6 @@ import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,15 +34,15 @@ from tests.unit.hosts.libvirt_output import domain
 Work = Callable[[], object]
 
 
-def uuid(number: int) -> str:
+def uuid(number):
     return f'{number:08x}-0000-4000-8000-000000000000'
 
 
-def address(number: int) -> str:
+def address(number):
     return f'{number >> 13:04x}:{number >> 5 & 255:02x}:{number & 31:02x}.0'
 
 
-def rows(size: int) -> list[dict[str, str]]:
+def rows(size):
     values = ('10de', '2235', 'type-PCI', 'allocated')
     return [
         dict(zip(COLUMNS, ('gpu1', address(n), '', *values, uuid(n)), strict=True))
@@ -51,26 +50,26 @@ def rows(size: int) -> list[dict[str, str]]:
     ]
 
 
-def separated(size: int, by: str) -> str:
+def separated(size, by):
     return '\n'.join(by.join(row) for row in (COLUMNS, *(row.values() for row in rows(size))))
 
 
-def of_csv(size: int, folder: Path) -> Work:
+def of_csv(size, folder):
     text = separated(size, ',')
     return lambda: devices.parse(text, 'pci')
 
 
-def of_batch(size: int, folder: Path) -> Work:
+def of_batch(size, folder):
     text = separated(size, '\t')
     return lambda: devices.parse(text, 'pci')
 
 
-def of_json(size: int, folder: Path) -> Work:
+def of_json(size, folder):
     text = json.dumps(rows(size))
     return lambda: devices.parse(text, 'pci')
 
 
-def of_xml(size: int, folder: Path) -> Work:
+def of_xml(size, folder):
     fields = [
         ''.join(f'<field name="{name}">{value}</field>' for name, value in row.items())
         for row in rows(size)
@@ -79,17 +78,17 @@ def of_xml(size: int, folder: Path) -> Work:
     return lambda: devices.parse(text, 'pci')
 
 
-def of_lists(size: int, folder: Path) -> Work:
+def of_lists(size, folder):
     text = '[]\n' * size
     return lambda: device_spec.parse(text, 'spec')
 
 
-def of_continued(size: int, folder: Path) -> Work:
+def of_continued(size, folder):
     text = '[pci]\ndevice_spec = {\n' + '  "tag": "value",\n' * size + '  "last": "value"}\n'
     return lambda: device_spec.parse(text, 'nova.conf')
 
 
-def of_devices(size: int, folder: Path) -> Work:
+def of_devices(size, folder):
     """Virtual functions of one device, whose servers hold nothing in Placement."""
     found = [
         Device('gpu1', address(n), '0000:ff:1f.7', '10de', '2235', 'type-VF', '', uuid(n), 'pci')
@@ -100,7 +99,7 @@ def of_devices(size: int, folder: Path) -> Work:
     return lambda: additions.of_devices(found, specs, snapshot)
 
 
-def cloud(held: dict[str, dict[str, int]], children: int = 0) -> Snapshot:
+def cloud(held, children=0):
     root = uuid(1)
     states = [ProviderState(Provider(root, 'gpu1', 1, None, root), {'VGPU': Inventory(8)})]
     states += [
@@ -109,7 +108,7 @@ def cloud(held: dict[str, dict[str, int]], children: int = 0) -> Snapshot:
     return Snapshot(states, [Consumer(name, {root: what}) for name, what in held.items()])
 
 
-def of_cells(size: int, folder: Path) -> Work:
+def of_cells(size, folder):
     """As many servers as there are providers in the tree."""
     servers = [uuid(n) for n in range(size)]
     snapshot = cloud({server: {'VCPU': 1} for server in servers}, size)
@@ -120,7 +119,7 @@ def of_cells(size: int, folder: Path) -> Work:
     )
 
 
-def of_pinned(size: int, folder: Path) -> Work:
+def of_pinned(size, folder):
     """As many migrations as servers."""
     specs = {'extra_specs': {'hw:cpu_policy': 'dedicated'}}
     document = [{'id': uuid(n), 'flavor': specs} for n in range(size)]
@@ -129,13 +128,13 @@ def of_pinned(size: int, folder: Path) -> Work:
     return lambda: pinned.of_servers(document, 's.json', snapshot, moves)
 
 
-def of_pins(size: int, folder: Path) -> Work:
+def of_pins(size, folder):
     pins = "<vcpupin vcpu='0' cpuset='0-8191,^7'/>" * size
     content = domain(uuid(1), inside=f'<cputune>{pins}</cputune>').encode()
     return lambda: libvirt.domain(content, 'd.xml')
 
 
-def of_archive(size: int, folder: Path) -> Work:
+def of_archive(size, folder):
     path = folder / f'{size}.tar'
     files = {'hostname': 'gpu1'}
     files |= {f'domains/{uuid(n)}.xml': domain(uuid(n)) for n in range(size)}
@@ -148,17 +147,17 @@ def of_archive(size: int, folder: Path) -> Work:
     return lambda: archive.read(str(path))
 
 
-def of_servers(size: int, folder: Path) -> Work:
+def of_servers(size, folder):
     document = [{'ID': uuid(n), 'Host': 'h', 'Name': f's{n}'} for n in range(size)]
     return lambda: records.servers(document, 's.json')
 
 
-def of_flavors(size: int, folder: Path) -> Work:
+def of_flavors(size, folder):
     document = [{'id': str(n), 'name': f'f{n}', 'extra_specs': {}} for n in range(size)]
     return lambda: records.flavors(document, 'f.json')
 
 
-def of_aggregates(size: int, folder: Path) -> Work:
+def of_aggregates(size, folder):
     hosts = [f'h{n}' for n in range(size)]
     document = [{'uuid': uuid(n), 'name': 'a', 'hosts': hosts[:9]} for n in range(size)]
     document[0]['hosts'] = hosts
@@ -184,7 +183,7 @@ SIZES: dict[Callable[[int, Path], Work], int] = {
 }
 
 
-def cpu_time(work: Work) -> float:
+def cpu_time(work):
     """The CPU time of the fastest of three runs, in seconds."""
     found = []
     gc.disable()
@@ -200,7 +199,7 @@ def cpu_time(work: Work) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('make', SIZES, ids=lambda make: make.__name__)
-def test_four_times_as_much(make: Any, tmp_path: Path) -> None:
+def test_four_times_as_much(make, tmp_path):
     size = SIZES[make]
     one, four = make(size, tmp_path), make(4 * size, tmp_path)
     # What is quadratic takes 16 times as long; a reader that is done at once is not measured.

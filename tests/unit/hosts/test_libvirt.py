@@ -16,7 +16,7 @@ from tests.unit.hosts.libvirt_output import (
 )
 
 
-def test_a_domain_with_two_mediated_devices() -> None:
+def test_a_domain_with_two_mediated_devices():
     found = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
     assert (found.uuid, found.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
 
@@ -31,29 +31,29 @@ def test_a_domain_with_two_mediated_devices() -> None:
         ('', set(), set()),
     ],
 )
-def test_where_a_domain_is_bound(inside: str, nodeset: set[int], cpus: set[int]) -> None:
+def test_where_a_domain_is_bound(inside, nodeset, cpus):
     found = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
     assert (found.nodeset, found.cpus) == (nodeset, cpus)
 
 
 @pytest.mark.parametrize('uuid', [True, False], ids=['7.3 and later', 'before 7.3'])
-def test_a_mediated_device(uuid: bool) -> None:
+def test_a_mediated_device(uuid):
     found = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
     assert found is not None
     assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
 
 
-def test_other_node_devices_are_passed_over() -> None:
+def test_other_node_devices_are_passed_over():
     assert libvirt.mediated_device(pci(GPU0).encode(), 'n.xml') is None
 
 
-def test_mdevctl_names_the_parent_by_its_address() -> None:
+def test_mdevctl_names_the_parent_by_its_address():
     (found,) = libvirt.mdevctl(mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json')
     assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
     assert list(libvirt.mdevctl(b'', 'mdevctl.json')) == []
 
 
-def test_the_cell_of_each_cpu() -> None:
+def test_the_cell_of_each_cpu():
     assert libvirt.cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
 
 
@@ -77,19 +77,19 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
         ),
     ],
 )
-def test_what_is_no_domain_is_one_line(text: str, said: str) -> None:
+def test_what_is_no_domain_is_one_line(text, said):
     with pytest.raises(errors.BadFile) as caught:
         libvirt.domain(text.encode(), 'd.xml')
     assert str(caught.value) == said
 
 
 @pytest.mark.parametrize('text', ['{', '[1]', '[{"a": 1}]', '[{"0000:84:00.0": [{"x": {}}]}]'])
-def test_what_mdevctl_does_not_print(text: str) -> None:
+def test_what_mdevctl_does_not_print(text):
     with pytest.raises(errors.BadFile):
         list(libvirt.mdevctl(text.encode(), 'mdevctl.json'))
 
 
 @pytest.mark.parametrize('name', ['', '../../x', 'a b', 'a\x1b[0m', '-rf', 'x' * 300])
-def test_the_name_of_a_host_is_one(name: str) -> None:
+def test_the_name_of_a_host_is_one(name):
     with pytest.raises(errors.BadFile):
         libvirt.hostname(name.encode(), 'hostname')

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.client import errors
@@ -11,7 +9,7 @@ from tests.unit.hosts.libvirt_output import SERVERS
 from tests.unit.hosts.test_assignments import snapshot
 
 
-def server(number: int, *, flavor: str = '', image: str = '') -> dict[str, Any]:
+def server(number, *, flavor='', image=''):
     specs = {'hw:cpu_policy': flavor} if flavor else {}
     properties = {'hw_cpu_policy': image} if image else {}
     return {
@@ -21,7 +19,7 @@ def server(number: int, *, flavor: str = '', image: str = '') -> dict[str, Any]:
     }
 
 
-def test_flavor_image_and_migration() -> None:
+def test_flavor_image_and_migration():
     document = {'servers': [server(0, flavor='dedicated'), server(1, image='dedicated'), server(2)]}
     migration = ServerMigration(SERVERS[3], SERVERS[0], ('gpu1',), 'finished', 'resize')
     held = {'VCPU': 4}
@@ -39,7 +37,7 @@ def test_flavor_image_and_migration() -> None:
     assert outcome.misfits == []
 
 
-def test_mixed_is_refused_by_name() -> None:
+def test_mixed_is_refused_by_name():
     outcome = pinned.of_servers([server(0, flavor='mixed')], 's.json', snapshot(s0={'VCPU': 4}))
     (misfit,) = outcome.misfits
     assert misfit.subject == SERVERS[0]
@@ -49,7 +47,7 @@ def test_mixed_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     'document', [{}, {'servers': 1}, [1], [{'id': ''}], [{'id': SERVERS[0], 'flavor': {'id': 1}}]]
 )
-def test_what_is_no_list_of_servers(document: Any) -> None:
+def test_what_is_no_list_of_servers(document):
     with pytest.raises(errors.BadFile) as caught:
         pinned.of_servers(document, 's.json', snapshot())
     assert str(caught.value).startswith('s.json: ')
@@ -63,13 +61,13 @@ def test_what_is_no_list_of_servers(document: Any) -> None:
         ({'id': [SERVERS[0]]}, 'servers[0].id'),
     ],
 )  # fmt: skip
-def test_a_value_of_another_type_is_told(changes: dict[str, Any], said: str) -> None:
+def test_a_value_of_another_type_is_told(changes, said):
     with pytest.raises(errors.BadFile) as caught:
         pinned.of_servers([server(0) | changes], 's.json', snapshot())
     assert str(caught.value).startswith(f's.json: {said}')
 
 
-def test_a_server_that_is_there_twice_is_an_error() -> None:
+def test_a_server_that_is_there_twice_is_an_error():
     twice = [server(0, flavor='dedicated'), server(0)]
     with pytest.raises(errors.BadFile, match=r'servers\[1\]: .* is there twice'):
         pinned.of_servers(twice, 's.json', snapshot(s0={'VCPU': 4}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
@@ -14,14 +12,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 AGGREGATE = 'shared'
 
 
-def provider(
-    name: str,
-    parent: str | None = None,
-    root: str | None = None,
-    traits: Iterable[str] = (),
-    aggregates: Iterable[str] = (),
-    **inventories: Inventory | int,
-) -> ProviderState:
+def provider(name, parent=None, root=None, traits=(), aggregates=(), **inventories):
     """A provider whose UUID is its name; an inventory that is a number is a total."""
     return ProviderState(
         Provider(name, name, 1, parent, root or parent or name),
@@ -34,19 +25,19 @@ def provider(
     )
 
 
-def pool(name: str, *aggregates: str, **inventories: Inventory | int) -> ProviderState:
+def pool(name, *aggregates, **inventories):
     """A sharing provider."""
     return provider(
         name, traits=[SHARING_TRAIT], aggregates=aggregates or [AGGREGATE], **inventories
     )
 
 
-def consumer(name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]) -> Consumer:
+def consumer(name, kind='INSTANCE', **held):
     """Who holds what, by provider."""
     return Consumer(name, held, 'project', 'user', 1, kind)
 
 
-def cloud(states: Iterable[ProviderState], consumers: Iterable[Consumer] = ()) -> Snapshot:
+def cloud(states, consumers=()):
     """A snapshot in which what is used is what the consumers hold, where it does not say it."""
     used: dict[str, dict[str, int]] = {}
     consumers = list(consumers)

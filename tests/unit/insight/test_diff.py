@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -11,7 +9,6 @@ from placementclient.insight import summary
 from placementclient.insight.diff import differences
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 HOST = provider('host', traits=['A'], aggregates=['x'], VCPU=8)
@@ -20,11 +17,11 @@ SERVER = consumer('s', host={'VCPU': 2})
 BEFORE = cloud([HOST, CHILD], [SERVER])
 
 
-def told(after: Snapshot, before: Snapshot = BEFORE) -> list[tuple[Any, ...]]:
+def told(after, before=BEFORE):
     return [(d.change, d.name, d.field, d.before, d.after) for d in differences(before, after)]
 
 
-def test_the_same_is_the_same_whatever_its_generations() -> None:
+def test_the_same_is_the_same_whatever_its_generations():
     moved = [
         replace(state, provider=replace(state.provider, generation=99)) for state in (HOST, CHILD)
     ]
@@ -50,17 +47,17 @@ def test_the_same_is_the_same_whatever_its_generations() -> None:
         ),
     ],
 )
-def test_what_changes_of_a_provider(host: Any, expected: tuple[Any, ...]) -> None:
+def test_what_changes_of_a_provider(host, expected):
     assert expected in told(cloud([host, CHILD], [SERVER]))
 
 
-def test_a_new_parent_is_a_change() -> None:
+def test_a_new_parent_is_a_change():
     root = provider('host_0', VGPU=4)
     assert told(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
 
 
-def test_who_is_made_anew_under_its_name_is_another() -> None:
-    def called_host(uuid: str) -> ProviderState:
+def test_who_is_made_anew_under_its_name_is_another():
+    def called_host(uuid):
         return replace(provider(uuid, VCPU=8), provider=Provider(uuid, 'host', 1, None, uuid))
 
     old = cloud([called_host('a'), provider('child', 'a')], [consumer('s', a={'VCPU': 2})])
@@ -73,7 +70,7 @@ def test_who_is_made_anew_under_its_name_is_another() -> None:
     ]
 
 
-def test_a_new_name_is_told_of_the_provider_alone() -> None:
+def test_a_new_name_is_told_of_the_provider_alone():
     new = replace(HOST, provider=replace(HOST.provider, name='new'))
     assert told(cloud([new, CHILD], [SERVER])) == [('changed', 'new', 'name', 'host', 'new')]
 
@@ -89,11 +86,11 @@ def test_a_new_name_is_told_of_the_provider_alone() -> None:
         (replace(SERVER, type=None), ('removed', 's', 'type', 'INSTANCE', None)),
     ],
 )
-def test_what_changes_of_a_consumer(server: Any, expected: tuple[Any, ...]) -> None:
+def test_what_changes_of_a_consumer(server, expected):
     assert told(cloud([HOST, CHILD], [server])) == [expected]
 
 
-def test_what_comes_and_goes_is_told_as_a_whole() -> None:
+def test_what_comes_and_goes_is_told_as_a_whole():
     after = cloud([HOST], [])
     [child, server] = told(after)
     assert child[:4] == (
@@ -117,7 +114,7 @@ def test_what_comes_and_goes_is_told_as_a_whole() -> None:
     assert [change for change, *_ in told(BEFORE, after)] == ['added', 'added']
 
 
-def test_a_summary_counts() -> None:
+def test_a_summary_counts():
     snapshot = cloud([HOST, CHILD, pool('nfs', 'x', DISK_GB=9)], [SERVER, consumer('t', None)])
     assert summary.of(snapshot) == {
         'trees': 2,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.healing import Heal, HealState, disowned, missing, short_of_ports
+from placementclient.insight.healing import HealState, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server
 from placementclient.model.services import Port, PortGroup
-from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
@@ -32,12 +29,12 @@ CLOUD = cloud(
 )
 
 
-def heal(server: Server, *migrating: str) -> Heal:
+def heal(server, *migrating):
     [found] = missing(CLOUD, [server], migrating)
     return found
 
 
-def with_specs(**specs: str) -> Flavor:
+def with_specs(**specs):
     return replace(FLAVOR, extra_specs=specs)
 
 
@@ -63,7 +60,7 @@ def with_specs(**specs: str) -> Flavor:
          {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
     ],
 )  # fmt: skip
-def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None:
+def test_the_amounts(changes, resources):
     found = heal(replace(SERVER, **changes))
     assert (found.state, found.reason, found.resources) == (HealState.PLANNED, '', resources)
     assert found.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
@@ -85,7 +82,7 @@ def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None
         ({'flavor': Flavor('m', 0, 0)}, 'its flavor asks for nothing'),
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_named(changes: dict[str, Any], reason: str) -> None:
+def test_what_is_not_known_is_named(changes, reason):
     found = heal(replace(SERVER, **changes))
     assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
 
@@ -98,14 +95,12 @@ def test_what_is_not_known_is_named(changes: dict[str, Any], reason: str) -> Non
         ({}, 's', 'a migration is not over'),
     ],
 )
-def test_what_is_under_way_is_left_alone(
-    changes: dict[str, Any], migrating: str, reason: str
-) -> None:
+def test_what_is_under_way_is_left_alone(changes, migrating, reason):
     found = heal(replace(SERVER, **changes), migrating)
     assert (found.state, found.reason, found.consumer) == (HealState.LEFT_ALONE, reason, None)
 
 
-def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
+def test_who_holds_something_or_is_nowhere_is_not_in_question():
     servers = [
         replace(SERVER, uuid='other'),
         replace(SERVER, uuid='elsewhere'),
@@ -115,7 +110,7 @@ def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
 
 
 @pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
-def test_what_belongs_to_another_becomes_the_servers(owner: tuple[str | None, ...]) -> None:
+def test_what_belongs_to_another_becomes_the_servers(owner):
     held = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
     [found] = disowned(cloud([], [held]), [replace(SERVER, flavor=None)], ())
     assert (found.state, found.resources) == (HealState.PLANNED, {})
@@ -123,13 +118,13 @@ def test_what_belongs_to_another_becomes_the_servers(owner: tuple[str | None, ..
     assert found.consumer == replace(held, project_id='p', user_id='u')
 
 
-def test_what_belongs_to_a_server_under_way_is_left_alone() -> None:
+def test_what_belongs_to_a_server_under_way_is_left_alone():
     held = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
     [found] = disowned(cloud([], [held]), [SERVER], {'s'})
     assert (found.state, found.consumer) == (HealState.LEFT_ALONE, None)
 
 
-def test_what_is_a_servers_own_or_nothing_is_not_in_question() -> None:
+def test_what_is_a_servers_own_or_nothing_is_not_in_question():
     held = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
     servers = [SERVER, replace(SERVER, uuid='empty'), replace(SERVER, uuid='nobody')]
     assert not list(disowned(cloud([], held), servers, ()))
@@ -138,7 +133,7 @@ def test_what_is_a_servers_own_or_nothing_is_not_in_question() -> None:
 BANDWIDTH = 'NET_BW_EGR_KILOBIT_PER_SEC'
 
 
-def wired(*consumers: Consumer) -> Snapshot:
+def wired(*consumers):
     """A host with two NICs on two networks, of which the second is there twice."""
     nics = {'nic1': 'CUSTOM_A', 'nic2': 'CUSTOM_B', 'nic3': 'CUSTOM_B'}
     return cloud(
@@ -156,7 +151,7 @@ def wired(*consumers: Consumer) -> Snapshot:
 WIRED = wired(consumer('s', host1=PLAIN))
 
 
-def port(noted: str | None = None, *traits: str, amount: int = 1000) -> Port:
+def port(noted=None, *traits, amount=1000):
     providers = {'g': noted} if noted else {}
     return Port('port', 's', (PortGroup('g', {BANDWIDTH: amount}, traits),), providers)
 
@@ -173,7 +168,7 @@ def port(noted: str | None = None, *traits: str, amount: int = 1000) -> Port:
         ),
     ],
 )
-def test_the_amounts_of_ports(ports: list[Port], held: dict[str, dict[str, int]]) -> None:
+def test_the_amounts_of_ports(ports, held):
     [new] = missing(wired(), [SERVER], (), {'s': ports})
     [short] = short_of_ports(WIRED, [SERVER], (), {'s': ports})
 
@@ -195,13 +190,13 @@ def test_the_amounts_of_ports(ports: list[Port], held: dict[str, dict[str, int]]
         (port('gone'), '0 providers of host1 can serve its port port'),
     ],
 )
-def test_a_port_of_which_it_is_not_known_who_serves_it(asked: Port, reason: str) -> None:
+def test_a_port_of_which_it_is_not_known_who_serves_it(asked, reason):
     [found] = short_of_ports(WIRED, [SERVER], (), {'s': [asked]})
 
     assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
 
 
-def test_what_is_held_where_no_port_is() -> None:
+def test_what_is_held_where_no_port_is():
     elsewhere = wired(consumer('s', host1=PLAIN, nic2={BANDWIDTH: 1000}))
 
     [found] = short_of_ports(elsewhere, [SERVER], (), {'s': [port('nic1')]})
@@ -210,7 +205,7 @@ def test_what_is_held_where_no_port_is() -> None:
     assert found.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
 
 
-def test_a_server_under_way_gets_nothing_for_its_ports() -> None:
+def test_a_server_under_way_gets_nothing_for_its_ports():
     [found] = short_of_ports(WIRED, [SERVER], ('s',), {'s': [port('nic1')]})
 
     assert found.state is HealState.LEFT_ALONE

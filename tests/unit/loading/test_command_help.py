@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import EntryPoint
 
 import pytest
 
 from placementclient.cli import shell
 from placementclient.loading import command_help
 from tests.unit.commands.test_registry import every_command
-from tests.unit.conftest import Placement, Service
 
 NAMES = [
     'batch',
@@ -32,7 +30,7 @@ NAMES = [
         ('batch', 'this program'),
     ],
 )
-def test_a_command_has_a_subject(command: str, subject: str) -> None:
+def test_a_command_has_a_subject(command, subject):
     assert command_help.subject(command) == subject
 
 
@@ -53,11 +51,11 @@ def test_a_command_has_a_subject(command: str, subject: str) -> None:
         ('', []),
     ],
 )
-def test_what_somebody_may_have_meant(typed: str, meant: list[str]) -> None:
+def test_what_somebody_may_have_meant(typed, meant):
     assert command_help.near(typed.split(), NAMES) == meant
 
 
-def test_commands_are_listed_by_subject(placement: Placement) -> None:
+def test_commands_are_listed_by_subject(placement):
     output = placement('--help').stdout
     headings = [line for line in output.splitlines() if line.endswith(':') and line[0] != ' ']
     assert headings[-1] == 'this program:'
@@ -66,14 +64,14 @@ def test_commands_are_listed_by_subject(placement: Placement) -> None:
 
 
 @pytest.mark.parametrize('argv', ['help trait', 'trait --help'])
-def test_a_subject_has_a_help_of_its_own(placement: Placement, argv: str) -> None:
+def test_a_subject_has_a_help_of_its_own(placement, argv):
     result = placement(argv)
     assert (result.status, result.stderr) == (0, '')
     assert result.stdout.startswith('\ntrait:\n  trait create  Create a custom trait')
     assert 'resource provider trait' not in result.stdout
 
 
-def test_a_wrong_command_is_told_with_near_ones(placement: Placement, service: Service) -> None:
+def test_a_wrong_command_is_told_with_near_ones(placement, service):
     result = placement('resource provder list --name x')
     assert (result.status, result.stdout) == (2, '')
     assert result.stderr.startswith(
@@ -83,9 +81,7 @@ def test_a_wrong_command_is_told_with_near_ones(placement: Placement, service: S
 
 
 @pytest.mark.parametrize('variable', ['OS_CLOUD', 'OS_AUTH_TYPE'])
-def test_without_authentication_it_is_said_what_to_set(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
+def test_without_authentication_it_is_said_what_to_set(capsys, monkeypatch, variable):
     assert shell.main(['trait', 'list']) == 1
     error = capsys.readouterr().err
     assert error.count('\n') == 1
@@ -96,9 +92,7 @@ def test_without_authentication_it_is_said_what_to_set(
     assert shell.main(['complete', 'bash']) == 0
 
 
-def test_the_options_of_a_way_to_authenticate_are_in_its_help(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_options_of_a_way_to_authenticate_are_in_its_help(capsys):
     assert shell.main(['--os-auth-type', 'v3token', '--help']) == 0
     assert '--os-token' in capsys.readouterr().out
     assert shell.main(['--help']) == 0
@@ -106,12 +100,12 @@ def test_the_options_of_a_way_to_authenticate_are_in_its_help(
 
 
 @every_command
-def test_a_summary_is_that_of_the_command(point: EntryPoint) -> None:
+def test_a_summary_is_that_of_the_command(point):
     documentation = inspect.getdoc(point.load()) or ''
     summary = command_help.summaries()[point.name.replace('_', ' ')]
     assert summary == documentation.partition('\n')[0].rstrip('.'), 'see loading/summaries.txt'
 
 
-def test_each_summary_is_that_of_a_command() -> None:
+def test_each_summary_is_that_of_a_command():
     names = {name for name, _ in shell.Shell().command_manager}
     assert set(command_help.summaries()) == names

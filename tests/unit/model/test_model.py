@@ -11,7 +11,7 @@ from tests.unit.dialogue import RP
 
 
 @pytest.mark.parametrize('text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f')])
-def test_a_uuid_is_known_as_one(text: str) -> None:
+def test_a_uuid_is_known_as_one(text):
     assert is_uuid(text)
 
 
@@ -28,7 +28,7 @@ def test_a_uuid_is_known_as_one(text: str) -> None:
         '\uff11' + RP[1:],
     ],
 )
-def test_anything_else_is_a_name(text: str) -> None:
+def test_anything_else_is_a_name(text):
     assert not is_uuid(text)
 
 
@@ -43,18 +43,18 @@ def test_anything_else_is_a_name(text: str) -> None:
         (Inventory(4, reserved=4), 0),
     ],
 )
-def test_capacity_is_floored_as_the_service_does_it(inventory: Inventory, capacity: int) -> None:
+def test_capacity_is_floored_as_the_service_does_it(inventory, capacity):
     assert inventory.capacity == capacity
 
 
 @pytest.mark.parametrize(
     ('amount', 'admitted'), [(0, False), (2, False), (4, True), (5, False), (8, True), (12, False)]
 )
-def test_units_say_how_large_one_allocation_may_be(amount: int, admitted: bool) -> None:
+def test_units_say_how_large_one_allocation_may_be(amount, admitted):
     assert Inventory(100, min_unit=4, max_unit=8, step_size=4).admits(amount) is admitted
 
 
-def test_the_defaults_of_an_inventory_are_the_services() -> None:
+def test_the_defaults_of_an_inventory_are_the_services():
     assert Inventory(8).as_fields() == {
         'total': 8,
         'reserved': 0,
@@ -65,14 +65,14 @@ def test_the_defaults_of_an_inventory_are_the_services() -> None:
     }
 
 
-def test_an_inventory_is_its_fields() -> None:
+def test_an_inventory_is_its_fields():
     inventory = Inventory(8, 1, 2, 6, 2, 1.5)
     assert Inventory(**inventory.as_fields()) == inventory
     assert Inventory(8).with_fields({'reserved': 1}) == Inventory(8, reserved=1)
     assert sorted(FIELDS) == sorted(inventory.as_fields())
 
 
-def test_uuids_are_read_in_small_letters() -> None:
+def test_uuids_are_read_in_small_letters():
     capitals = 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA'
     assert normalized(capitals) == capitals.lower()
     assert normalized('CUSTOM_A') == 'CUSTOM_A'

@@ -32,14 +32,12 @@ STOPPED = errors.BadFile('plan.journal', 'No space left on device')
         ('applied, failed, not started', STOPPED, ExitStatus.PARTIAL),
     ],
 )
-def test_exit_status(
-    states: str, stopped: errors.PlacementError | None, status: ExitStatus
-) -> None:
+def test_exit_status(states, stopped, status):
     names = [state for state in states.split(', ') if state]
     trees = [TreeResult('uuid', 'name', State(state)) for state in names]
     assert Outcome(trees, stopped).exit_status is status
 
 
-def test_a_verification_that_fails_differs() -> None:
+def test_a_verification_that_fails_differs():
     failed = TreeResult('uuid', 'name', State.FAILED, 'x', errors.Differs('x'))
     assert Outcome([failed]).exit_status is ExitStatus.DIFFERS

@@ -21,12 +21,12 @@ ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'od
         (['odd[1]'], ['odd']),
     ],
 )
-def test_patterns_stand_for_trees(names: list[str], expected: list[str]) -> None:
+def test_patterns_stand_for_trees(names, expected):
     assert patterns.expanded(names, lambda: ROOTS) == expected
 
 
-def test_names_alone_ask_nobody() -> None:
-    def known() -> dict[str, str]:
+def test_names_alone_ask_nobody():
+    def known():
         raise AssertionError('nobody has to be asked')
 
     assert patterns.expanded(['compute1'], known) == ['compute1']
@@ -40,7 +40,7 @@ def test_names_alone_ask_nobody() -> None:
         ('[x]', '"[x]" matches no tree'),
     ],
 )
-def test_a_pattern_that_matches_nothing(pattern: str, sentence: str) -> None:
+def test_a_pattern_that_matches_nothing(pattern, sentence):
     with pytest.raises(errors.NoSuchProvider) as refused:
         patterns.expanded([pattern], lambda: ROOTS, 'tree')
     assert str(refused.value) == sentence

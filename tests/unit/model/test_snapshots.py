@@ -11,9 +11,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP, RP2
 
 
-def state(
-    uuid: str, name: str, parent: str | None = None, root: str | None = None
-) -> ProviderState:
+def state(uuid, name, parent=None, root=None):
     return ProviderState(
         Provider(uuid, name, 1, parent, root or uuid),
         {'VCPU': Inventory(8)},
@@ -24,7 +22,7 @@ def state(
 
 
 @pytest.fixture
-def snapshot() -> Snapshot:
+def snapshot():
     return Snapshot(
         [
             state(RP2, 'numa1', ROOT, ROOT),
@@ -35,18 +33,18 @@ def snapshot() -> Snapshot:
     )
 
 
-def test_a_provider_is_found_by_uuid_and_by_name(snapshot: Snapshot) -> None:
+def test_a_provider_is_found_by_uuid_and_by_name(snapshot):
     assert snapshot.find(RP) is snapshot.find('numa0') is snapshot.providers[RP]
     assert snapshot.find('other') is None
 
 
-def test_trees_are_walked_from_the_root_and_by_name(snapshot: Snapshot) -> None:
+def test_trees_are_walked_from_the_root_and_by_name(snapshot):
     assert [state.name for state in snapshot.roots()] == ['host']
     assert [state.name for state in snapshot.children(ROOT)] == ['numa0', 'numa1']
     assert [state.name for state in snapshot.tree(ROOT)] == ['host', 'numa0', 'numa1']
     assert [state.name for state in snapshot.tree(RP)] == ['numa0']
 
 
-def test_consumers_are_found_by_provider(snapshot: Snapshot) -> None:
+def test_consumers_are_found_by_provider(snapshot):
     assert [consumer.uuid for consumer in snapshot.consumers_on(RP)] == [CONSUMER, CONSUMER2]
     assert snapshot.consumers_on(ROOT) == []

@@ -10,7 +10,7 @@ from placementclient.model.trees import fault
 from tests.unit.dialogue import ROOT, RP, RP2
 
 
-def provider(uuid: str, name: str, parent: str | None = None, root: str | None = ROOT) -> Provider:
+def provider(uuid, name, parent=None, root=ROOT):
     return Provider(uuid, name, 1, parent, root)
 
 
@@ -45,7 +45,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(('providers', 'said'), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_told(providers: list[Provider], said: str) -> None:
+def test_each_fault_is_told(providers, said):
     assert fault(providers) == said
 
 
@@ -59,11 +59,11 @@ def test_each_fault_is_told(providers: list[Provider], said: str) -> None:
         [provider(ROOT, 'host', None, None), provider(RP, 'other', None, None)],
     ],
 )
-def test_trees_have_none(providers: list[Provider]) -> None:
+def test_trees_have_none(providers):
     assert fault(providers) is None
 
 
-def test_a_chain_of_any_length_is_a_tree() -> None:
+def test_a_chain_of_any_length_is_a_tree():
     chain = [provider('0', '0', None, '0')]
     chain += [provider(str(n), str(n), str(n - 1), '0') for n in range(1, 20_000)]
     assert fault(chain[::-1]) is None

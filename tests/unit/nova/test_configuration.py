@@ -19,17 +19,17 @@ LINES = (
 class Oslo(BaseParser):
     """Keeps what oslo.config finds."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.section, self.found = 'DEFAULT', list[tuple[str, str, str]]()
 
-    def new_section(self, section: str) -> None:
+    def new_section(self, section):
         self.section = section.strip()
 
-    def assignment(self, key: str, value: list[str]) -> None:
+    def assignment(self, key, value):
         self.found.append((self.section, key, ' '.join(value)))
 
 
-def test_a_file_is_read_as_oslo_config_reads_it() -> None:
+def test_a_file_is_read_as_oslo_config_reads_it():
     chance = random.Random(32)
     read = 0
     for _ in range(2_000):
@@ -45,6 +45,6 @@ def test_a_file_is_read_as_oslo_config_reads_it() -> None:
     assert read > 500
 
 
-def test_a_line_that_is_no_option_is_named() -> None:
+def test_a_line_that_is_no_option_is_named():
     with pytest.raises(errors.BadFile, match=r'nova\.conf:3: neither an option nor a section'):
         list(options('[pci]\n\nalias', 'nova.conf'))

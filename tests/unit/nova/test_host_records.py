@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.client import errors
@@ -39,14 +37,14 @@ AMOUNTS = ('vcpus', 'memory_mb', 'local_gb')
          'State': 'up', 'Updated At': '2026-11-02T09:00:00.000000'},
     ],
 )  # fmt: skip
-def test_a_service_in_any_form(record: dict[str, Any]) -> None:
+def test_a_service_in_any_form(record):
     for document in ([record], {'services': [record]}):
         found = host_records.compute_services(document, 'x.json')
         assert found == [ComputeService('h', True, True)]
 
 
-def test_services_that_are_down_and_others() -> None:
-    def record(**fields: Any) -> dict[str, Any]:
+def test_services_that_are_down_and_others():
+    def record(**fields):
         return {'binary': 'nova-compute', 'host': 'h', 'status': 'disabled', 'state': 'up'} | fields
 
     services = [
@@ -63,7 +61,7 @@ def test_services_that_are_down_and_others() -> None:
     ]
 
 
-def test_a_hypervisor_of_the_api() -> None:
+def test_a_hypervisor_of_the_api():
     document = {'hypervisors': [HYPERVISOR], 'hypervisors_links': []}
     assert host_records.hypervisors(document, 'x.json') == [
         Hypervisor(
@@ -78,7 +76,7 @@ def test_a_hypervisor_of_the_api() -> None:
     ]
 
 
-def test_a_hypervisor_of_the_client() -> None:
+def test_a_hypervisor_of_the_client():
     record = {
         'ID': '3', 'Hypervisor Hostname': 'h', 'Hypervisor Type': 'QEMU', 'Host IP': '192.0.2.1',
         'State': 'up', 'vCPUs Used': 1, 'vCPUs': 8, 'Memory MB Used': 512, 'Memory MB': 4096,
@@ -96,7 +94,7 @@ def test_a_hypervisor_of_the_client() -> None:
     ]
 
 
-def test_later_hypervisors_have_no_amounts() -> None:
+def test_later_hypervisors_have_no_amounts():
     record = {
         name: value
         for name, value in HYPERVISOR.items()
@@ -106,7 +104,7 @@ def test_later_hypervisors_have_no_amounts() -> None:
     assert (found.totals, found.used, found.servers) == ({}, {}, None)
 
 
-def test_registered_limits() -> None:
+def test_registered_limits():
     api = {
         'registered_limits': [
             {'id': 'a', 'resource_name': 'servers', 'default_limit': 10, 'region_id': None},
@@ -140,7 +138,7 @@ NODE = {
         ({'resource_class': None}, {'resource_class': None}),
     ],
 )
-def test_nodes(changes: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_nodes(changes, expected):
     fields = {
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
@@ -149,7 +147,7 @@ def test_nodes(changes: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found == [BaremetalNode(**fields | expected)]
 
 
-def test_a_node_of_the_client() -> None:
+def test_a_node_of_the_client():
     record = {
         'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
         'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
@@ -160,7 +158,7 @@ def test_a_node_of_the_client() -> None:
 
 
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])
-def test_a_list_of_nodes_that_leaves_out_what_decides(field: str) -> None:
+def test_a_list_of_nodes_that_leaves_out_what_decides(field):
     short = {name: value for name, value in NODE.items() if name != field}
     with pytest.raises(errors.BadFile, match=r'x\.json: nodes: .* --long'):
         host_records.nodes([short], 'x.json')
@@ -180,13 +178,13 @@ PORT = {
 }  # fmt: skip
 
 
-def test_a_port_with_groups() -> None:
+def test_a_port_with_groups():
     found = host_records.ports({'ports': [PORT]}, 'x.json')
     group = PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',))
     assert found == [Port('p', 's', (group,), {'g': 'rp'}, ('g',), 'direct')]
 
 
-def test_a_port_of_an_older_release() -> None:
+def test_a_port_of_an_older_release():
     old = {
         'resource_request': {'required': [], 'resources': BANDWIDTH},
         'binding:profile': {'allocation': 'RP'},
@@ -207,11 +205,11 @@ def test_a_port_of_an_older_release() -> None:
         {'resource_request': {'required': [], 'resources': {}}},
     ],
 )
-def test_ports_that_ask_for_nothing_or_are_bound_nowhere(changes: dict[str, Any]) -> None:
+def test_ports_that_ask_for_nothing_or_are_bound_nowhere(changes):
     assert host_records.ports([PORT | changes], 'x.json') == []
 
 
-def test_ports_of_which_it_is_not_said_what_they_ask_for() -> None:
+def test_ports_of_which_it_is_not_said_what_they_ask_for():
     short = {name: value for name, value in PORT.items() if name != 'resource_request'}
     with pytest.raises(errors.BadFile, match=r'x\.json: ports: has no resource_request'):
         host_records.ports([short], 'x.json')
@@ -219,7 +217,7 @@ def test_ports_of_which_it_is_not_said_what_they_ask_for() -> None:
 
 
 @pytest.mark.parametrize('read', ['compute_services', 'hypervisors', 'nodes', 'ports'])
-def test_a_list_that_is_none(read: str) -> None:
+def test_a_list_that_is_none(read):
     for document in (None, 5, {}, [5]):
         with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
             getattr(host_records, read)(document, 'x.json')
@@ -235,12 +233,12 @@ def test_a_list_that_is_none(read: str) -> None:
         ('ports', PORT),
     ],
 )
-def test_a_record_that_is_there_twice(read: str, record: dict[str, Any]) -> None:
+def test_a_record_that_is_there_twice(read, record):
     with pytest.raises(errors.BadFile, match='is there twice'):
         getattr(host_records, read)([record, record], 'x.json')
 
 
-def test_agents_have_the_bandwidths_of_their_devices() -> None:
+def test_agents_have_the_bandwidths_of_their_devices():
     bandwidths = {'eth0': {'egress': 10, 'ingress': 20}, 'eth1': {'egress': 0, 'ingress': None}}
     agent = {'id': 'a', 'agent_type': 'NIC Switch agent', 'host': 'host', 'resources_synced': False}
     configured = {
@@ -266,8 +264,8 @@ def test_agents_have_the_bandwidths_of_their_devices() -> None:
         host_records.agents([agent], '')
 
 
-def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways() -> None:
-    def subnet(number: int, start: str, end: str, **fields: Any) -> dict[str, Any]:
+def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():
+    def subnet(number, start, end, **fields):
         pools = [{'start': start, 'end': end}]
         return {
             'id': str(number), 'segment_id': 's', 'ip_version': 4, 'allocation_pools': pools

@@ -24,20 +24,20 @@ from placementclient.nova import records
         {'id': 'ab', 'compute_host': 'h1'},
     ],
 )
-def test_a_server_in_any_form(record: dict[str, Any]) -> None:
+def test_a_server_in_any_form(record):
     for document in ([record], {'servers': [record]}):
         status = 'active' if 'Status' in record else None
         expected = Server('ab', ('h1',), status=status, name=record.get('Name'))
         assert records.servers(document, 'x.json') == {'ab': expected}
 
 
-def test_half_of_a_character_is_refused() -> None:
+def test_half_of_a_character_is_refused():
     record = {'ID': 'ab', 'Status': 'ACTIVE', 'Host': 'h1', 'image': {'\ud800': 1}}
     with pytest.raises(errors.BadFile, match=r'x\.json: servers\[0\]: not UTF-8 text$'):
         records.servers([record], 'x.json')
 
 
-def test_a_server_with_all_that_the_api_says() -> None:
+def test_a_server_with_all_that_the_api_says():
     record = {
         'id': 'S', 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'updated': '2026-11-02T09:00:00Z',
         'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 64, 'extra_specs': {}},
@@ -62,14 +62,14 @@ def test_a_server_with_all_that_the_api_says() -> None:
 
 
 @pytest.mark.parametrize('task', [None, 'None', 'spawning'])
-def test_a_server_as_the_client_lists_it(task: str | None) -> None:
+def test_a_server_as_the_client_lists_it(task):
     record = {'ID': 'a', 'Task State': task, 'Host': 'h', 'Flavor': 'm', 'Image': 'i'}
     expected = Server('a', ('h',), 'spawning' if task == 'spawning' else None)
     assert records.servers([record], 'x.json') == {'a': expected}
 
 
 @pytest.mark.parametrize('host', [None, '', 'None'])
-def test_a_server_without_a_host(host: str | None) -> None:
+def test_a_server_without_a_host(host):
     assert records.servers([{'ID': 'a', 'Host': host}], 'x.json') == {'a': Server('a')}
 
 
@@ -88,25 +88,25 @@ def test_a_server_without_a_host(host: str | None) -> None:
         },
     ],
 )  # fmt: skip
-def test_a_migration_in_any_form(record: dict[str, Any]) -> None:
+def test_a_migration_in_any_form(record):
     for document in ([record], {'migrations': [record]}):
         assert records.migrations(document, 'x.json') == [
             ServerMigration('m', 's', ('h1', 'h1.a'), 'done', 'evacuation')
         ]
 
 
-def test_a_migration_of_an_old_release_has_no_uuid() -> None:
+def test_a_migration_of_an_old_release_has_no_uuid():
     [found] = records.migrations([{'Server UUID': 's', 'Status': 'Running'}], 'x.json')
     assert found == ServerMigration(None, 's', (), 'running')
 
 
 @pytest.mark.parametrize('document', [None, 5, 'x', {}, {'servers': 5}, [5], ['x']])
-def test_what_is_no_list_is_told_with_its_file(document: Any) -> None:
+def test_what_is_no_list_is_told_with_its_file(document):
     with pytest.raises(errors.BadFile, match=r'x\.json: not a list of servers'):
         records.servers(document, 'x.json')
 
 
-def test_what_lacks_a_column_is_told() -> None:
+def test_what_lacks_a_column_is_told():
     with pytest.raises(errors.BadFile, match="no column 'ID'"):
         records.servers([{'Name': 'x'}], 'x.json')
     with pytest.raises(errors.BadFile, match="no column 'Status'"):
@@ -124,7 +124,7 @@ def test_what_lacks_a_column_is_told() -> None:
         ('h', 'h2.a', False),
     ],
 )
-def test_names_of_one_host(name: str, other: str, same: bool) -> None:
+def test_names_of_one_host(name, other, same):
     assert same_host(name, other) is same
 
 
@@ -144,13 +144,13 @@ def test_names_of_one_host(name: str, other: str, same: bool) -> None:
         },
     ],
 )  # fmt: skip
-def test_a_flavor_in_any_form(record: dict[str, Any]) -> None:
+def test_a_flavor_in_any_form(record):
     expected = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
     for document in ([record], {'flavors': [record]}):
         assert records.flavors(document, 'x.json') == [expected]
 
 
-def test_what_a_flavor_has_nothing_of() -> None:
+def test_what_a_flavor_has_nothing_of():
     record = {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}}
     assert records.flavors([record], 'x.json') == [Flavor('tiny', 1, 64)]
 
@@ -166,7 +166,7 @@ def test_what_a_flavor_has_nothing_of() -> None:
         ({'vcpus': 1}, "no column 'Name'"),
     ],
 )
-def test_what_is_no_flavor(record: dict[str, Any], reason: str) -> None:
+def test_what_is_no_flavor(record, reason):
     with pytest.raises(errors.BadFile, match=reason):
         records.flavors([record], 'x.json')
 
@@ -227,7 +227,7 @@ DETAILED = Server(
         ({'flavor': {'vcpus': 2}}, {'flavor': None}),
     ],
 )
-def test_a_server_with_details(changes: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_a_server_with_details(changes, expected):
     listed = [{'id': '7', 'name': 'x', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}]
     flavors = records.flavors_by_id(listed, 'f.json')
     found = records.server_details([DETAIL | changes], 's.json', flavors)
@@ -235,18 +235,18 @@ def test_a_server_with_details(changes: dict[str, Any], expected: dict[str, Any]
 
 
 @pytest.mark.parametrize('field', sorted(DETAIL.keys() - {'status', 'OS-EXT-SRV-ATTR:host'}))
-def test_what_is_not_told_is_not_taken_for_nothing(field: str) -> None:
+def test_what_is_not_told_is_not_taken_for_nothing(field):
     record = {name: value for name, value in DETAIL.items() if name != field}
     with pytest.raises(errors.BadFile):
         records.server_details([record], 's.json', {})
 
 
-def test_what_openstackclient_lists_has_no_details() -> None:
+def test_what_openstackclient_lists_has_no_details():
     with pytest.raises(errors.BadFile, match='GET /servers/detail'):
         records.server_details([DETAIL | {'flavor': 'm'}], 's.json', {})
 
 
-def test_host_aggregates() -> None:
+def test_host_aggregates():
     record = {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}}
     expected = [HostAggregate('a1', 'az', ('h1', 'h2'))]
     for document in ([record], {'aggregates': [record]}):
@@ -257,13 +257,13 @@ def test_host_aggregates() -> None:
 
 
 @pytest.mark.parametrize('more', [{'Flavor': 'small'}, {'Host': 'compute1'}])
-def test_servers_are_not_taken_for_flavors(more: dict[str, Any]) -> None:
+def test_servers_are_not_taken_for_flavors(more):
     listed = [{'ID': 'ab', 'Name': 'web1', 'Properties': {}, **more}]
     with pytest.raises(errors.BadFile, match='a list of servers, not of flavors'):
         records.flavors(listed, 'servers.json')
 
 
-def test_migrations_are_not_taken_for_servers() -> None:
+def test_migrations_are_not_taken_for_servers():
     listed = [{'Id': 1, 'UUID': 'ab', 'Server UUID': 'cd', 'Status': 'completed'}]
     with pytest.raises(errors.BadFile, match='a list of migrations, not of servers'):
         records.servers(listed, 'm.json')
@@ -278,21 +278,19 @@ def test_migrations_are_not_taken_for_servers() -> None:
          ('a', 'b', 'c')),
     ],
 )  # fmt: skip
-def test_what_the_metadata_of_an_aggregate_say(
-    metadata: Any, zone: str | None, projects: tuple[str, ...]
-) -> None:
+def test_what_the_metadata_of_an_aggregate_say(metadata, zone, projects):
     record = {'uuid': 'A', 'name': 'n', 'hosts': ['h'], 'metadata': metadata}
     [found] = records.aggregates({'aggregates': [record]}, 'x.json')
     assert found == HostAggregate('a', 'n', ('h',), zone, projects)
 
 
-def test_metadata_that_are_none_are_told() -> None:
+def test_metadata_that_are_none_are_told():
     record = {'uuid': 'A', 'name': 'n', 'hosts': [], 'metadata': 'x'}
     with pytest.raises(errors.BadFile, match=r'aggregates\[0\]\.metadata: expected object'):
         records.aggregates([record], 'x.json')
 
 
-def test_projects_in_any_form() -> None:
+def test_projects_in_any_form():
     for document in ([{'ID': 'a', 'Name': 'Demo'}], {'projects': [{'id': 'a', 'name': 'Demo'}]}):
         assert records.projects(document, 'x.json') == {'a': 'Demo'}
     with pytest.raises(errors.BadFile, match='not a list of projects'):
@@ -306,11 +304,11 @@ def test_projects_in_any_form() -> None:
         {'id': 'a', 'cores': 20, 'ram': -1, 'instances': 10},
     ],
 )
-def test_quotas_in_any_form(record: dict[str, Any]) -> None:
+def test_quotas_in_any_form(record):
     assert records.quotas([record], 'x.json') == {'a': {'CPUS': 20, 'MEMORY_MB': -1}}
 
 
-def test_a_quota_that_is_not_told_is_not_guessed() -> None:
+def test_a_quota_that_is_not_told_is_not_guessed():
     assert records.quotas([{'id': 'a', 'cores': None}], 'x.json') == {'a': {}}
 
 
@@ -337,9 +335,7 @@ SPECIFIED = {'name': 'a', 'extra_specs': {}}
         (records.aggregates, {'uuid': 'a', 'name': 'n', 'hosts': 'h'}, 'aggregates[0].hosts'),
     ],
 )
-def test_a_value_of_another_type_is_told_with_its_place(
-    parse: Any, record: dict[str, Any], place: str
-) -> None:
+def test_a_value_of_another_type_is_told_with_its_place(parse, record, place):
     with pytest.raises(errors.BadFile) as caught:
         parse([record], 'x.json')
     assert str(caught.value).startswith(f'x.json: {place}')
@@ -358,7 +354,7 @@ def test_a_value_of_another_type_is_told_with_its_place(
         ('flavor', {'original_name': 'm', 'vcpus': HUGE, 'extra_specs': {}}),
     ],
 )
-def test_a_detail_of_another_type_is_told_with_its_place(field: str, value: Any) -> None:
+def test_a_detail_of_another_type_is_told_with_its_place(field, value):
     with pytest.raises(errors.BadFile, match=r's\.json: servers\[0\]\.'):
         records.server_details([DETAIL | {field: value}], 's.json', {})
 
@@ -423,20 +419,18 @@ AGGREGATE = {'uuid': 'A', 'name': 'n', 'hosts': ['h1']}
         ),
     ],
 )
-def test_a_record_that_is_there_twice_is_an_error(
-    parse: Any, one: dict[str, Any], other: dict[str, Any], said: str
-) -> None:
+def test_a_record_that_is_there_twice_is_an_error(parse, one, other, said):
     with pytest.raises(errors.BadFile) as caught:
         parse([one, other], 'x.json')
     assert str(caught.value).startswith(f'x.json: {said}')
 
 
-def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another() -> None:
+def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another():
     listed = [SPECIFIED | {'id': 'b'}, SPECIFIED | {'id': 'a', 'name': 'b'}]
     assert [flavor.name for flavor in records.flavors(listed, 'x.json')] == ['a', 'b']
 
 
-def test_migrations_of_an_old_release_are_no_duplicates() -> None:
+def test_migrations_of_an_old_release_are_no_duplicates():
     record = {'Server UUID': 's', 'Status': 'done'}
     assert len(records.migrations([record, record], 'x.json')) == 2
 
@@ -444,14 +438,14 @@ def test_migrations_of_an_old_release_are_no_duplicates() -> None:
 @pytest.mark.parametrize(
     'state', [{'Status': 'SHELVED_OFFLOADED'}, {'OS-EXT-STS:vm_state': 'shelved_offloaded'}]
 )
-def test_a_server_that_is_shelved_and_on_no_host(state: dict[str, Any]) -> None:
+def test_a_server_that_is_shelved_and_on_no_host(state):
     for host, is_offloaded in ((None, True), ('', True), ('h', False)):
         record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
         assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded
     assert not records.servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')['a'].is_offloaded
 
 
-def test_extra_specs_that_nova_hides_are_no_missing_option() -> None:
+def test_extra_specs_that_nova_hides_are_no_missing_option():
     flavors = [{'name': 'a', 'vcpus': 1, 'ram': 1, 'disk': 1}]
     with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
         records.flavors(flavors, COMPUTE_SERVICE)

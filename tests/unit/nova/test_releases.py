@@ -25,9 +25,9 @@ from placementclient.nova.releases import NEEDED, name_of
         ('x', None),
     ],
 )
-def test_a_release_has_three_names(release: str, name: str | None) -> None:
+def test_a_release_has_three_names(release, name):
     assert name_of(release) == name
 
 
-def test_no_release_needs_less_than_the_one_before() -> None:
+def test_no_release_needs_less_than_the_one_before():
     assert list(NEEDED.values()) == sorted(NEEDED.values())

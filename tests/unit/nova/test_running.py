@@ -10,7 +10,7 @@ from placementclient.nova import running, service
 from tests.unit.nova.test_service import Session
 
 
-def test_services_are_asked_for_without_patience() -> None:
+def test_services_are_asked_for_without_patience():
     record = {
         'id': 's',
         'host': 'gpu1',
@@ -27,7 +27,7 @@ def test_services_are_asked_for_without_patience() -> None:
 
 
 @pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
-def test_whoever_cannot_tell_is_no_compute_service(answer: object) -> None:
+def test_whoever_cannot_tell_is_no_compute_service(answer):
     with pytest.raises(service.NoCompute):
         running.computes(Client(Session(answer)))
 
@@ -48,8 +48,6 @@ def test_whoever_cannot_tell_is_no_compute_service(answer: object) -> None:
         (['pool'], {}, {}),
     ],
 )
-def test_names_are_compared_with_care(
-    roots: list[str], hosts: dict[str, str], found: dict[str, str]
-) -> None:
+def test_names_are_compared_with_care(roots, hosts, found):
     known = [ComputeService(host, True, state == 'up') for host, state in hosts.items()]
     assert running.up_on(roots, known) == found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.model.flavors import Flavor
@@ -11,30 +9,30 @@ from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.images import Image
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
-from placementclient.nova.server_request import NovaRequest, requested
+from placementclient.nova.server_request import requested
 from placementclient.nova.settings import Settings
 
 MEMORY = {'MEMORY_MB': 2048}
 DISK = {'DISK_GB': 20}
 
 
-def flavor(**specs: str) -> Flavor:
+def flavor(**specs):
     return Flavor('m', 4, 2048, 20, extra_specs=specs)
 
 
-def asked(flavor: Flavor, *, is_owned: bool = False, **parts: Any) -> NovaRequest:
+def asked(flavor, *, is_owned=False, **parts):
     return requested(ServerRequest(flavor, **parts), sources=Sources(is_owned))
 
 
-def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
+def request(flavor, *, is_owned=False):
     return asked(flavor, is_owned=is_owned).first
 
 
-def common(specs: dict[str, str]) -> Filter:
+def common(specs):
     return request(flavor(**specs)).common
 
 
-def test_a_plain_flavor() -> None:
+def test_a_plain_flavor():
     assert request(flavor()) == CandidateRequest(
         Filter({'VCPU': 4, **MEMORY, **DISK}),
         root_forbidden=('COMPUTE_STATUS_DISABLED',),
@@ -42,7 +40,7 @@ def test_a_plain_flavor() -> None:
     )
 
 
-def test_disks_are_added_and_swap_is_rounded_up() -> None:
+def test_disks_are_added_and_swap_is_rounded_up():
     found = request(Flavor('m', 1, 64, disk=5, ephemeral=10, swap=1025)).common
     assert found.resources == {'VCPU': 1, 'MEMORY_MB': 64, 'DISK_GB': 17}
     assert request(Flavor('m', 1, 64)).common.resources == {'VCPU': 1, 'MEMORY_MB': 64}
@@ -72,7 +70,7 @@ def test_disks_are_added_and_swap_is_rounded_up() -> None:
           'CUSTOM_PMEM_NAMESPACE_BIG_ONE': 1}),
     ],
 )  # fmt: skip
-def test_amounts(specs: dict[str, str], resources: dict[str, int]) -> None:
+def test_amounts(specs, resources):
     assert common(specs).resources == resources
 
 
@@ -91,12 +89,12 @@ def test_amounts(specs: dict[str, str], resources: dict[str, int]) -> None:
         ({'hw:pci_numa_affinity_policy': 'socket'}, ('COMPUTE_SOCKET_PCI_NUMA_AFFINITY',), ()),
     ],
 )  # fmt: skip
-def test_traits(specs: dict[str, str], required: Any, forbidden: Any) -> None:
+def test_traits(specs, required, forbidden):
     found = common(specs)
     assert (found.required, found.forbidden) == (required, forbidden)
 
 
-def test_groups() -> None:
+def test_groups():
     found = request(
         flavor(
             **{
@@ -115,11 +113,11 @@ def test_groups() -> None:
     assert (found.group_policy, found.common.resources['VCPU']) == ('isolate', 4)
 
 
-def test_what_a_group_asks_for_is_not_asked_for_twice() -> None:
+def test_what_a_group_asks_for_is_not_asked_for_twice():
     assert common({'resources1:VCPU': '2'}).resources == MEMORY | DISK
 
 
-def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> None:
+def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted():
     found = flavor(**{'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'a:1'})
     assert request(found).root_required == ('COMPUTE_ACCELERATORS',)
     assert asked(found).unknown == (
@@ -129,21 +127,21 @@ def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> Non
     assert asked(flavor()).unknown == ()
 
 
-def test_what_other_filters_look_at_is_named() -> None:
+def test_what_other_filters_look_at_is_named():
     keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
     found = flavor(**dict.fromkeys(keys, 'x'))
     assert asked(found).filters == tuple(keys)
     assert request(found) == request(flavor())
 
 
-def test_nova_34_wants_its_mark_on_the_root() -> None:
+def test_nova_34_wants_its_mark_on_the_root():
     assert request(flavor()).root_required == ()
     assert request(flavor(), is_owned=True).root_required == ('OWNER_NOVA',)
     found = request(flavor(**{'accel:device_profile': 'fpga'}), is_owned=True)
     assert found.root_required == ('COMPUTE_ACCELERATORS', 'OWNER_NOVA')
 
 
-def test_what_the_scheduler_passes_over_is_named() -> None:
+def test_what_the_scheduler_passes_over_is_named():
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     found = flavor(**specs)
     assert asked(found).ignored == ('resources:VPGU=1. Did you mean "VGPU"?', 'resources1:VGPU=x')
@@ -158,13 +156,13 @@ def test_what_the_scheduler_passes_over_is_named() -> None:
          'it has several groups and no group_policy'),
     ],
 )  # fmt: skip
-def test_a_request_that_placement_refuses(specs: dict[str, str], reason: str) -> None:
+def test_a_request_that_placement_refuses(specs, reason):
     assert asked(flavor(**specs)).impossible == reason
     assert asked(flavor()).impossible == ''
 
 
 @pytest.mark.parametrize('amount', ['x', '-1', '9' * 5000])
-def test_no_amount_is_passed_over(amount: str) -> None:
+def test_no_amount_is_passed_over(amount):
     specs = flavor(**{'resources:VGPU': amount})
     assert 'VGPU' not in request(specs).common.resources
     assert asked(specs).ignored == (f'resources:VGPU={amount}',)
@@ -184,14 +182,12 @@ def test_no_amount_is_passed_over(amount: str) -> None:
         ({'hw:tpm_secret_security': 'host'}, {}, set()),
     ],
 )  # fmt: skip
-def test_traits_of_the_root(
-    specs: dict[str, str], properties: dict[str, str], traits: set[str]
-) -> None:
+def test_traits_of_the_root(specs, properties, traits):
     found = asked(flavor(**specs), image=Image(properties)).first
     assert set(found.root_required) == traits
 
 
-def test_dedicated_cpus_are_asked_for_twice() -> None:
+def test_dedicated_cpus_are_asked_for_twice():
     found = asked(flavor(**{'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'require'}))
     assert (found.first.common.resources['PCPU'], found.first.common.required) == (
         4,
@@ -222,12 +218,12 @@ def test_dedicated_cpus_are_asked_for_twice() -> None:
         ({}, {'hw_disk_bus': 'nvme'}),
     ],
 )
-def test_nova_refuses(specs: dict[str, str], properties: dict[str, str]) -> None:
+def test_nova_refuses(specs, properties):
     with pytest.raises(Refusal):
         asked(flavor(**specs), image=Image(properties))
 
 
-def test_an_image_that_is_not_known_may_say_more() -> None:
+def test_an_image_that_is_not_known_may_say_more():
     threads = asked(flavor(**{'hw:cpu_thread_policy': 'isolate'}))
     assert threads.unknown == ('CPU policy (image not given)',)
     encrypted = asked(flavor(**{'hw:mem_encryption': 'true'}))
@@ -237,7 +233,7 @@ def test_an_image_that_is_not_known_may_say_more() -> None:
     )
 
 
-def test_an_alias_asks_for_a_group_for_each_device() -> None:
+def test_an_alias_asks_for_a_group_for_each_device():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
     server = ServerRequest(flavor(**{'pci_passthrough:alias': 'gpu:2'}))
     found = requested(server, Settings(True, None, True, (alias,)), Sources(True))
@@ -251,7 +247,7 @@ def test_an_alias_asks_for_a_group_for_each_device() -> None:
         requested(server, Settings(True))
 
 
-def test_what_a_source_is_missing_for_is_named() -> None:
+def test_what_a_source_is_missing_for_is_named():
     server = ServerRequest(flavor(), zone='az1:h1', project='p')
     settings = Settings(True, limit_tenants_to_placement_aggregate=True)
     assert requested(server, settings).unknown == (
@@ -261,7 +257,7 @@ def test_what_a_source_is_missing_for_is_named() -> None:
     )
 
 
-def test_aggregates() -> None:
+def test_aggregates():
     aggregates = [
         HostAggregate('a1', 'a', (), metadata={'availability_zone': 'az1'}),
         HostAggregate('a2', 'b', (), metadata={'filter_tenant_id3': 'p'}),

@@ -20,7 +20,7 @@ COMPUTE = {'service_type': 'compute'}
 class Answer:
     """What a request is answered."""
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body):
         self.status_code, self.reason = (body, 'No') if isinstance(body, int) else (200, 'OK')
         self.content = body if isinstance(body, bytes) else json.dumps(body).encode()
         # What a client of before asked it.
@@ -30,16 +30,16 @@ class Answer:
 class Session:
     """A session with a catalog, and recorded answers."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers):
         self.auth = self
         self.session = requests.Session()
         self._answers = list(answers)
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
-    def get_access(self, session: object) -> None:
+    def get_access(self, session):
         """What only plugins of Keystone have."""
 
-    def get(self, url: str, **settings: Any) -> Answer:
+    def get(self, url, **settings):
         self.requests.append((url, settings))
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
@@ -47,7 +47,7 @@ class Session:
         return Answer(answer)
 
 
-def test_all_pages_are_read() -> None:
+def test_all_pages_are_read():
     following = 'http://elsewhere/v2.1/{}?all_tenants=1&soft_deleted=1&marker=a'
     session = Session(
         {'servers': [{'id': 'a'}], 'servers_links': [{'rel': 'next', 'href': following}]},
@@ -96,9 +96,7 @@ def test_all_pages_are_read() -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_other_services_are_asked_each_in_its_way(
-    ask: Any, url: str, key: str, endpoint: dict[str, str], microversion: str | None
-) -> None:
+def test_the_other_services_are_asked_each_in_its_way(ask, url, key, endpoint, microversion):
     session = Session({key: [{'id': 'a'}]})
     assert ask(Client(session)) == [{'id': 'a'}]
     [(asked, settings)] = session.requests
@@ -124,9 +122,7 @@ def test_the_other_services_are_asked_each_in_its_way(
         ),
     ],
 )  # fmt: skip
-def test_each_service_has_its_own_link_to_the_next_page(
-    ask: Any, key: str, following: dict[str, Any]
-) -> None:
+def test_each_service_has_its_own_link_to_the_next_page(ask, key, following):
     last = {'links': {'next': None}, 'next': None}
     session = Session({key: [{'id': 'a'}]} | following, {key: [{'id': 'b'}]} | last)
     assert ask(Client(session)) == [{'id': 'a'}, {'id': 'b'}]
@@ -135,8 +131,8 @@ def test_each_service_has_its_own_link_to_the_next_page(
     assert not url.startswith('http')
 
 
-def test_a_list_that_comes_back_to_a_page_is_no_list() -> None:
-    def page(marker: str) -> dict[str, Any]:
+def test_a_list_that_comes_back_to_a_page_is_no_list():
+    def page(marker):
         return {'servers': [], 'servers_links': [{'rel': 'next', 'href': f'?marker={marker}'}]}
 
     session = Session(*(page(marker) | {'servers': [{'id': marker}]} for marker in 'abab'))
@@ -152,11 +148,11 @@ class Endless(Session):
     :param record: the record of a page, by its number
     """
 
-    def __init__(self, record: Any) -> None:
+    def __init__(self, record):
         super().__init__()
         self._numbers, self._record = count(), record
 
-    def get(self, url: str, **settings: Any) -> Answer:
+    def get(self, url, **settings):
         self.requests.append((url, {}))
         number = next(self._numbers)
         link = {'rel': 'next', 'href': f'?marker={number}'}
@@ -172,9 +168,7 @@ class Endless(Session):
         (lambda number: [{'uuid': str(number)}], 40),
     ],
 )
-def test_a_list_that_never_ends_is_no_list(
-    record: Any, pages: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_that_never_ends_is_no_list(record, pages, monkeypatch):
     monkeypatch.setattr(service, 'MOST_PAGES', 40, raising=False)
     session = Endless(record)
     with pytest.raises(service.NoCompute, match='The list of migrations does not end'):
@@ -185,12 +179,12 @@ def test_a_list_that_never_ends_is_no_list(
 @pytest.mark.parametrize(
     'content', [b'[' * 100_000, b'{"servers":' * 100_000, b'{"servers": [' + b'9' * 5000 + b']}']
 )
-def test_an_answer_that_nothing_can_hold_is_told(content: bytes) -> None:
+def test_an_answer_that_nothing_can_hold_is_told(content):
     with pytest.raises(service.NoCompute, match='not a compute service'):
         service.servers(Client(Session(content)))
 
 
-def test_one_server_is_asked_for() -> None:
+def test_one_server_is_asked_for():
     session = Session({'server': {'id': 'a'}}, 404, 403)
     client = Client(session)
     assert service.server(client, 'a') == [{'id': 'a'}]
@@ -200,20 +194,20 @@ def test_one_server_is_asked_for() -> None:
     assert {url for url, _ in session.requests} == {'/servers/a'}
 
 
-def test_migrations_are_asked_for() -> None:
+def test_migrations_are_asked_for():
     session = Session({'migrations': [{'uuid': 'm'}]})
     assert service.migrations(Client(session)) == [{'uuid': 'm'}]
     assert session.requests[0][0] == '/os-migrations'
 
 
-def test_flavors_are_asked_for_with_their_extra_specs() -> None:
+def test_flavors_are_asked_for_with_their_extra_specs():
     session = Session({'flavors': [{'name': 'small'}]})
     assert service.flavors(Client(session)) == [{'name': 'small'}]
     assert session.requests[0][0] == '/flavors/detail?is_public=None'
     assert session.requests[0][1]['microversion'] == '2.61'
 
 
-def test_aggregates_are_asked_for_with_their_uuids() -> None:
+def test_aggregates_are_asked_for_with_their_uuids():
     session = Session({'aggregates': [{'uuid': 'a'}]})
     client = Client(session, interface='internal', region_name='north')
     assert service.aggregates(client) == [{'uuid': 'a'}]
@@ -225,7 +219,7 @@ def test_aggregates_are_asked_for_with_their_uuids() -> None:
     }  # fmt: skip
 
 
-def test_quotas_are_asked_for_project_by_project() -> None:
+def test_quotas_are_asked_for_project_by_project():
     quota = {'id': 'a', 'cores': 20, 'ram': -1}
     session = Session(404, {'quota_set': quota}, 400)
     # A project that is no more is passed over, and no ID leads to another URL.
@@ -240,7 +234,7 @@ def test_quotas_are_asked_for_project_by_project() -> None:
         service.quotas(Client(Session({'quota_set': quota}, 403)), ['a', 'b'])
 
 
-def test_projects_are_asked_of_the_identity_service() -> None:
+def test_projects_are_asked_of_the_identity_service():
     session = Session({'projects': [{'id': 'a', 'name': 'Demo'}], 'links': {'next': None}})
     assert service.projects(Client(session, interface='public')) == [{'id': 'a', 'name': 'Demo'}]
     [(url, settings)] = session.requests
@@ -268,17 +262,17 @@ def test_projects_are_asked_of_the_identity_service() -> None:
         ({'servers': None}, 'not a compute service'),
     ],
 )
-def test_what_does_not_answer_is_told(answer: Any, reason: str) -> None:
+def test_what_does_not_answer_is_told(answer, reason):
     with pytest.raises(service.NoCompute, match=reason):
         service.servers(Client(Session(answer)))
 
 
-def test_without_a_catalog_nobody_is_asked(client: Client) -> None:
+def test_without_a_catalog_nobody_is_asked(client):
     with pytest.raises(service.NoCompute, match='no service catalog'):
         service.servers(client)
 
 
-def test_server_groups_are_read_until_there_are_no_more() -> None:
+def test_server_groups_are_read_until_there_are_no_more():
     session = Session(
         {'server_groups': [{'id': 'a'}, {'id': 'b'}]},
         {'server_groups': [{'id': 'c'}]},
@@ -291,20 +285,20 @@ def test_server_groups_are_read_until_there_are_no_more() -> None:
     assert {settings['microversion'] for _, settings in session.requests} == {'2.64'}
 
 
-def test_server_groups_that_do_not_end() -> None:
+def test_server_groups_that_do_not_end():
     session = Session(*[{'server_groups': [{'id': 'a'}]}] * 2)
     with pytest.raises(service.NoCompute, match='server_groups does not end'):
         service.server_groups(Client(session))
 
 
-def test_an_image_is_no_list() -> None:
+def test_an_image_is_no_list():
     session = Session({'id': 'i', 'disk_format': 'raw'})
     assert service.image(Client(session), 'i') == {'id': 'i', 'disk_format': 'raw'}
     [(url, settings)] = session.requests
     assert (url, settings['endpoint_filter']['service_type']) == ('/images/i', 'image')
 
 
-def test_a_whole_server_is_asked_at_the_newest_microversion() -> None:
+def test_a_whole_server_is_asked_at_the_newest_microversion():
     session = Session({'server': {'id': 's'}}, {'server': {'id': 's'}})
     for is_whole in (True, False):
         assert service.server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]

@@ -22,19 +22,19 @@ pci_in_placement=True
 """
 
 
-def test_defaults() -> None:
+def test_defaults():
     assert settings([]) == Settings()
     assert settings([('x', '')]) == Settings(is_known=True)
 
 
-def test_the_last_value_counts_and_aliases_add_up() -> None:
+def test_the_last_value_counts_and_aliases_add_up():
     more = '[DEFAULT]\ndefault_schedule_zone=az2\n[pci]\nalias={}\n[scheduler]\n'
     found = settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
     assert (found.default_schedule_zone, found.max_placement_results) == ('az2', 10)
     assert (found.pci_in_placement, len(found.aliases)) == (True, 3)
 
 
-def test_aliases() -> None:
+def test_aliases():
     assert settings([('a', CONF)]).pci_aliases() == {
         'a': PCIAlias('CUSTOM_PCI_10DE_20F1'),
         'g': PCIAlias('PGPU', frozenset({'CUSTOM_CUSTOM_A', 'CUSTOM__B'})),
@@ -52,12 +52,12 @@ def test_aliases() -> None:
         ('{"name": "a", "vendor_id": "10de", "product_id": "20f1"}',) * 2,
     ],
 )
-def test_an_alias_that_nova_refuses(aliases: tuple[str, ...]) -> None:
+def test_an_alias_that_nova_refuses(aliases):
     with pytest.raises(Refusal):
         Settings(True, aliases=aliases).pci_aliases()
 
 
-def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement() -> None:
+def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement():
     text = '{"name": "a", "vendor_id": "10de", "product_id": "20f%s", "device_type": "type-PF"}'
     aliases = (text % 1, text % 2)
     assert set(Settings(True, aliases=aliases).pci_aliases()) == {'a'}
@@ -73,6 +73,6 @@ def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement() ->
         ('[pci]\nalias', 'x.conf:2: neither an option nor a section'),
     ],
 )
-def test_a_file_that_is_wrong(text: str, reason: str) -> None:
+def test_a_file_that_is_wrong(text, reason):
     with pytest.raises(errors.BadFile, match=reason):
         settings([('x.conf', text)])

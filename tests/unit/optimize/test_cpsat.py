@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ from placementclient.optimize import cpsat
 pytest.importorskip('ortools')
 
 
-def packing(sizes: int = 100, bins: int = 8) -> Any:
+def packing(sizes=100, bins=8):
     """So many sizes into bins without room to spare: nobody knows."""
     model = cpsat.load().CpModel()
     amounts = [1000 + (7919 * number * number) % 99991 for number in range(sizes)]
@@ -32,7 +31,7 @@ def packing(sizes: int = 100, bins: int = 8) -> Any:
     return model
 
 
-def test_the_best_and_its_value() -> None:
+def test_the_best_and_its_value():
     model = cpsat.load().CpModel()
     variable = model.new_int_var(0, 7, '')
     model.maximize(variable)
@@ -40,7 +39,7 @@ def test_the_best_and_its_value() -> None:
     assert (solved.status, solved.found, solved.solver.value(variable)) == ('OPTIMAL', True, 7)
 
 
-def test_there_is_none() -> None:
+def test_there_is_none():
     model = cpsat.load().CpModel()
     model.add(model.new_int_var(0, 7, '') >= 8)
     solved = cpsat.solve(model)
@@ -48,22 +47,22 @@ def test_there_is_none() -> None:
 
 
 @pytest.mark.slow
-def test_it_ends_after_the_same_work() -> None:
+def test_it_ends_after_the_same_work():
     first, second = cpsat.solve(packing(), 0.2), cpsat.solve(packing(), 0.2)
     assert first.status == second.status == 'UNKNOWN'
     assert first.effort == second.effort
 
 
-def test_it_ends_by_the_clock() -> None:
+def test_it_ends_by_the_clock():
     start = time.monotonic()
     assert cpsat.solve(packing(), seconds=0.2).status == 'UNKNOWN'
     assert time.monotonic() - start < 30
 
 
-def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch):
     now, calls = [100.0], list[tuple[float, float]]()
 
-    def solve(model: Any, effort: float, seconds: float) -> cpsat.Solved:
+    def solve(model, effort, seconds):
         calls.append((effort, seconds))
         now[0] += 2.0
         return cpsat.Solved('FEASIBLE', None, 1.0)
@@ -76,7 +75,7 @@ def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch: pytest.MonkeyP
     assert calls == [(3.0, 5.0), (4.0, 3.0), (3.0, 1.0)]
 
 
-def test_a_model_that_is_none() -> None:
+def test_a_model_that_is_none():
     model = cpsat.load().CpModel()
     model.proto.objective.vars.append(99)
     with pytest.raises(errors.PlacementError, match='does not take'):
@@ -84,7 +83,7 @@ def test_a_model_that_is_none() -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_search_and_goes_on_working() -> None:
+def test_ctrl_c_ends_the_search_and_goes_on_working():
     for _ in range(2):
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
@@ -93,7 +92,7 @@ def test_ctrl_c_ends_the_search_and_goes_on_working() -> None:
         timer.join()
 
 
-def test_in_another_thread_too() -> None:
+def test_in_another_thread_too():
     solved: list[cpsat.Solved] = []
     thread = threading.Thread(target=lambda: solved.append(cpsat.solve(packing(), 0.1)))
     thread.start()
@@ -115,7 +114,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_after_ctrl_c_the_program_can_end() -> None:
+def test_after_ctrl_c_the_program_can_end():
     """The solver's thread has ended by then: to end with it would be an abort."""
     command = [sys.executable, '-c', INTERRUPTED]
     assert subprocess.run(command, env=os.environ, check=False).returncode == 130

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -12,20 +11,18 @@ from hypothesis import strategies as st
 from placementclient.optimize.max_flow import Flow
 
 
-def drawn(
-    available: Sequence[int], reachable: Sequence[Sequence[int]], demands: Sequence[int]
-) -> list[int]:
+def drawn(available, reachable, demands):
     flow = Flow(available, reachable)
     return [flow.draw(user, amount) for user, amount in enumerate(demands)]
 
 
-def test_a_detour() -> None:
+def test_a_detour():
     assert drawn([2, 2, 2], [[0, 1], [1, 2], [0]], [2, 2, 2]) == [2, 2, 2]
     assert drawn([3, 2, 9], [[0, 1], [0]], [4, 3]) == [4, 1]
     assert drawn([3], [[]], [4]) == [0]
 
 
-def test_what_has_been_drawn_is_kept_in_all() -> None:
+def test_what_has_been_drawn_is_kept_in_all():
     flow = Flow([1, 1], [[0, 1], [0]])
     assert flow.draw(0, 1) == 1
     assert flow.drawn == [{0: 1}, {}]
@@ -36,7 +33,7 @@ def test_what_has_been_drawn_is_kept_in_all() -> None:
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> tuple[list[int], list[list[int]], list[int]]:
+def networks(draw):
     available = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
     sources = st.lists(st.sampled_from(range(len(available))), unique=True)
     reachable = draw(st.lists(sources, min_size=1, max_size=4))
@@ -44,9 +41,7 @@ def networks(draw: st.DrawFn) -> tuple[list[int], list[list[int]], list[int]]:
     return available, reachable, demands
 
 
-def most(
-    available: Sequence[int], reachable: Sequence[Sequence[int]], demands: Sequence[int]
-) -> int:
+def most(available, reachable, demands):
     """By Hall's theorem: the least cut over all sets of users that are served in full."""
     users = range(len(demands))
     return min(
@@ -60,7 +55,7 @@ def most(
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(networks())
-def test_it_is_the_most(network: tuple[list[int], list[list[int]], list[int]]) -> None:
+def test_it_is_the_most(network):
     available, reachable, demands = network
     flow = Flow(available, reachable)
     got = [flow.draw(user, amount) for user, amount in enumerate(demands)]

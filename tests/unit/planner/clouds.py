@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 _NAMESPACE = uuid.UUID(int=0)
 
 
-def uuid_of(name: str) -> str:
+def uuid_of(name):
     """The UUID of a consumer or a provider of a test."""
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-def cloud(trees: Mapping[str, Any], consumers: Mapping[str, Any]) -> Snapshot:
+def cloud(trees, consumers):
     """A snapshot.
 
     :param trees: ``{root: {inventories, traits, aggregates, usages, children}}``
@@ -37,17 +34,12 @@ def cloud(trees: Mapping[str, Any], consumers: Mapping[str, Any]) -> Snapshot:
     return Snapshot(_providers(trees, None, None, used), people)
 
 
-def _consumer(name: str, record: Mapping[str, Any]) -> Consumer:
+def _consumer(name, record):
     held = {uuid_of(provider): value for provider, value in record.items() if provider != 'type'}
     return Consumer(uuid_of(name), held, 'project', 'user', 3, record.get('type'))
 
 
-def _providers(
-    trees: Mapping[str, Any],
-    parent: str | None,
-    root: str | None,
-    used: Mapping[tuple[str, str], int],
-) -> Iterator[ProviderState]:
+def _providers(trees, parent, root, used):
     for name, record in trees.items():
         own = uuid_of(name)
         usages = {key[1]: amount for key, amount in used.items() if key[0] == own}
@@ -61,7 +53,7 @@ def _providers(
         yield from _providers(record.get('children', {}), own, root or own, used)
 
 
-def applied(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
+def applied(snapshot, tree):
     """What a snapshot becomes when the plan of one tree is carried out."""
     consumers = dict(snapshot.consumers)
     for change in tree.consumers:

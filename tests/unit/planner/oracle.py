@@ -15,7 +15,6 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -24,16 +23,15 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Reshape
 from placementclient.client import errors
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Allocations, Consumer
-from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Label, Plan, TreeChange
+from placementclient.model.consumers import Consumer
+from placementclient.model.plans import Label
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.target_state import Place, TargetState, Where
+from placementclient.planner.layout.target_state import Where
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -56,14 +54,10 @@ class TooMany(Exception):
 class Service:
     """Inventories and allocations, and the rules of ``POST /reshaper``."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot):
         self.snapshot = snapshot
 
-    def reshape(
-        self,
-        inventories: Mapping[str, Mapping[str, Inventory]],
-        allocations: Mapping[str, Allocations],
-    ) -> Service:
+    def reshape(self, inventories, allocations):
         """The service after the request.
 
         :raises NotAccepted: if it refuses the request
@@ -88,7 +82,7 @@ class Service:
                 raise NotAccepted(f'{where} is in use')
         return Service(changed(old, after, held, used))
 
-    def carry_out(self, tree: TreeChange) -> Service:
+    def carry_out(self, tree):
         """The service after the plan of a tree."""
         made = {
             change.uuid: ProviderState(
@@ -117,7 +111,7 @@ class Service:
         return service
 
 
-def usages(held: Mapping[str, Allocations]) -> dict[tuple[str, str], int]:
+def usages(held):
     """What is used of each class of each provider."""
     sums: Counter[tuple[str, str]] = Counter()
     for allocations in held.values():
@@ -127,12 +121,7 @@ def usages(held: Mapping[str, Allocations]) -> dict[tuple[str, str], int]:
     return dict(sums)
 
 
-def changed(
-    old: Snapshot,
-    inventories: Mapping[str, Mapping[str, Inventory]],
-    held: Mapping[str, Allocations],
-    used: Mapping[tuple[str, str], int],
-) -> Snapshot:
+def changed(old, inventories, held, used):
     """A snapshot with other inventories and allocations."""
     own: dict[str, dict[str, int]] = {}
     for (provider_uuid, name), amount in used.items():
@@ -158,9 +147,7 @@ def changed(
 class Case:
     """One reshape: a cloud, a specification, and what is known of who goes where."""
 
-    def __init__(
-        self, trees: Any, consumers: Any, document: Any, known: list[dict[str, Any]]
-    ) -> None:
+    def __init__(self, trees, consumers, document, known):
         self.trees, self.consumers, self.document, self.known = trees, consumers, document, known
         self.snapshot = cloud(trees, consumers)
         self.spec: Spec = specification.from_document(document, 'spec')
@@ -177,7 +164,7 @@ class Case:
             for row in known
         ]
 
-    def notation(self) -> str:
+    def notation(self):
         """It as the cases of the planner's tests are written."""
         return yaml.safe_dump(
             {
@@ -200,7 +187,7 @@ class Truth:
 
     MOST = 6000
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case):
         self._case, self._tried = case, 0
         self._together = [set(group) for group in case.spec.together]
         roots = planner.selected(case.snapshot, case.spec)
@@ -217,7 +204,7 @@ class Truth:
                 self._carried_out(service, target, chosen)
                 self.solutions.append(chosen)
 
-    def _assignments(self, snapshot: Snapshot, target: TargetState) -> Iterator[Solution]:
+    def _assignments(self, snapshot, target):
         holdings: dict[tuple[str, str], list[Holding]] = {}
         for source, name in target.places:
             for consumer in snapshot.consumers_on(source):
@@ -228,9 +215,7 @@ class Truth:
         for chosen in itertools.product(*ways):
             yield {holding: parts for own in chosen for holding, parts in own.items()}
 
-    def _ways(
-        self, snapshot: Snapshot, target: TargetState, own: Sequence[Holding]
-    ) -> Iterator[Solution]:
+    def _ways(self, snapshot, target, own):
         """Where what one consumer holds on one source may go."""
         each = []
         for holding in own:
@@ -254,14 +239,14 @@ class Truth:
             if self._is_together(solution):
                 yield solution
 
-    def _group(self, own: Sequence[Holding], name: str) -> list[str]:
+    def _group(self, own, name):
         names = [holding[2] for holding in own]
         for group in self._together:
             if name in group:
                 return [other for other in names if other in group]
         return [name]
 
-    def _is_together(self, solution: Solution) -> bool:
+    def _is_together(self, solution):
         for group in self._together:
             places = {
                 frozenset(provider for provider, _, _ in parts)
@@ -272,7 +257,7 @@ class Truth:
                 return False
         return True
 
-    def _carried_out(self, service: Service, target: TargetState, chosen: Solution) -> Service:
+    def _carried_out(self, service, target, chosen):
         old = service.snapshot
         held = {
             uuid: {provider: dict(names) for provider, names in consumer.allocations.items()}
@@ -324,14 +309,12 @@ class Truth:
         check_rooms(start, after, target, self._case.spec.names.moved)
         return after
 
-    def places(self, holding: Holding) -> set[Parts]:
+    def places(self, holding):
         """Where a holding goes in any of the solutions."""
         return {solution[holding] for solution in self.solutions if holding in solution}
 
 
-def check_rooms(
-    before: Service, after: Service, target: TargetState, moved: Collection[str]
-) -> None:
+def check_rooms(before, after, target, moved):
     """What a plan guarantees beyond what Placement checks: nobody is left without room.
 
     :raises NotAccepted: if somebody is
@@ -351,7 +334,7 @@ def check_rooms(
                 raise NotAccepted(f'{used} of {name} at {uuid}')
 
 
-def known_parts(rows: Sequence[AssignmentRow], places: Sequence[Place], amount: int) -> Parts:
+def known_parts(rows, places, amount):
     """Where rows send an amount."""
     parts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -368,7 +351,7 @@ def known_parts(rows: Sequence[AssignmentRow], places: Sequence[Place], amount: 
     return tuple(sorted((*where, part) for where, part in parts.items()))
 
 
-def parts_of(places: Sequence[Place], amount: int, is_whole: bool) -> Iterator[Parts]:
+def parts_of(places, amount, is_whole):
     """All ways to divide an amount over places, or to leave it whole."""
     own = [(place.provider_uuid, place.resource_class) for place in places if not place.only_mapped]
     for amounts in divisions(amount, len(own)) if own else ():
@@ -378,7 +361,7 @@ def parts_of(places: Sequence[Place], amount: int, is_whole: bool) -> Iterator[P
             )
 
 
-def divisions(amount: int, count: int) -> Iterator[tuple[int, ...]]:
+def divisions(amount, count):
     """All ways to write an amount as so many summands."""
     if count == 1:
         yield (amount,)
@@ -391,12 +374,12 @@ def divisions(amount: int, count: int) -> Iterator[tuple[int, ...]]:
 # --- what is tried -------------------------------------------------------------------------------
 
 
-def tame(chance: random.Random) -> Case:
+def tame(chance):
     """A reshape as operators have them: enough room, no odd units."""
     return _Draw(chance, wild=False).case()
 
 
-def wild(chance: random.Random) -> Case:
+def wild(chance):
     """Anything that a specification and a cloud can say."""
     return _Draw(chance, wild=True).case()
 
@@ -407,7 +390,7 @@ KINDS = {'tame': tame, 'wild': wild}
 class _Draw:
     CLASSES = ('CUSTOM_A', 'CUSTOM_B')
 
-    def __init__(self, chance: random.Random, wild: bool) -> None:
+    def __init__(self, chance, wild):
         self._chance, self._wild = chance, wild
         self._hosts = [f'h{n}' for n in range(chance.choice([1, 1, 2, 2, 3]))]
         self._pools = [f's{n}' for n in range(chance.choice([0, 1, 1, 2]))]
@@ -419,10 +402,10 @@ class _Draw:
         #: whether children are merged back into their root
         self._merging = self._is(20)
 
-    def _is(self, percent: int) -> bool:
+    def _is(self, percent):
         return self._chance.randrange(100) < percent
 
-    def _inventory(self, low: int, high: int) -> dict[str, Any]:
+    def _inventory(self, low, high):
         inventory: dict[str, Any] = {'total': self._chance.randint(low, high)}
         if not self._wild:
             return inventory
@@ -438,7 +421,7 @@ class _Draw:
             inventory['reserved'] = 1
         return inventory
 
-    def case(self) -> Case:
+    def case(self):
         """Draw one."""
         for name in self._pools:
             classes = [each for each in self.CLASSES if self._is(75)]
@@ -475,7 +458,7 @@ class _Draw:
         self._draw_more(document)
         return Case(self._trees, self._held, document, known)
 
-    def _draw_more(self, document: dict[str, Any]) -> None:
+    def _draw_more(self, document):
         """Add, now and then, devices, and units of what stays."""
         if additions := [self._addition(name) for name in self._hosts if self._is(15)]:
             document['additions'] = additions
@@ -483,7 +466,7 @@ class _Draw:
             self._state_units(self._chance.choice(self._hosts))
             document['providers'] = list(self._providers.values())
 
-    def _inventories(self) -> dict[str, dict[str, Any]]:
+    def _inventories(self):
         found = {}
         for name, record in self._trees.items():
             found[name] = record['inventories']
@@ -491,7 +474,7 @@ class _Draw:
                 found[child] = own['inventories']
         return found
 
-    def _draw_consumers(self) -> None:
+    def _draw_consumers(self):
         inventories = self._inventories()
         left = {
             (name, each): int(
@@ -517,7 +500,7 @@ class _Draw:
             if held:
                 self._held[f'c{number}'] = held
 
-    def _draw_moves(self, root: str) -> None:
+    def _draw_moves(self, root):
         inventories = self._inventories()
         children = [f'{root}x', f'{root}y']
         sources = [root, root, root, *self._children.get(root, [])]
@@ -558,7 +541,7 @@ class _Draw:
             if target not in self._providers and target != source:
                 self._state(target, [renamed.get(each, each) for each in moved])
 
-    def _addition(self, root: str) -> dict[str, Any]:
+    def _addition(self, root):
         """Return a device that Placement never had, with its users."""
         users = [uuid_of(name) for name in self._held if self._is(40)]
         return {
@@ -568,7 +551,7 @@ class _Draw:
             'consumers': {uuid: {'CUSTOM_D': self._chance.randint(1, 2)} for uuid in users},
         }
 
-    def _state(self, target: str, names: Sequence[str]) -> None:
+    def _state(self, target, names):
         """Say, now and then, what becomes of the inventories of a target."""
         there = self._inventories().get(target, {})
         stated: dict[str, Any] = {}
@@ -579,7 +562,7 @@ class _Draw:
         if stated:
             self._providers[target] = {'name': target, 'inventories': stated}
 
-    def _state_units(self, root: str) -> None:
+    def _state_units(self, root):
         """Say which amounts of what stays a host admits from now on."""
         moves = [move for move in self._moves if move['from_resource_provider'] == root]
         moved = {name for move in moves for name in move['moved_resources']}
@@ -588,7 +571,7 @@ class _Draw:
             unit = self._chance.choice(['max_unit', 'min_unit', 'step_size'])
             entry['inventories'].setdefault(name, {unit: self._chance.randint(1, 3)})
 
-    def _draw_known(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _draw_known(self, document):
         known = []
         for uuid, held in self._held.items():
             for source, resources in held.items():
@@ -611,7 +594,7 @@ class _Draw:
 # --- what the planner says -----------------------------------------------------------------------
 
 
-def disagreement(case: Case, said: Counter[str] | None = None) -> str | None:
+def disagreement(case, said=None):
     """What the planner says of a case that is not so; ``None``: it is right, or does not know.
 
     :param said: counts what the planner says
@@ -648,7 +631,7 @@ def disagreement(case: Case, said: Counter[str] | None = None) -> str | None:
     )
 
 
-def rows_of(plan: Plan) -> tuple[Solution, dict[Holding, set[str]]]:
+def rows_of(plan):
     """Where a plan sends all holdings, and the labels of each."""
     parts: dict[Holding, Counter[tuple[str, str]]] = {}
     labels: dict[Holding, set[str]] = {}
@@ -668,7 +651,7 @@ def rows_of(plan: Plan) -> tuple[Solution, dict[Holding, set[str]]]:
     return solution, labels
 
 
-def wrong_plan(case: Case, plan: Plan, truth: Truth) -> str | None:
+def wrong_plan(case, plan, truth):
     """What is wrong with a plan."""
     service = Service(case.snapshot)
     for tree in plan.trees:
@@ -691,7 +674,7 @@ def wrong_plan(case: Case, plan: Plan, truth: Truth) -> str | None:
     return None
 
 
-def wrong_choices(case: Case, truth: Truth) -> str | None:
+def wrong_choices(case, truth):
     """What is wrong with the choices that rows are said to have."""
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
@@ -711,7 +694,7 @@ def wrong_choices(case: Case, truth: Truth) -> str | None:
     return None
 
 
-def wrong_way_back(case: Case, plan: Plan) -> str | None:
+def wrong_way_back(case, plan):
     """What is wrong with the way back, the last tree first."""
     before = [Service(case.snapshot)]
     for tree in plan.trees:
@@ -740,7 +723,7 @@ def wrong_way_back(case: Case, plan: Plan) -> str | None:
     return None
 
 
-def is_accepted_back(now: Service, then: Service) -> bool:
+def is_accepted_back(now, then):
     """Whether the service would take what was there before one tree's plan."""
     try:
         now.reshape(
@@ -761,7 +744,7 @@ def is_accepted_back(now: Service, then: Service) -> bool:
     return True
 
 
-def wrong_ways_back_alone(case: Case, plan: Plan) -> str | None:
+def wrong_ways_back_alone(case, plan):
     """What is wrong with the way back of one tree, while the others stay."""
     service = Service(case.snapshot)
     for tree in plan.trees:
@@ -779,12 +762,12 @@ def wrong_ways_back_alone(case: Case, plan: Plan) -> str | None:
     return None
 
 
-def held(service: Service) -> dict[str, Allocations]:
+def held(service):
     """What all consumers hold."""
     return {uuid: consumer.allocations for uuid, consumer in service.snapshot.consumers.items()}
 
 
-def cases(kind: str, seed: int, count: int) -> Iterator[tuple[int, Case | None]]:
+def cases(kind, seed, count):
     """Cases by their numbers; ``None`` where the specification has faults."""
     for number in range(seed, seed + count):
         try:
@@ -793,7 +776,7 @@ def cases(kind: str, seed: int, count: int) -> Iterator[tuple[int, Case | None]]
             yield number, None
 
 
-def main() -> None:
+def main():
     """Try many, and print where the planner is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--kind', choices=KINDS, default='wild')

@@ -18,7 +18,6 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.files import cursors
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, invariants, planner, replan
 from placementclient.planner.records import plans
@@ -39,7 +38,7 @@ ONE_WAY = (
 class Case:
     """One case, with the names of its consumers for a reader."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         text = path.read_text()
         self.names = {uuid_of(name): name for name in re.findall(r'\$(\w+)', text)}
         text = re.sub(r'\$(\w+)', _uuid, text)
@@ -51,10 +50,10 @@ class Case:
         self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = {'migrations': (), **document.get('options', {})}
 
-    def plan(self) -> Plan:
+    def plan(self):
         return planner.make(self.snapshot, self.spec, self.rows, **self.options)
 
-    def row(self, row: Any) -> str:
+    def row(self, row):
         return (
             f'{row.consumer_uuid} {row.amount} {row.resource_class} {row.from_provider} -> '
             f'{row.to_provider} {row.to_resource_class} {row.label}'
@@ -63,7 +62,7 @@ class Case:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('path', CASES, ids=lambda path: path.stem)
-def test_case(path: Path) -> None:
+def test_case(path):
     if 'error' in (expect := yaml.safe_load(path.read_text())['expect']):
         _expect_error(path, expect['error'])
         return
@@ -90,19 +89,19 @@ def test_case(path: Path) -> None:
         _expect_plan(case)
 
 
-def _uuid(match: re.Match[str]) -> str:
+def _uuid(match):
     name = match[1]
     return uuid_of(name.lower()).upper() if name.isupper() else uuid_of(name)
 
 
-def _expect_error(path: Path, message: str) -> None:
+def _expect_error(path, message):
     wanted = re.sub(r'\$(\w+)', _uuid, message)
     with pytest.raises(errors.BadFile) as error:
         Case(path).plan()
     assert str(error.value) == wanted
 
 
-def _expect_plan(case: Case) -> None:
+def _expect_plan(case):
     plan = case.plan()
     expect = case.expect
     rows = sorted(case.row(row) for tree in plan.trees for row in tree.rows)
@@ -131,7 +130,7 @@ def _expect_plan(case: Case) -> None:
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_plan_holds_and_survives_its_file(path: Path) -> None:
+def test_plan_holds_and_survives_its_file(path):
     case = Case(path)
     plan = case.plan()
     invariants.check(plan)
@@ -141,14 +140,14 @@ def test_plan_holds_and_survives_its_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_the_operations_lead_there_and_back(path: Path) -> None:
+def test_the_operations_lead_there_and_back(path):
     for tree in Case(path).plan().trees:
         before, after = tree.before, tree.after
         assert _contents(simulate(before, operations_of(tree))) == _contents(after)
         assert _contents(simulate(after, operations_of(tree, backward=True))) == _contents(before)
 
 
-def _contents(snapshot: Snapshot) -> tuple[object, object]:
+def _contents(snapshot):
     """What a plan changes."""
     return (
         {
@@ -160,7 +159,7 @@ def _contents(snapshot: Snapshot) -> tuple[object, object]:
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_unchanged_tree_is_planned_again_alike(path: Path) -> None:
+def test_unchanged_tree_is_planned_again_alike(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
@@ -176,7 +175,7 @@ def test_unchanged_tree_is_planned_again_alike(path: Path) -> None:
     [path for path in PLANS if path.stem not in ONE_WAY],
     ids=lambda path: path.stem,
 )
-def test_the_way_back_is_the_inverse(path: Path) -> None:
+def test_the_way_back_is_the_inverse(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
@@ -202,7 +201,7 @@ def test_the_way_back_is_the_inverse(path: Path) -> None:
     }
 
 
-def test_skeleton_is_read_back_when_it_is_filled_in() -> None:
+def test_skeleton_is_read_back_when_it_is_filled_in():
     case = Case(CASES[0].parent / 'undecided.yaml')
     with pytest.raises(errors.Undecided) as undecided:
         case.plan()
@@ -214,7 +213,7 @@ def test_skeleton_is_read_back_when_it_is_filled_in() -> None:
     assert labels == ['forced', 'mapped']
 
 
-def test_every_cause_has_a_case() -> None:
+def test_every_cause_has_a_case():
     """``refused-<kind>.yaml``; but for what only planning again meets, see test_replan."""
 
     kinds = infeasibility.KINDS.keys() - {'changed', 'bad-row', 'still-in-use', 'too-many'}
@@ -228,7 +227,7 @@ def test_every_cause_has_a_case() -> None:
 
 
 @pytest.mark.slow
-def test_every_case_says_what_it_is_about() -> None:
+def test_every_case_says_what_it_is_about():
     for path in CASES:
         document = cursors.read(path.read_text(), path.name)
         document.keys(

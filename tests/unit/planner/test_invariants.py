@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan, TreeChange
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.plans import TreeChange
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, planner
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
@@ -30,7 +29,7 @@ moves:
 """
 
 
-def plan() -> Plan:
+def plan():
     snapshot = cloud(
         {
             'compute1': {
@@ -47,14 +46,14 @@ def plan() -> Plan:
     return planner.make(snapshot, specification.parse(text, 'spec.yaml'))
 
 
-def with_state(tree: TreeChange, state: ProviderState) -> TreeChange:
+def with_state(tree, state):
     after = Snapshot(
         {**tree.after.providers, state.uuid: state}.values(), tree.after.consumers.values()
     )
     return replace(tree, after=after)
 
 
-def with_provider(tree: TreeChange, provider_name: str, **fields: object) -> TreeChange:
+def with_provider(tree, provider_name, **fields):
     """A provider has another UUID, name, parent or root."""
     state = provider(tree, provider_name)
     moved = structs.replace(state, provider=structs.replace(state.provider, **fields))
@@ -62,33 +61,33 @@ def with_provider(tree: TreeChange, provider_name: str, **fields: object) -> Tre
     return replace(tree, after=Snapshot(states, tree.after.consumers.values()))
 
 
-def provider(tree: TreeChange, name: str) -> ProviderState:
+def provider(tree, name):
     return tree.after.existing(name)
 
 
-def with_inventory(tree: TreeChange, name: str, resource_class: str, **fields: int) -> TreeChange:
+def with_inventory(tree, name, resource_class, **fields):
     after = provider(tree, name)
     inventory = structs.replace(after.inventories.get(resource_class, Inventory(1)), **fields)  # type: ignore[arg-type]
     inventories = {**after.inventories, resource_class: inventory}
     return with_state(tree, structs.replace(after, inventories=inventories))
 
 
-def with_traits(tree: TreeChange, name: str, *traits: str) -> TreeChange:
+def with_traits(tree, name, *traits):
     return with_state(tree, structs.replace(provider(tree, name), traits=frozenset(traits)))
 
 
-def with_consumer(tree: TreeChange, after: Allocations) -> TreeChange:
+def with_consumer(tree, after):
     """The first consumer holds something else afterwards."""
     first = structs.replace(tree.consumers[0].after, allocations=after)
     consumers = {**tree.after.consumers, first.uuid: first}
     return replace(tree, after=Snapshot(tree.after.providers.values(), consumers.values()))
 
 
-def first_held(tree: TreeChange, side: int) -> Allocations:
+def first_held(tree, side):
     return tree.consumers[0][side].allocations
 
 
-def without_first_consumer(tree: TreeChange) -> TreeChange:
+def without_first_consumer(tree):
     first = tree.consumers[0].uuid
     before, after = (
         Snapshot(
@@ -100,7 +99,7 @@ def without_first_consumer(tree: TreeChange) -> TreeChange:
     return replace(tree, before=before, after=after)
 
 
-def with_row(tree: TreeChange, **fields: object) -> TreeChange:
+def with_row(tree, **fields):
     first = replace(tree.rows[0], **fields)  # type: ignore[arg-type]
     return replace(tree, rows=(first, *tree.rows[1:]))
 
@@ -151,12 +150,12 @@ MUTATIONS: dict[str, Callable[[TreeChange], TreeChange]] = {
 }
 
 
-def test_a_good_plan_passes() -> None:
+def test_a_good_plan_passes():
     invariants.check(plan())
 
 
 @pytest.mark.parametrize('mutation', MUTATIONS.values(), ids=MUTATIONS.keys())
-def test_a_mutation_is_caught(mutation: Callable[[TreeChange], TreeChange]) -> None:
+def test_a_mutation_is_caught(mutation):
     good = plan()
     with pytest.raises(invariants.BadPlan) as caught:
         invariants.check(replace(good, trees=(mutation(good.trees[0]),)))

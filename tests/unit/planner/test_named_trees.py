@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
@@ -44,26 +43,26 @@ FORMS: dict[str, Any] = {
 
 
 @pytest.fixture(scope='module')
-def snapshot() -> Snapshot:
+def snapshot():
     return capture(Placement(clouds.cloud(hosts=len(HOSTS))).client())
 
 
-def tree_of(snapshot: Snapshot, root: str) -> Snapshot:
+def tree_of(snapshot, root):
     return Snapshot(snapshot.tree(root), snapshot.consumers_on(root))
 
 
 @pytest.fixture(params=FORMS.values(), ids=FORMS)
-def plan(request: pytest.FixtureRequest, snapshot: Snapshot) -> Plan:
+def plan(request, snapshot):
     return planner.make(snapshot, specification.from_document(request.param, 'spec.yaml'))
 
 
-def test_each_tree_gets_its_own(plan: Plan) -> None:
+def test_each_tree_gets_its_own(plan):
     assert [[change.name for change in tree.providers] for tree in plan.trees] == [
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
 
 
-def test_a_tree_alone_is_planned_again_as_before(plan: Plan, snapshot: Snapshot) -> None:
+def test_a_tree_alone_is_planned_again_as_before(plan, snapshot):
     for tree in plan.trees:
         live = tree_of(snapshot, tree.root_provider_uuid)
         again = replan.replan(live, plan, tree)
@@ -71,7 +70,7 @@ def test_a_tree_alone_is_planned_again_as_before(plan: Plan, snapshot: Snapshot)
         assert again.rows == tree.rows
 
 
-def test_of_many_entries_a_tree_sees_but_its_own() -> None:
+def test_of_many_entries_a_tree_sees_but_its_own():
     additions = [
         {
             'resource_provider': f'compute{host}_0000:81:00.{device}',

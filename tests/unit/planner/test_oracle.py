@@ -16,7 +16,7 @@ pytest.importorskip('ortools')
     ('kind', 'seed', 'count'),
     [('wild', 0, 300), ('wild', 2400, 100), ('wild', 3700, 100), ('tame', 0, 300)],
 )
-def test_trying_every_assignment_says_the_same(kind: str, seed: int, count: int) -> None:
+def test_trying_every_assignment_says_the_same(kind, seed, count):
     said: Counter[str] = Counter()
     wrong = {
         number: found
@@ -29,7 +29,7 @@ def test_trying_every_assignment_says_the_same(kind: str, seed: int, count: int)
     assert said['undetermined'] < count / 50
 
 
-def test_a_service_refuses_as_placement_does() -> None:
+def test_a_service_refuses_as_placement_does():
     ((_, case),) = oracle.cases('tame', 0, 1)
     assert case is not None
     service = oracle.Service(case.snapshot)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from msgspec import structs
 
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import assignments, specification
@@ -32,29 +29,29 @@ ROWS = f"""consumer_uuid,resource_class,amount,to_provider,evidence
 TWO = {'a': {'compute1': {'VGPU': 1}}, 'b': {'compute1': {'VGPU': 1}}}
 
 
-def there(consumers: Mapping[str, Any], total: int = 4) -> Snapshot:
+def there(consumers, total=4):
     inventories = {'VGPU': {'total': total}, 'VCPU': {'total': 8}}
     return cloud({'compute1': {'inventories': inventories}}, consumers)
 
 
-def plan(consumers: Mapping[str, Any] = TWO) -> Plan:
+def plan(consumers=TWO):
     rows = assignments.parse(ROWS, 'rows.csv')
     known = [row for row in rows if row.consumer_uuid != NEW]
     return planner.make(there(consumers), specification.parse(SPEC, 'spec.yaml'), known)
 
 
-def rows(live: Snapshot, made: Plan) -> list[tuple[str, str, str]]:
+def rows(live, made):
     tree = replan.replan(live, made, made.trees[0])
     return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.rows]
 
 
-def test_a_new_consumer_that_is_forced() -> None:
+def test_a_new_consumer_that_is_forced():
     live = there({**TWO, 'new': {'compute1': {'VGPU': 2}}})
     kept = sorted([(A, 'gpu0', 'mapped'), (B, 'gpu0', 'mapped'), (NEW, 'gpu1', 'forced')])
     assert sorted(rows(live, plan())) == kept
 
 
-def test_a_new_consumer_that_has_a_choice() -> None:
+def test_a_new_consumer_that_has_a_choice():
     made = plan()
     live = there({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(errors.Undecided) as undecided:
@@ -62,11 +59,11 @@ def test_a_new_consumer_that_has_a_choice() -> None:
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
-def test_a_consumer_that_left() -> None:
+def test_a_consumer_that_left():
     assert rows(there({'a': TWO['a']}), plan()) == [(A, 'gpu0', 'mapped')]
 
 
-def test_an_inferred_row_keeps_its_place() -> None:
+def test_an_inferred_row_keeps_its_place():
     wanted = specification.parse(SPEC, 'spec.yaml')
     made = planner.make(there(TWO), wanted, allow_inferred=True)
     assert sorted(rows(there(TWO), made)) == sorted(
@@ -74,21 +71,21 @@ def test_an_inferred_row_keeps_its_place() -> None:
     )
 
 
-def test_a_consumer_that_grew_beyond_its_place() -> None:
+def test_a_consumer_that_grew_beyond_its_place():
     made = plan()
     live = there({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
         replan.replan(live, made, made.trees[0])
 
 
-def test_an_inventory_that_is_gone() -> None:
+def test_an_inventory_that_is_gone():
     made = plan()
     live = cloud({'compute1': {'inventories': {'VCPU': {'total': 8}}}}, {})
     with pytest.raises(errors.Infeasible, match='no VGPU left to move'):
         replan.replan(live, made, made.trees[0])
 
 
-def test_a_child_that_appeared_with_content() -> None:
+def test_a_child_that_appeared_with_content():
     made = plan()
     child = {'gpu0': {'inventories': {'VGPU': {'total': 2}}}}
     live = cloud(
@@ -99,11 +96,11 @@ def test_a_child_that_appeared_with_content() -> None:
         replan.replan(live, made, made.trees[0])
 
 
-def without_consumers(side: Snapshot) -> Snapshot:
+def without_consumers(side):
     return Snapshot(side.providers.values(), ())
 
 
-def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snapshot:
+def after(made, consumers):
     """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
     tree = made.trees[0]
     uuids = {change.name: change.uuid for change in tree.providers}
@@ -121,7 +118,7 @@ def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snap
     )
 
 
-def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
+def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': None})
     tree = replan.rollback(live, made, made.trees[0])
@@ -132,7 +129,7 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
     assert {row.consumer_uuid: row.label for row in tree.rows} == {A: 'mapped', NEW: 'forced'}
 
 
-def test_no_way_back_where_there_is_no_room() -> None:
+def test_no_way_back_where_there_is_no_room():
     live = there(TWO, total=3)
     wanted = specification.parse(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
@@ -146,14 +143,14 @@ def test_no_way_back_where_there_is_no_room() -> None:
         replan.rollback(live, made, made.trees[0])
 
 
-def test_no_way_back_from_an_inventory_that_changed() -> None:
+def test_no_way_back_from_an_inventory_that_changed():
     made = plan()
     live = applied(there(TWO), made.trees[0])
     with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
         replan.rollback(_grown(live), made, made.trees[0])
 
 
-def _grown(live: Snapshot) -> Snapshot:
+def _grown(live):
     states = []
     for state in live.providers.values():
         if state.name == 'gpu0':

@@ -17,13 +17,13 @@ HOSTS = {
 }
 
 
-def faults_of(text: str, **options: bool) -> list[str]:
+def faults_of(text, **options):
     with pytest.raises(errors.BadFile) as error:
         planner.make(cloud(HOSTS, {}), specification.parse(text, 'spec.yaml'), **options)
     return list(failures.lines(error.value))
 
 
-def test_all_faults_of_a_file_at_once() -> None:
+def test_all_faults_of_a_file_at_once():
     text = """\
 trees: {name: [1, "gpu*"], trait: [owner], klass: [VGPU]}
 providers:
@@ -50,7 +50,7 @@ split: maybe
     ]
 
 
-def test_names_that_nobody_can_mean() -> None:
+def test_names_that_nobody_can_mean():
     text = """\
 trees: {name: ["gpu*"], class: [VGPUU]}
 providers:
@@ -82,7 +82,7 @@ together: [[VGPU, MEMORY_BM]]
     ]
 
 
-def test_one_message_for_all_trees() -> None:
+def test_one_message_for_all_trees():
     text = """\
 trees: {name: ["gpu*"]}
 moves:
@@ -108,14 +108,14 @@ providers:
     assert faults_of(text, skip_infeasible=True) == expected
 
 
-def test_moves_that_are_too_much_together() -> None:
+def test_moves_that_are_too_much_together():
     move = '- {from_resource_provider: gpu01, to_resource_provider: %s, moved_resources: {VGPU: 5}}'
     assert faults_of('\n'.join(move % name for name in 'abc')) == [
         'spec.yaml:2: [1].moved_resources.VGPU: gpu01: 10 VGPU are moved off gpu01, which has 8'
     ]
 
 
-def test_names_that_are_too_long() -> None:
+def test_names_that_are_too_long():
     long = 'x' * 195
     text = f"""\
 trees: {{}}
@@ -134,7 +134,7 @@ moves:
     ]
 
 
-def test_sources_that_are_not_there() -> None:
+def test_sources_that_are_not_there():
     move = '- {from_resource_provider: %s, to_resource_provider: b, moved_resources: {VGPU: 1}}'
     assert faults_of('\n'.join(move % name for name in ('gpu1', 'gpu01', uuid_of('gpu09')))) == [
         'spec.yaml:1: [0].from_resource_provider: there is no provider gpu1 to move anything '
@@ -144,7 +144,7 @@ def test_sources_that_are_not_there() -> None:
     ]
 
 
-def test_a_source_that_no_provider_matches() -> None:
+def test_a_source_that_no_provider_matches():
     move = '- {from_resource_provider: "%s", to_resource_provider: b, moved_resources: {VGPU: 1}}'
     text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
     said = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
@@ -153,7 +153,7 @@ def test_a_source_that_no_provider_matches() -> None:
     assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
 
 
-def test_equal_reasons_of_trees_are_one_line() -> None:
+def test_equal_reasons_of_trees_are_one_line():
     text = """\
 trees: {}
 moves:
@@ -169,7 +169,7 @@ moves:
     ]
 
 
-def test_what_was_meant_is_said_of_the_first_names_alone() -> None:
+def test_what_was_meant_is_said_of_the_first_names_alone():
     """Of many that are unknown, as of a file for another cloud, each would cost a while."""
     moves = ''.join(
         f'- {{from_resource_provider: gpu01x{number}, to_resource_provider: b, '
@@ -181,7 +181,7 @@ def test_what_was_meant_is_said_of_the_first_names_alone() -> None:
     assert sum('Did you mean ' in line for line in said) == 20
 
 
-def test_a_uuid_in_capitals_is_one() -> None:
+def test_a_uuid_in_capitals_is_one():
     snapshot = cloud(HOSTS, {})
     root = uuid_of('gpu01').upper()
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
@@ -193,7 +193,7 @@ def test_a_uuid_in_capitals_is_one() -> None:
 MOVE = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
 
 
-def selecting(trees: str) -> str:
+def selecting(trees):
     return f'moves: [{MOVE}]\ntrees:\n  {trees}\n'
 
 
@@ -228,7 +228,7 @@ def selecting(trees: str) -> str:
         ('name: [gpu*], trait: [CUSTOM_CARD]', 'trait[0]: no root has the trait CUSTOM_CARD'),
     ],
 )
-def test_an_entry_that_selects_nothing(trees: str, reason: str) -> None:
+def test_an_entry_that_selects_nothing(trees, reason):
     card = {'inventories': {'VCPU': {'total': 1}}, 'traits': ['CUSTOM_CARD']}
     snapshot = cloud(HOSTS | {'gpu02': {**HOSTS['gpu02'], 'children': {'gpu02_card': card}}}, {})
     spec = specification.parse(selecting('{' + trees + '}'), 'spec.yaml')
@@ -238,7 +238,7 @@ def test_an_entry_that_selects_nothing(trees: str, reason: str) -> None:
         assert str(error.value) == f'spec.yaml:3: trees.{reason}'
 
 
-def test_every_entry_that_selects_nothing() -> None:
+def test_every_entry_that_selects_nothing():
     said = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
     assert said == [
         'spec.yaml:3: trees.name[0]: "pgu*" matches no provider. Did you mean "gpu*"?',
@@ -246,12 +246,12 @@ def test_every_entry_that_selects_nothing() -> None:
     ]
 
 
-def test_conditions_that_nobody_meets_together() -> None:
+def test_conditions_that_nobody_meets_together():
     said = faults_of(selecting(f'{{name: [gpu01], uuid: [{uuid_of("gpu02")}]}}'))
     assert said == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
 
 
-def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows() -> None:
+def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
     consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
     spec = specification.parse(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
     rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(
@@ -264,7 +264,7 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows() -> None:
     ]
 
 
-def test_a_part_of_a_cloud_tells_nothing_of_the_rest() -> None:
+def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
     spec = specification.parse(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
@@ -288,14 +288,14 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest() -> None:
         ),
     ],
 )
-def test_a_tree_that_is_not_selected(name: str, error: type[Exception], reason: str) -> None:
+def test_a_tree_that_is_not_selected(name, error, reason):
     spec = specification.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
     with pytest.raises(error) as raised:
         planner.make(cloud(HOSTS, {}), spec, trees=[name])
     assert str(raised.value) == reason
 
 
-def test_it_is_told_which_tree_is_next() -> None:
+def test_it_is_told_which_tree_is_next():
     told: list[object] = []
     text = """\
 trees: {class: [VGPU]}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from placementclient.model.nova import is_child_name
-from placementclient.model.plans import Plan
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
@@ -27,33 +23,27 @@ moves:
 """
 
 
-def plan_of(
-    consumers: dict[str, Any],
-    migrations: Sequence[ServerMigration] | None,
-    child: str = 'pci_0000_84_00_0',
-    traits: str = 'OWNER_NOVA',
-    hosts: Sequence[str] = ('gpu1',),
-) -> Plan:
+def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA', hosts=('gpu1',)):
     host = {'inventories': {'VGPU': {'total': 8}}, 'traits': ['COMPUTE_NODE', 'OWNER_NOVA']}
     spec = specification.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
     snapshot = cloud(dict.fromkeys(hosts, host), consumers)
     return planner.make(snapshot, spec, migrations=migrations)
 
 
-def warnings_of(*given: Any, **options: Any) -> list[tuple[str, str]]:
+def warnings_of(*given, **options):
     (tree,) = plan_of(*given, **options).trees
     return [(warning.kind, warning.message) for warning in tree.warnings]
 
 
-def vm(type: str | None = None) -> dict[str, Any]:
+def vm(type=None):
     return {'gpu1': {'VGPU': 1}, 'type': type}
 
 
-def migration(uuid: str, server: str, status: str) -> ServerMigration:
+def migration(uuid, server, status):
     return ServerMigration(uuid_of(uuid), uuid_of(server), ('gpu1',), status)
 
 
-def test_migrations_by_the_list_of_nova() -> None:
+def test_migrations_by_the_list_of_nova():
     consumers = {'moving': vm(), 'server': vm(), 'settled': vm()}
     listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
     plan = plan_of(consumers, listed)
@@ -62,7 +52,7 @@ def test_migrations_by_the_list_of_nova() -> None:
     assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
 
 
-def test_nobody_has_said_what_nova_knows() -> None:
+def test_nobody_has_said_what_nova_knows():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
@@ -74,18 +64,18 @@ def test_nobody_has_said_what_nova_knows() -> None:
     assert not warnings_of({'a': vm('INSTANCE')}, None)
 
 
-def test_consumers_that_are_no_servers() -> None:
+def test_consumers_that_are_no_servers():
     assert warnings_of({'a': vm('MIGRATION'), 'b': vm('ACCELERATOR')}, None) == [
         ('migration', 'migrations that are under way: 1'),
         ('no-server', 'consumers that are no servers: 1'),
     ]
 
 
-def test_a_child_that_nova_passes_over() -> None:
+def test_a_child_that_nova_passes_over():
     assert [kind for kind, _ in warnings_of({}, (), traits='')] == ['no-owner']
 
 
-def test_a_name_that_nova_would_not_use() -> None:
+def test_a_name_that_nova_would_not_use():
     assert warnings_of({}, (), child='pci_0000_84_0_0') == [
         (
             'foreign-name',
@@ -95,7 +85,7 @@ def test_a_name_that_nova_would_not_use() -> None:
     ]
 
 
-def test_equal_warnings_of_trees_are_one_line() -> None:
+def test_equal_warnings_of_trees_are_one_line():
     plan = plan_of({}, (), child='card', hosts=('gpu1', 'gpu2', 'gpu3'))
     (line,) = plans.warnings(plan.trees)
     assert line.startswith("gpu1 and 2 others: Nova's libvirt driver gives no provider the name gp")
@@ -121,5 +111,5 @@ def test_equal_warnings_of_trees_are_one_line() -> None:
         ('gpu1_NUMA0', False),
     ],
 )
-def test_names_of_nova(name: str, is_of_nova: bool) -> None:
+def test_names_of_nova(name, is_of_nova):
     assert is_child_name(name, 'gpu1') is is_of_nova

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
-from placementclient.model.plans import Plan
-from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud
@@ -23,16 +21,16 @@ moves:
 """
 
 
-def planned(snapshot: Snapshot, *trees: str) -> Plan:
+def planned(snapshot, *trees):
     spec = specification.parse(SPEC, 'spec.yaml')
     return planner.make(snapshot, spec, trees=trees, migrations=())
 
 
-def allocations(snapshot: Snapshot) -> dict[str, object]:
+def allocations(snapshot):
     return {uuid: consumer.allocations for uuid, consumer in snapshot.consumers.items()}
 
 
-def test_what_others_use_of_a_target_is_not_taken_away() -> None:
+def test_what_others_use_of_a_target_is_not_taken_away():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     first = planned(before, 'h0')
     live = applied(before, first.trees[0])
@@ -49,7 +47,7 @@ def test_what_others_use_of_a_target_is_not_taken_away() -> None:
     assert allocations(live) == allocations(before)
 
 
-def test_one_change_leads_there_and_back() -> None:
+def test_one_change_leads_there_and_back():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     (tree,) = plan.trees
@@ -58,7 +56,7 @@ def test_one_change_leads_there_and_back() -> None:
     assert allocations(applied(live, replan.rollback(live, plan, tree))) == allocations(before)
 
 
-def test_more_consumers_than_one_request_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_consumers_than_one_request_moves(monkeypatch):
     monkeypatch.setattr(planner, 'MOST_CONSUMERS', 1)
     with pytest.raises(errors.Infeasible) as refused:
         planned(cloud({**HOSTS, **POOL}, CONSUMERS))

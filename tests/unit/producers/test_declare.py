@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
-from placementclient.model.snapshots import Snapshot
 from placementclient.producers.declarations import Declared
 from placementclient.producers.declare import InUse, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -21,20 +20,20 @@ GPU = provider('gpu', 'numa', 'host', VGPU=4)
 CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
-def found(*wanted: Declared, there: Snapshot = CLOUD, prune: bool = False) -> list[ChangeRow]:
+def found(*wanted, there=CLOUD, prune=False):
     new = (f'new{number}' for number in itertools.count())
     after = declared(there, wanted, new_uuid=lambda: next(new), prune=prune)
     return [row for tree in plan('', there, after).trees for row in rows(tree.before, tree.after)]
 
 
-def test_used_inventory_does_not_shrink_with_a_rename_either() -> None:
+def test_used_inventory_does_not_shrink_with_a_rename_either():
     fewer = {'VCPU': {'total': 2}}
     with pytest.raises(InUse) as refused:
         found(Declared('new', 'host', fewer))
     assert refused.value.facts == (('host', 'VCPU', 6, 2),)
 
 
-def test_a_new_child_and_a_new_name() -> None:
+def test_a_new_child_and_a_new_name():
     inventories = {'VGPU': {'total': 1}}
     assert found(Declared('new', 'host', children=(Declared('fresh', '', inventories),))) == [
         ChangeRow('host', 'name', 'host', 'new'),
@@ -43,7 +42,7 @@ def test_a_new_child_and_a_new_name() -> None:
     ]
 
 
-def test_a_new_parent_that_is_made() -> None:
+def test_a_new_parent_that_is_made():
     made = Declared('host', children=(Declared('made', children=(Declared('gpu'),)),))
     assert found(made) == [
         ChangeRow('made', 'create', None, {'parent': 'host'}),
@@ -51,19 +50,19 @@ def test_a_new_parent_that_is_made() -> None:
     ]
 
 
-def test_a_new_name_of_a_parent_changes_no_child() -> None:
+def test_a_new_name_of_a_parent_changes_no_child():
     renamed = Declared('host', children=(Declared('new', 'numa', children=(Declared('gpu'),)),))
     assert found(renamed) == [ChangeRow('numa', 'name', 'numa', 'new')]
 
 
-def test_a_new_name_beside_a_new_parent() -> None:
+def test_a_new_name_beside_a_new_parent():
     assert found(Declared('host', children=(Declared('new', 'gpu'),))) == [
         ChangeRow('gpu', 'name', 'gpu', 'new'),
         ChangeRow('new', 'parent', 'numa', 'host'),
     ]
 
 
-def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> None:
+def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice():
     trait = frozenset({'CUSTOM_A'})
     named = replace(CLOUD.providers['gpu'].provider, name='called')
     there = cloud([HOST, NUMA, replace(GPU, provider=named)])
@@ -73,7 +72,7 @@ def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> 
     assert found(by_name, there=there) == [ChangeRow('called', 'traits', None, ['CUSTOM_A'])]
 
 
-def test_two_declared_providers_of_one_tree_prune_once() -> None:
+def test_two_declared_providers_of_one_tree_prune_once():
     gone = [
         ChangeRow('gpu', 'delete', {'parent': 'numa'}, None),
         ChangeRow('gpu', 'VGPU', {'total': 4}, None),
@@ -82,7 +81,7 @@ def test_two_declared_providers_of_one_tree_prune_once() -> None:
     assert found(Declared('numa'), Declared('host'), prune=True) == gone
 
 
-def test_a_file_of_nova_does_not_prune() -> None:
+def test_a_file_of_nova_does_not_prune():
     with pytest.raises(errors.UsageError, match='names no children'):
         found(Declared('host', adds=True), prune=True)
     assert found(Declared('host', adds=True)) == []

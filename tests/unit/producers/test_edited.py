@@ -9,10 +9,10 @@ from placementclient.client import errors
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit, edited
+from placementclient.producers.edited import InventoryEdit, NamesEdit, edited
 
 
-def state(name: str, traits: str = '', **inventories: Inventory) -> ProviderState:
+def state(name, traits='', **inventories):
     return ProviderState(Provider(name, name, 1), inventories, frozenset(traits.split()))
 
 
@@ -20,7 +20,7 @@ HOST = state('host', 'A B', VCPU=Inventory(8, reserved=6), PCPU=Inventory(4))
 DISK = state('disk', DISK_GB=Inventory(100))
 
 
-def after(edit: Edit, *states: ProviderState) -> list[ProviderState]:
+def after(edit, *states):
     after, refused = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
     assert not refused
     return list(after.providers.values())
@@ -41,22 +41,22 @@ def after(edit: Edit, *states: ProviderState) -> list[ProviderState]:
         (InventoryEdit({}, replaces=True), {}),
     ],
 )
-def test_inventories(edit: InventoryEdit, inventories: dict[str, Inventory]) -> None:
+def test_inventories(edit, inventories):
     assert after(edit, HOST) == [replace(HOST, inventories=inventories)]
 
 
-def test_who_lacks_a_class_is_passed_over() -> None:
+def test_who_lacks_a_class_is_passed_over():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
     assert after(edit, HOST, DISK)[1] == DISK
     assert list(edit.remarks([HOST, DISK])) == ['Passed over, without VCPU: disk']
 
 
-def test_only_the_selected_are_edited() -> None:
+def test_only_the_selected_are_edited():
     after, _ = edited(Snapshot([HOST, DISK], ()), ['disk'], InventoryEdit({}, replaces=True))
     assert after.providers == {'host': HOST, 'disk': replace(DISK, inventories={})}
 
 
-def test_a_value_that_one_cannot_have() -> None:
+def test_a_value_that_one_cannot_have():
     edit = InventoryEdit({'VCPU': {'total': 4}}, amend=True)
     after, refused = edited(
         Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit
@@ -79,7 +79,7 @@ def test_a_value_that_one_cannot_have() -> None:
         ),
     ],
 )
-def test_an_edit_that_nobody_can_have_meant(edit: InventoryEdit, sentence: str) -> None:
+def test_an_edit_that_nobody_can_have_meant(edit, sentence):
     with pytest.raises(errors.PlacementError) as refused:
         edit.check([HOST, DISK])
     assert str(refused.value) == sentence
@@ -93,13 +93,13 @@ def test_an_edit_that_nobody_can_have_meant(edit: InventoryEdit, sentence: str) 
         (NamesEdit('aggregates', frozenset('X')), 'AB'),
     ],
 )
-def test_names(edit: NamesEdit, names: str) -> None:
+def test_names(edit, names):
     [found] = after(edit, HOST)
     assert found.traits == frozenset(names)
     assert found.aggregates == (edit.added if edit.facet == 'aggregates' else frozenset())
 
 
-def test_names_that_nobody_has_are_told() -> None:
+def test_names_that_nobody_has_are_told():
     edit = NamesEdit('traits', removed=frozenset({'A', 'CUSTOM'}))
     said = 'No resource provider that is selected has the trait CUSTOM'
     assert list(edit.remarks([HOST, DISK])) == [said]

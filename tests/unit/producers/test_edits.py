@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import requests
 
@@ -11,28 +9,26 @@ from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.changes.summary import rows
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.client.http import Client
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
-from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
+from placementclient.producers.edited import InventoryEdit, NamesEdit
 from placementclient.producers.edits import Edits
-from tests.unit.conftest import Service
-from tests.unit.dialogue import AGG, ROOT, RP, RP2, Exchange, conflict, fault, get, provider, put
+from tests.unit.dialogue import AGG, ROOT, RP, RP2, conflict, fault, get, provider, put
 
 VCPU, PCPU = Inventory(8).as_fields(), Inventory(4).as_fields()
 MORE = InventoryEdit({'VCPU': {'total': 16}}, amend=True)
 HOSTS = ProviderSelector(match='host?')
 
 
-def body(generation: int, **inventories: Any) -> dict[str, Any]:
+def body(generation, **inventories):
     return {'inventories': inventories, 'resource_provider_generation': generation}
 
 
-def listing(*records: Any, query: str = '') -> Exchange:
+def listing(*records, query=''):
     return get(f'/resource_providers{query}', {'resource_providers': list(records)})
 
 
-def path(uuid: str = RP, facet: str = 'inventories') -> str:
+def path(uuid=RP, facet='inventories'):
     return f'/resource_providers/{uuid}/{facet}'
 
 
@@ -43,9 +39,7 @@ TWO = [
 ]
 
 
-def carried(
-    client: Client, service: Service, *exchanges: Exchange, edit: Edit = MORE
-) -> DirectCarrier:
+def carried(client, service, *exchanges, edit=MORE):
     service.answer(*TWO, *exchanges)
     edits = Edits(client, 'edit', HOSTS, edit)
     carrier = DirectCarrier(client, edits.plan(), edits.plan)
@@ -55,14 +49,14 @@ def carried(
     return carrier
 
 
-def states(carrier: DirectCarrier) -> dict[str, tuple[str, str]]:
+def states(carrier):
     return {
         each.tree.root_provider_name: (each.state.value, str(each.error or ''))
         for each in carrier.results
     }
 
 
-def test_one_listing_and_one_request_for_each(client: Client, service: Service) -> None:
+def test_one_listing_and_one_request_for_each(client, service):
     service.answer(*TWO)
     plan = Edits(client, 'edit', HOSTS, MORE).plan()
     assert [sent.line for sent in service.requests] == [each.line for each in TWO]
@@ -73,7 +67,7 @@ def test_one_listing_and_one_request_for_each(client: Client, service: Service) 
     ]
 
 
-def test_a_tree_is_named_after_its_root(client: Client, service: Service) -> None:
+def test_a_tree_is_named_after_its_root(client, service):
     child = provider(RP, 'gpu', parent=ROOT, root=ROOT)
     exchanges = [
         listing(child, query=f'?required=CUSTOM_X&member_of={AGG}'),
@@ -90,7 +84,7 @@ def test_a_tree_is_named_after_its_root(client: Client, service: Service) -> Non
     assert tree.before.providers[RP].provider.generation == 4
 
 
-def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Service) -> None:
+def test_a_trait_that_does_not_exist_is_not_made(client, service):
     service.answer(
         listing(provider(RP, 'host1')),
         get(path(facet='traits'), {'traits': [], 'resource_provider_generation': 4}),
@@ -106,7 +100,7 @@ def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Servic
     )
 
 
-def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service) -> None:
+def test_what_has_come_meanwhile_is_not_dropped(client, service):
     edit = InventoryEdit({'VCPU': {'total': 16}}, replaces=True)
     found = carried(
         client,
@@ -127,12 +121,12 @@ def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service
     assert found.exit_status is ExitStatus.PARTIAL
 
 
-def used(uuid: str = RP, **amounts: int) -> Exchange:
+def used(uuid=RP, **amounts):
     usages = {'usages': amounts, 'resource_provider_generation': 1}
     return get(f'/resource_providers/{uuid}/usages', usages)
 
 
-def test_less_than_what_is_in_use_is_remarked(client: Client, service: Service) -> None:
+def test_less_than_what_is_in_use_is_remarked(client, service):
     """The service takes it. Only of those that shrink is the use read."""
     answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
     service.answer(*answers)
@@ -145,7 +139,7 @@ def test_less_than_what_is_in_use_is_remarked(client: Client, service: Service) 
     ]
 
 
-def test_what_has_come_meanwhile_is_judged(client: Client, service: Service) -> None:
+def test_what_has_come_meanwhile_is_judged(client, service):
     found = carried(
         client,
         service,
@@ -159,7 +153,7 @@ def test_what_has_come_meanwhile_is_judged(client: Client, service: Service) -> 
     assert states(found)['host1'] == ('failed', 'VCPU: reserved 6 is above the total of 4')
 
 
-def test_what_is_decided_anew_is_written(client: Client, service: Service) -> None:
+def test_what_is_decided_anew_is_written(client, service):
     found = carried(
         client,
         service,
@@ -173,7 +167,7 @@ def test_what_is_decided_anew_is_written(client: Client, service: Service) -> No
     assert found.exit_status is ExitStatus.DONE
 
 
-def test_one_that_is_refused_does_not_stop_the_others(client: Client, service: Service) -> None:
+def test_one_that_is_refused_does_not_stop_the_others(client, service):
     found = carried(
         client,
         service,
@@ -184,7 +178,7 @@ def test_one_that_is_refused_does_not_stop_the_others(client: Client, service: S
     assert found.exit_status is ExitStatus.PARTIAL
 
 
-def test_a_service_that_is_away_is_not_waited_for_again(client: Client, service: Service) -> None:
+def test_a_service_that_is_away_is_not_waited_for_again(client, service):
     service.answer(*TWO)
     edits = Edits(client, 'edit', HOSTS, MORE)
     plan = edits.plan()

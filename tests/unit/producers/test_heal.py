@@ -17,11 +17,11 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 FLAVOR = Flavor('m', 2, 1024, 0)
 
 
-def server(uuid: str, flavor: Flavor = FLAVOR) -> Server:
+def server(uuid, flavor=FLAVOR):
     return Server(uuid, node='host', flavor=flavor, project_id='p', user_id='u')
 
 
-def host(**limits: int) -> Snapshot:
+def host(**limits):
     """A host with 8 VCPU, of which 3 are used."""
     state = provider('host', VCPU=8, MEMORY_MB=8192)
     inventories = {**state.inventories, 'VCPU': replace(Inventory(8), **limits)}
@@ -29,7 +29,7 @@ def host(**limits: int) -> Snapshot:
     return cloud([state], [consumer('there', host={'VCPU': 3})])
 
 
-def test_the_servers_share_the_room_of_their_host() -> None:
+def test_the_servers_share_the_room_of_their_host():
     there = host()
     after, notes = healed(there, [server(uuid) for uuid in ('a', 'b', 'c')], ())
     [uuid] = there.providers
@@ -40,19 +40,19 @@ def test_the_servers_share_the_room_of_their_host() -> None:
 
 
 @pytest.mark.parametrize('limits', [{'max_unit': 1}, {'min_unit': 4}, {'step_size': 4}])
-def test_an_amount_that_the_host_does_not_grant(limits: dict[str, int]) -> None:
+def test_an_amount_that_the_host_does_not_grant(limits):
     there = host(**limits)
     after, notes = healed(there, [server('a')], ())
     assert after.consumers == there.consumers
     assert notes == [Note('consumer a', 'failed', 'host does not grant 2 VCPU at once')]
 
 
-def test_a_service_that_stores_no_types() -> None:
+def test_a_service_that_stores_no_types():
     after, _ = healed(host(), [server('a')], (), types=False)
     assert after.consumers['a'].type is None
 
 
-def test_a_server_that_is_left_as_it_is() -> None:
+def test_a_server_that_is_left_as_it_is():
     there = host()
     after, notes = healed(there, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
     assert after.consumers == there.consumers
@@ -63,7 +63,7 @@ def test_a_server_that_is_left_as_it_is() -> None:
     assert [note.is_undone for note in notes] == [False, True]
 
 
-def test_an_owner_needs_no_room() -> None:
+def test_an_owner_needs_no_room():
     there = host(total=1)
     foreign = replace(there.consumers['there'], project_id='nobody')
     there = Snapshot(there.providers.values(), [foreign])

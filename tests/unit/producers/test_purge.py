@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from placementclient.model.consumers import Consumer
 from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.purge import Objection, Surroundings, purged
@@ -32,7 +31,7 @@ AROUND = Surroundings(
 )
 
 
-def with_consumer(held: Consumer) -> Snapshot:
+def with_consumer(held):
     states = (
         structs.replace(state, usages=held.allocations.get(uuid, {}))
         for uuid, state in HOSTS.providers.items()
@@ -56,9 +55,7 @@ def with_consumer(held: Consumer) -> Snapshot:
         ),
     ],
 )
-def test_a_consumer_keeps_what_it_holds_elsewhere(
-    held: Consumer, objection: Objection | None
-) -> None:
+def test_a_consumer_keeps_what_it_holds_elsewhere(held, objection):
     after, objections = purged(with_consumer(held), UUIDS['host'], AROUND)
     assert {state.name for state in after.providers.values()} == {'other', 'storage'}
     kept = {u: r for u, r in held.allocations.items() if u in after.providers}
@@ -67,14 +64,14 @@ def test_a_consumer_keeps_what_it_holds_elsewhere(
 
 
 @pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
-def test_migrations_are_those_that_nova_lists(is_over: bool, reason: str) -> None:
+def test_migrations_are_those_that_nova_lists(is_over, reason):
     around = replace(AROUND, is_over={'c': is_over})
     held = consumer('c', host={'VCPU': 1})
     _, [objection] = purged(with_consumer(held), UUIDS['host'], around)
     assert objection.reason == reason
 
 
-def test_the_users_of_a_child_are_named() -> None:
+def test_the_users_of_a_child_are_named():
     around = replace(AROUND, dependent={UUIDS['host']})
     held = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
     after, objections = purged(with_consumer(held), UUIDS['host_gpu'], around)
@@ -99,13 +96,13 @@ def test_the_users_of_a_child_are_named() -> None:
     ],
 )
 def test_an_objection_says_what_overrules_it_or_what_comes_of_it(
-    objection: Objection, force: bool, is_refused: bool, shown: str
-) -> None:
+    objection, force, is_refused, shown
+):
     assert objection.is_refused(force=force) is is_refused
     assert objection.shown(force=force) == shown
 
 
-def test_usage_that_no_consumer_answers_for_cannot_be_freed() -> None:
+def test_usage_that_no_consumer_answers_for_cannot_be_freed():
     held = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
     there = with_consumer(held)
     states = (structs.replace(state, usages={'VCPU': 3}) for state in there.providers.values())

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
+from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.repair import repaired
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -19,11 +19,11 @@ CHANGED = 'The allocations of consumer c have changed since'
 TRAIT, RESERVED = AddTrait('b', 'b', 'T'), LowerReserved('a', 'a', 'VCPU', 8)
 
 
-def with_consumer(**changes: object) -> Snapshot:
+def with_consumer(**changes):
     return Snapshot(CLOUD.providers.values(), [replace(HELD, **changes)])  # type: ignore[arg-type]
 
 
-def test_all_repairs_together() -> None:
+def test_all_repairs_together():
     after, reasons = repaired(
         CLOUD,
         {0: TRAIT, 1: RESERVED, 2: FreeAllocations(HELD, ('a',)), 3: FreeAllocations(HELD, ('b',))},
@@ -34,7 +34,7 @@ def test_all_repairs_together() -> None:
     assert after.consumers == {}
 
 
-def test_a_consumer_keeps_the_rest() -> None:
+def test_a_consumer_keeps_the_rest():
     after, _ = repaired(CLOUD, {7: FreeAllocations(HELD, ('a',))})
     assert after.consumers['c'] == replace(HELD, allocations={'b': {'VCPU': 2}})
 
@@ -49,19 +49,19 @@ def test_a_consumer_keeps_the_rest() -> None:
         (Snapshot(CLOUD.providers.values(), []), {}),
     ],
 )
-def test_a_consumer_that_changed_since_is_left(there: Snapshot, reasons: dict[int, str]) -> None:
+def test_a_consumer_that_changed_since_is_left(there, reasons):
     after, found = repaired(there, {7: FreeAllocations(HELD, ('a',))})
     assert found == reasons
     assert after.consumers == there.consumers
 
 
 @pytest.mark.parametrize('repair', [TRAIT, RESERVED])
-def test_a_repair_that_is_made_changes_nothing(repair: Repair) -> None:
+def test_a_repair_that_is_made_changes_nothing(repair):
     made, _ = repaired(CLOUD, {0: repair})
     again, reasons = repaired(made, {0: repair})
     assert (again.providers, reasons) == (made.providers, {})
 
 
-def test_a_provider_that_is_gone() -> None:
+def test_a_provider_that_is_gone():
     _, reasons = repaired(Snapshot((), ()), {3: TRAIT})
     assert reasons == {3: 'There is no provider b any more'}

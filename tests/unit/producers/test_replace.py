@@ -5,18 +5,16 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.model.aside import LONGEST_NAME, aside
 from placementclient.producers.replace import Replacement, Replacing
-from tests.unit.conftest import Service
-from tests.unit.dialogue import ROOT, RP, RP2, Exchange, get, provider
+from tests.unit.dialogue import ROOT, RP, RP2, get, provider
 
 OLD, NEW, OTHER = RP, RP2, ROOT
 ASIDE = aside('host', OLD)
 LONG = 'h' * LONGEST_NAME
 
 
-def listing(query: str, **found: str) -> Exchange:
+def listing(query, **found):
     """A list of providers, by their names.
 
     :param found: the name of each, by the name of its UUID here
@@ -26,11 +24,11 @@ def listing(query: str, **found: str) -> Exchange:
     return get(f'/resource_providers{query}', {'resource_providers': records})
 
 
-def by_uuid(uuid: str, **found: str) -> Exchange:
+def by_uuid(uuid, **found):
     return listing(f'?uuid={uuid}', **found)
 
 
-def by_name(name: str, **found: str) -> Exchange:
+def by_name(name, **found):
     return listing(f'?name={name}', **found)
 
 
@@ -102,13 +100,7 @@ def by_name(name: str, **found: str) -> Exchange:
         ),
     ],
 )
-def test_the_two_are_found(
-    client: Client,
-    service: Service,
-    request_: Replacement,
-    exchanges: list[Exchange],
-    name: str,
-) -> None:
+def test_the_two_are_found(client, service, request_, exchanges, name):
     service.answer(*exchanges)
     found = Replacing(client, request_)
     assert [sent.line for sent in service.requests] == [each.line for each in exchanges]
@@ -129,9 +121,7 @@ def test_the_two_are_found(
         ),
     ],
 )
-def test_nothing_is_left_to_do(
-    client: Client, service: Service, request_: Replacement, exchanges: list[Exchange]
-) -> None:
+def test_nothing_is_left_to_do(client, service, request_, exchanges):
     service.answer(*exchanges, by_uuid(NEW, new='host'))
     found = Replacing(client, request_)
     assert found.finished == (
@@ -141,7 +131,7 @@ def test_nothing_is_left_to_do(
     assert found.plan().trees == ()
 
 
-def test_the_old_one_is_deleted_before_it_is_read(client: Client, service: Service) -> None:
+def test_the_old_one_is_deleted_before_it_is_read(client, service):
     service.answer(by_uuid(NEW), by_name('host', old='host'), by_uuid(OLD), by_uuid(NEW))
     found = Replacing(client, Replacement('host', NEW))
     with pytest.raises(errors.NoSuchProvider, match=f'{OLD} any more, and host was not made'):
@@ -191,13 +181,7 @@ def test_the_old_one_is_deleted_before_it_is_read(client: Client, service: Servi
         ),
     ],
 )
-def test_what_is_not_what_was_typed(
-    client: Client,
-    service: Service,
-    request_: Replacement,
-    exchanges: list[Exchange],
-    said: str,
-) -> None:
+def test_what_is_not_what_was_typed(client, service, request_, exchanges, said):
     service.answer(*exchanges)
     with pytest.raises(errors.PlacementError) as refused:
         Replacing(client, request_)

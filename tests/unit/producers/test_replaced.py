@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 from msgspec.structs import replace
 
@@ -17,7 +15,6 @@ from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.shortfalls import Unaccounted
-from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.replaced import (
     HeldTwice,
     Smaller,
@@ -36,26 +33,26 @@ HOST = [OLD, GPU, PORT]
 TWIN = provider('twin', traits=['B'], aggregates=['zone'], VCPU=16)
 
 
-def named(state: ProviderState, name: str) -> ProviderState:
+def named(state, name):
     return replace(state, provider=replace(state.provider, name=name))
 
 
-def below(state: ProviderState, parent: str) -> ProviderState:
+def below(state, parent):
     return replace(state, provider=replace(state.provider, parent_provider_uuid=parent))
 
 
-def places(snapshot: Snapshot) -> dict[str, tuple[str, str | None]]:
+def places(snapshot):
     return {
         uuid: (state.name, state.provider.parent_provider_uuid)
         for uuid, state in snapshot.providers.items()
     }
 
 
-def held(snapshot: Snapshot, uuid: str = 's') -> Mapping[str, Mapping[str, int]]:
+def held(snapshot, uuid='s'):
     return snapshot.consumers[uuid].allocations
 
 
-def test_a_new_one_has_all_of_the_old_one() -> None:
+def test_a_new_one_has_all_of_the_old_one():
     after = replaced(cloud(HOST, [SERVER]), 'old', 'new')
     assert places(after) == {
         'new': ('old', None),
@@ -71,7 +68,7 @@ def test_a_new_one_has_all_of_the_old_one() -> None:
     assert held(after) == {'new': {'VCPU': 2}, 'old_gpu': {'VGPU': 1}, 'pool': {'DISK_GB': 7}}
 
 
-def test_a_child_is_made_below_the_same_parent() -> None:
+def test_a_child_is_made_below_the_same_parent():
     after = replaced(cloud(HOST, [SERVER]), 'old_gpu', 'new')
     assert places(after) == {
         'old': ('old', None),
@@ -80,12 +77,12 @@ def test_a_child_is_made_below_the_same_parent() -> None:
     }
 
 
-def test_children_follow_a_new_name_but_for_those_of_others() -> None:
+def test_children_follow_a_new_name_but_for_those_of_others():
     after = replaced(cloud(HOST), 'old', 'new', 'fresh')
     assert {name for name, _ in places(after).values()} == {'fresh', 'fresh_gpu', 'old:port'}
 
 
-def test_a_twin_keeps_its_inventories_and_its_place() -> None:
+def test_a_twin_keeps_its_inventories_and_its_place():
     other = consumer('o', twin={'VCPU': 3})
     after = replaced(cloud([*HOST, TWIN], [SERVER, other]), 'old', 'twin')
     twin = after.providers['twin']
@@ -97,7 +94,7 @@ def test_a_twin_keeps_its_inventories_and_its_place() -> None:
     assert (held(after)['twin'], held(after, 'o')) == ({'VCPU': 2}, {'twin': {'VCPU': 3}})
 
 
-def test_the_shares_of_one_consumer_in_both_are_joined() -> None:
+def test_the_shares_of_one_consumer_in_both_are_joined():
     both = consumer('s', old={'VCPU': 2}, twin={'VGPU': 1})
     twin = provider('twin', VGPU=4)
     assert held(replaced(cloud([*HOST, twin], [both]), 'old', 'twin')) == {
@@ -105,7 +102,7 @@ def test_the_shares_of_one_consumer_in_both_are_joined() -> None:
     }
 
 
-def test_a_child_of_each_with_one_name_become_one() -> None:
+def test_a_child_of_each_with_one_name_become_one():
     """nova-compute has made its children again under the new name."""
     states = [*HOST, TWIN, provider('twin_gpu', 'twin', VGPU=8), provider('twin_nic', 'twin')]
     other = consumer('o', twin_gpu={'VGPU': 2})
@@ -163,16 +160,14 @@ def test_a_child_of_each_with_one_name_become_one() -> None:
         ),
     ],
 )
-def test_refusals(
-    states: list[ProviderState], consumers: list[Consumer], kind: type[Exception], said: str
-) -> None:
+def test_refusals(states, consumers, kind, said):
     with pytest.raises(kind, match=said):
         replaced(cloud(states, consumers), 'old', 'twin')
 
 
 @pytest.mark.parametrize('name', [None, 'twin', 'third', 'old_b'])
 @pytest.mark.parametrize('new', ['new', 'twin'])
-def test_from_each_step_the_way_leads_to_the_same_end(new: str, name: str | None) -> None:
+def test_from_each_step_the_way_leads_to_the_same_end(new, name):
     """Also where only the two UUIDs and the name are known that the new one gets."""
     twin = [TWIN, provider('twin_gpu', 'twin', VGPU=4)] if new == 'twin' else []
     before = cloud(
@@ -192,7 +187,7 @@ OWN = consumer('o', twin={'VCPU': 3})
 
 
 @pytest.mark.parametrize('name', [None, 'twin', 'third'])
-def test_another_host_in_use_is_refused(name: str | None) -> None:
+def test_another_host_in_use_is_refused(name):
     both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
     there = cloud([*HOST, TWIN], [SERVER, both, OWN, consumer('p', twin={'VCPU': 1})])
     with pytest.raises(Unrelated) as refused:
@@ -208,7 +203,7 @@ def test_another_host_in_use_is_refused(name: str | None) -> None:
     ('child', 'name'),
     [('twin_gpu', None), ('twin_gpu', 'third'), ('twin:port', 'twin'), ('twin_gpu', 'twin')],
 )
-def test_so_is_one_of_which_only_a_child_is_in_use(child: str, name: str | None) -> None:
+def test_so_is_one_of_which_only_a_child_is_in_use(child, name):
     states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
     there = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
     with pytest.raises(Unrelated, match='twin is in use: 1 consumer with nothing on old has'):
@@ -227,7 +222,7 @@ def test_so_is_one_of_which_only_a_child_is_in_use(child: str, name: str | None)
         (aside('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME),
     ],
 )
-def test_a_twin_of_the_same_name_may_be_in_use(old: str, new: str) -> None:
+def test_a_twin_of_the_same_name_may_be_in_use(old, new):
     there = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, OWN])
     check_related(there, 'old', 'twin', new)
 
@@ -240,14 +235,14 @@ def test_a_twin_of_the_same_name_may_be_in_use(old: str, new: str) -> None:
         (aside('web', 'old'), 'other'),
     ],
 )
-def test_a_name_that_only_looks_alike_is_of_another_host(old: str, new: str) -> None:
+def test_a_name_that_only_looks_alike_is_of_another_host(old, new):
     there = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, OWN])
     with pytest.raises(Unrelated):
         check_related(there, 'old', 'twin', new)
 
 
 @pytest.mark.parametrize('name', [None, 'twin', 'third', 'old_b'])
-def test_what_was_cut_off_goes_on_without_a_merge(name: str | None) -> None:
+def test_what_was_cut_off_goes_on_without_a_merge(name):
     """Consumers of the old one, also of a child alone, are not those of another host."""
     twin = [
         replace(TWIN, inventories=OLD.inventories),
@@ -269,18 +264,18 @@ def test_what_was_cut_off_goes_on_without_a_merge(name: str | None) -> None:
         check_related(there, 'old', 'twin', name or 'old')
 
 
-def test_an_empty_provider_does_not_hide_another_host() -> None:
+def test_an_empty_provider_does_not_hide_another_host():
     """A host that has its inventories below it, as one with NUMA providers."""
     there = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [OWN])
     with pytest.raises(Unrelated):
         check_related(there, 'old', 'twin', 'twin')
 
 
-def test_one_that_is_made_is_nobodys() -> None:
+def test_one_that_is_made_is_nobodys():
     check_related(cloud(HOST, [SERVER]), 'old', 'new', 'third')
 
 
-def test_one_request_moves_inventories_and_allocations() -> None:
+def test_one_request_moves_inventories_and_allocations():
     before = cloud(HOST, [SERVER])
     (tree,) = plan('', before, replaced(before, 'old', 'new')).trees
     (reshape,) = [each for each in operations_of(tree) if isinstance(each, Reshape)]
@@ -292,7 +287,7 @@ def test_one_request_moves_inventories_and_allocations() -> None:
     assert not [each for each in operations_of(tree) if isinstance(each, SetInventories)]
 
 
-def test_so_does_one_where_the_twin_has_its_inventories_already() -> None:
+def test_so_does_one_where_the_twin_has_its_inventories_already():
     twin = replace(TWIN, inventories=OLD.inventories)
     before = cloud([OLD, twin], [consumer('s', old={'VCPU': 2})])
     (tree,) = plan('', before, replaced(before, 'old', 'twin')).trees
@@ -302,7 +297,7 @@ def test_so_does_one_where_the_twin_has_its_inventories_already() -> None:
     assert not [each for each in operations_of(tree) if isinstance(each, SetAllocations)]
 
 
-def test_so_does_one_where_nobody_is_on_the_host() -> None:
+def test_so_does_one_where_nobody_is_on_the_host():
     before = cloud(HOST)
     for there in (before, cloud([named(OLD, aside('old', 'old')), GPU, PORT])):
         (tree,) = plan('', there, replaced(there, 'old', 'new')).trees
@@ -310,7 +305,7 @@ def test_so_does_one_where_nobody_is_on_the_host() -> None:
         assert (len(reshape.inventories), reshape.consumers) == (2, ())
 
 
-def test_rows_tell_two_providers_of_one_name_apart() -> None:
+def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
     (tree,) = plan('', before, replaced(before, 'old', 'new')).trees
     found = [(row.object, row.change) for row in rows(tree.before, tree.after)]
@@ -320,7 +315,7 @@ def test_rows_tell_two_providers_of_one_name_apart() -> None:
     assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 
 
-def test_names_that_make_way_are_found_again() -> None:
+def test_names_that_make_way_are_found_again():
     assert original(aside('host', 'u'), 'u') == 'host'
     assert original('host', 'u') == 'host'
     long = 'h' * LONGEST_NAME

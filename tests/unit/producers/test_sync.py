@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from placementclient.changes.results import Note
-from placementclient.client.http import Client
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.sync import Sync, synced
-from tests.unit.conftest import Service
 from tests.unit.dialogue import AGG, RP, RP2, fault, get
 
 ROOTS = ('a', 'b.x.y', 'c', 'c.x', 'd.x', 'd.y', 'e.x')
@@ -24,7 +22,7 @@ LISTS = [
 ]
 
 
-def roots(*within: str, sharing: str = '') -> Snapshot:
+def roots(*within, sharing=''):
     """The roots, each in an aggregate that Nova does not have, and some in the one of Nova."""
     return Snapshot(
         (
@@ -39,7 +37,7 @@ def roots(*within: str, sharing: str = '') -> Snapshot:
     )
 
 
-def members(snapshot: Snapshot) -> list[str]:
+def members(snapshot):
     assert all(OTHER in state.aggregates for state in snapshot.providers.values())
     return [uuid for uuid, state in snapshot.providers.items() if AGG in state.aggregates]
 
@@ -57,7 +55,7 @@ def members(snapshot: Snapshot) -> list[str]:
         ('d.y', 'd.y'),
     ],
 )
-def test_hosts_by_their_full_and_short_names(host: str, provider: str) -> None:
+def test_hosts_by_their_full_and_short_names(host, provider):
     after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert (members(after), notes) == ([provider], [])
 
@@ -65,7 +63,7 @@ def test_hosts_by_their_full_and_short_names(host: str, provider: str) -> None:
 @pytest.mark.parametrize(('host', 'having'), [('d', '2 resource providers have'),
                                               ('e.y', 'no provider has'),
                                               ('f', 'no provider has')])  # fmt: skip
-def test_hosts_that_are_not_known(host: str, having: str) -> None:
+def test_hosts_that_are_not_known(host, having):
     after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert members(after) == []
     assert notes == [Note(host, 'not known', f'az: {having} the name of the host')]
@@ -90,9 +88,7 @@ def test_hosts_that_are_not_known(host: str, having: str) -> None:
         ((), [], []),
     ],
 )
-def test_nothing_is_taken_out_where_a_host_is_not_known(
-    hosts: tuple[str, ...], left: list[str], states: list[tuple[str, str]]
-) -> None:
+def test_nothing_is_taken_out_where_a_host_is_not_known(hosts, left, states):
     there = roots('a', 'b.x.y', 'c')
     after, notes = synced(there, [HostAggregate(AGG, 'az', hosts)], remove=True)
     assert members(after) == left
@@ -103,13 +99,13 @@ def test_nothing_is_taken_out_where_a_host_is_not_known(
     assert members(synced(there, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
 
 
-def test_a_sharing_provider_stays() -> None:
+def test_a_sharing_provider_stays():
     there = roots('a', 'c', sharing='c')
     after, notes = synced(there, [HostAggregate(AGG, 'az', ())], remove=True)
     assert (members(after), notes) == (['c'], [])
 
 
-def test_a_host_is_read_before_it_is_changed(client: Client, service: Service) -> None:
+def test_a_host_is_read_before_it_is_changed(client, service):
     aggregates = {'aggregates': [ELSEWHERE], 'resource_provider_generation': 7}
     service.answer(*LISTS, get(f'/resource_providers/{RP}/aggregates', aggregates))
     sync = Sync(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
@@ -123,7 +119,7 @@ def test_a_host_is_read_before_it_is_changed(client: Client, service: Service) -
     assert sync.plan([RP]).trees == ()
 
 
-def test_a_host_that_has_gone_is_passed_over(client: Client, service: Service) -> None:
+def test_a_host_that_has_gone_is_passed_over(client, service):
     gone = get(f'/resource_providers/{RP}/aggregates', answer=fault(404, 'No resource provider'))
     service.answer(*LISTS, gone)
     assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().trees == ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ _WIDTH = 100
 _LABELS = {field: f'{label}:' for label, field in LABELS.items()}
 
 
-def example() -> None:
+def example():
     """A ``host`` is wrong.
 
     Ratios count
@@ -41,7 +40,7 @@ def example() -> None:
 CHECK = Check('wrong', Severity.ERROR, example, ('servers', 'ports'))
 
 
-def test_a_text_on_a_terminal() -> None:
+def test_a_text_on_a_terminal():
     names, [values] = audit_checks.rows([CHECK])
     row = dict(zip(names, values, strict=True))
     assert '\n'.join(audit_checks.lines(row, 40)) == (
@@ -52,7 +51,7 @@ def test_a_text_on_a_terminal() -> None:
     )
 
 
-def test_a_text_as_data() -> None:
+def test_a_text_as_data():
     assert audit_checks.rows([CHECK]) == (
         ('id', 'severity', 'needs', 'summary', 'details', 'matters', 'fix', 'look', 'example'),
         [
@@ -65,7 +64,7 @@ def test_a_text_as_data() -> None:
     )  # fmt: skip
 
 
-def test_a_text_in_the_page() -> None:
+def test_a_text_in_the_page():
     table, section = sections([CHECK])
     assert table == (
         '.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n'
@@ -84,13 +83,13 @@ def test_a_text_in_the_page() -> None:
 
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
-def test_a_text_fits_a_terminal(check: Check) -> None:
+def test_a_text_fits_a_terminal(check):
     names, [values] = audit_checks.rows([check])
     lines = list(audit_checks.lines(dict(zip(names, values, strict=True)), 80))
     assert max(map(len, lines)) <= 80
 
 
-def sections(checks: Sequence[Check]) -> Iterator[str]:
+def sections(checks):
     """Return the part of the documentation about checks: a table, and the texts."""
     cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
     rows = (('id', 'severity', 'finds'), *cells)
@@ -108,21 +107,21 @@ def sections(checks: Sequence[Check]) -> Iterator[str]:
         yield '\n\n'.join((heading, *map(_filled, paragraphs)))
 
 
-def _literal(names: Iterable[str]) -> str:
+def _literal(names):
     return ', '.join(f'``--{name}``' for name in names)
 
 
-def _filled(text: str) -> str:
+def _filled(text):
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def written(page: str) -> str:
+def written(page):
     """Return the page with the texts that there are."""
     before, heading, _ = page.partition(_HEADING)
     return before + heading + '\n\n'.join(sections(CHECKS)) + '\n'
 
 
-def test_the_page_has_the_same_texts() -> None:
+def test_the_page_has_the_same_texts():
     page = PAGE.read_text()
     assert page == written(page), f'python -m {__spec__.name} writes the page'
 

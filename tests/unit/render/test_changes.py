@@ -6,7 +6,7 @@ from placementclient.changes.summary import ChangeRow
 from placementclient.render import changes
 
 
-def test_a_root_has_no_parent_to_be_named() -> None:
+def test_a_root_has_no_parent_to_be_named():
     rows = [
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),

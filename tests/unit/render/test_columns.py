@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -23,14 +22,14 @@ ITEM = SimpleNamespace(a=1, b=2)
     ('version', 'names', 'values'),
     [('1.4', ('a',), (1,)), ('1.5', ('a', 'b'), (1, 4)), ('1.39', ('a', 'b'), (1, 4))],
 )
-def test_a_table_has_the_columns_of_its_version(version: str, names: Any, values: Any) -> None:
+def test_a_table_has_the_columns_of_its_version(version, names, values):
     at = Microversion.parse(version)
     assert TWO.fields(ITEM, at) == (names, values)
     assert TWO.rows([ITEM, ITEM], at) == (names, [values, values])
     assert TWO.rows(iter([]), at) == (names, [])
 
 
-def test_columns_are_added_in_order() -> None:
+def test_columns_are_added_in_order():
     both = Columns(Column('b')) + Columns(Column('a'))
     assert both.fields(ITEM) == (('b', 'a'), (2, 1))
 
@@ -83,34 +82,34 @@ NAMES = {
 
 
 @pytest.mark.parametrize(('table', 'names'), NAMES.items())
-def test_the_names_of_columns_are_a_contract(table: str, names: tuple[str, ...]) -> None:
+def test_the_names_of_columns_are_a_contract(table, names):
     assert getattr(columns, table).rows([], HIGHEST)[0] == names
 
 
-def test_every_table_is_in_the_contract() -> None:
+def test_every_table_is_in_the_contract():
     tables = {name for name, table in vars(columns).items() if isinstance(table, Columns)}
     tables = {name for name in tables if not name.startswith('_')}
     assert tables == set(NAMES)
 
 
-def test_a_provider_is_shown_root_first() -> None:
+def test_a_provider_is_shown_root_first():
     child = Provider(RP, 'numa0', 7, 'parent', ROOT)
     assert columns.PROVIDER.fields(child, HIGHEST)[1] == (RP, 'numa0', 7, ROOT, 'parent')
     assert columns.PROVIDER.fields(child, LOWEST)[1] == (RP, 'numa0', 7)
 
 
-def test_fields_that_were_not_given_are_empty() -> None:
+def test_fields_that_were_not_given_are_empty():
     assert columns.INVENTORY.fields({'total': 4, 'reserved': 0})[1] == ('', '', '', 0, '', 4)
 
 
-def test_an_allocation_has_the_generation_of_its_provider() -> None:
+def test_an_allocation_has_the_generation_of_its_provider():
     shown = Read(Consumer(CONSUMER, {}, 'p', 'u', 3), generations={RP: 7})
     row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, shown), HIGHEST)[1]
     # The service's word for a type that was never set.
     assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', 'unknown')
 
 
-def test_holders_are_shown_as_the_service_says_it() -> None:
+def test_holders_are_shown_as_the_service_says_it():
     held = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
     assert columns.by_consumer(held) == {
         CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
@@ -118,7 +117,7 @@ def test_holders_are_shown_as_the_service_says_it() -> None:
     }
 
 
-def test_candidates_are_numbered_and_have_a_row_for_each_provider() -> None:
+def test_candidates_are_numbered_and_have_a_row_for_each_provider():
     found = [
         Candidate({RP: {'VCPU': 1, 'DISK_GB': 5}, ROOT: {'VGPU': 1}}),
         Candidate({RP: {'VCPU': 1}}),
@@ -134,7 +133,7 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider() -> None:
     ]
 
 
-def test_a_long_candidate_shows_groups_parent_and_root() -> None:
+def test_a_long_candidate_shows_groups_parent_and_root():
     found = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
     summaries = {RP: ProviderSummary({}, (), 'parent', ROOT)}
     names, [row] = columns.candidates(found, summaries, HIGHEST, long=True)
@@ -144,7 +143,7 @@ def test_a_long_candidate_shows_groups_parent_and_root() -> None:
     assert rest == ['parent', ROOT]
 
 
-def test_usage_by_type_has_a_row_for_each_class() -> None:
+def test_usage_by_type_has_a_row_for_each_class():
     usages = [Usage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2), Usage({}, 'unknown', 0)]
     assert columns.usage_by_type(usages) == (
         ('consumer_type', 'consumer_count', 'resource_class', 'usage'),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from placementclient.insight import diff
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import Snapshot
 from placementclient.render import differences
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
 
 
-def drawn(before: Snapshot, after: Snapshot, width: int = 80) -> list[str]:
+def drawn(before, after, width=80):
     return list(differences.lines(differences.parts(diff.differences(before, after)), width))
 
 
-def test_each_difference_is_a_line_with_a_sign() -> None:
+def test_each_difference_is_a_line_with_a_sign():
     before = cloud(
         [
             provider('a.b', VCPU=4, MEMORY_MB=2048, traits=['CUSTOM_OLD', 'CUSTOM_SAME']),
@@ -50,7 +49,7 @@ def test_each_difference_is_a_line_with_a_sign() -> None:
     ]
 
 
-def test_a_line_is_not_broken_within_a_uuid() -> None:
+def test_a_line_is_not_broken_within_a_uuid():
     names = ['one-host-with-a-long-name', 'another-host-with-a-long-name']
     before = cloud([provider(name, VCPU=4) for name in names], [])
     held = {name: {'VCPU': 1} for name in names}

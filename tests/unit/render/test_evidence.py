@@ -6,7 +6,7 @@ from placementclient.render import findings
 from placementclient.render.facts import Evidence
 
 
-def test_evidence_says_what_has_no_value() -> None:
+def test_evidence_says_what_has_no_value():
     """``type , holds`` is no sentence; for a program it stays as it is."""
     evidence = {'type': None, 'holds': {'host': {'VCPU': 2}}, 'aggregates': [], 'used': 0}
     shown = Evidence(evidence)
@@ -14,7 +14,7 @@ def test_evidence_says_what_has_no_value() -> None:
     assert shown.machine_readable() == evidence
 
 
-def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command() -> None:
+def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     names = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
     row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')

@@ -29,14 +29,14 @@ from tests.unit.insight.clouds import cloud, consumer, provider
         ),
     ],
 )
-def test_a_sentence_says_no_twice_or_less_than_nothing(request_: Filter, line: str) -> None:
+def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     there = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
     found = explain(CandidateRequest(request_), SnapshotIndex(there), hosts=3)
     assert line in list(explanations.lines(found))
 
 
-def test_a_shortage_of_all_the_nearest_trees_is_told_once() -> None:
+def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
     found = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),

@@ -7,7 +7,7 @@ from placementclient.planner.infeasibility import UNDETERMINED, OpenRow
 from placementclient.render import failures
 
 
-def test_searches_that_did_not_end_are_one_line() -> None:
+def test_searches_that_did_not_end_are_one_line():
     undetermined = errors.Undetermined([UNDETERMINED(f'gpu0{n}', 60) for n in range(1, 4)])
     assert list(failures.lines(undetermined)) == [
         'Undetermined:',
@@ -17,14 +17,14 @@ def test_searches_that_did_not_end_are_one_line() -> None:
     ]
 
 
-def test_the_faults_of_a_file_in_lines_that_can_be_read() -> None:
+def test_the_faults_of_a_file_in_lines_that_can_be_read():
     faults = errors.BadFiles([errors.BadFile('rows.csv', 'wrong', line) for line in range(1, 5001)])
     lines = list(failures.lines(faults))
     assert len(lines) == failures.MOST + 1
     assert (lines[0], lines[-1]) == ('rows.csv:1: wrong', '… and 4900 more')
 
 
-def test_undecided_rows_of_many_trees_are_counted() -> None:
+def test_undecided_rows_of_many_trees_are_counted():
     rows = [
         OpenRow(f'gpu{number:03d}', f'server-{number}-{each}', 'VGPU', 1, 'gpu', ('a', 'b'))
         for number in range(300)
@@ -42,7 +42,7 @@ def test_undecided_rows_of_many_trees_are_counted() -> None:
     assert len(lines) == 26
 
 
-def test_a_few_undecided_rows_are_printed_at_once() -> None:
+def test_a_few_undecided_rows_are_printed_at_once():
     row = OpenRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
     lines = list(failures.lines(errors.Undecided([row])))
     assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

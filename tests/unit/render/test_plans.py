@@ -9,7 +9,7 @@ from placementclient.model.plans import Plan
 from placementclient.render import plans
 
 
-def test_warnings_are_counted_as_they_are_printed() -> None:
+def test_warnings_are_counted_as_they_are_printed():
     trees = [
         SimpleNamespace(
             root_provider_name=name,

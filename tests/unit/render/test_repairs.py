@@ -15,21 +15,18 @@ from placementclient.model.repairs import (
     FreeAllocations,
     HealServer,
     LowerReserved,
-    Remedy,
     advice,
     amending,
 )
 from placementclient.render import repairs
-from placementclient.render.repairs import Invocation, NextStep
+from placementclient.render.repairs import Invocation
 
 HELD = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
 FILES = {'--snapshot': 'my cloud.json', '--servers': 's.json'}
 AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --subject 'a b'"
 
 
-def next_step(
-    remedy: Remedy | None, reason: str = '', invocation: Invocation | None = None
-) -> NextStep:
+def next_step(remedy, reason='', invocation=None):
     finding = Finding('a b', (), {}, remedy, reason, kind=CHECKS[0].id)
     return repairs.next_step(finding, invocation or Invocation('openstack'))
 
@@ -45,7 +42,7 @@ def next_step(
         (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
     ],
 )
-def test_a_command_names_the_program(remedy: Remedy, typed: str, program: str) -> None:
+def test_a_command_names_the_program(remedy, typed, program):
     invocation = Invocation(program, FILES, {'--servers': 'my list.json'})
     assert next_step(remedy, invocation=invocation) == (
         f'{program} resource provider {typed}', ''
@@ -53,7 +50,7 @@ def test_a_command_names_the_program(remedy: Remedy, typed: str, program: str) -
 
 
 @pytest.mark.parametrize('remedy', [FreeAllocations(HELD, ('a',)), None])
-def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> None:
+def test_what_is_not_safe_has_a_reason_and_no_command(remedy):
     assert next_step(remedy, 'not now') == ('', 'not now')
 
 
@@ -66,22 +63,22 @@ def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> 
         (advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),
     ],
 )  # fmt: skip
-def test_a_decision_has_its_command_in_the_reason(remedy: Remedy, typed: str) -> None:
+def test_a_decision_has_its_command_in_the_reason(remedy, typed):
     assert next_step(remedy, 'If so') == ('', f'If so: openstack resource provider {typed}')
 
 
-def test_what_came_through_a_pipe_cannot_be_read_again() -> None:
+def test_what_came_through_a_pipe_cannot_be_read_again():
     piped = Invocation('openstack', None)
     step = next_step(FreeAllocations(HELD, ('a',)), invocation=piped)
     assert (step.command, 'pipe' in step.reason) == ('', True)
     assert next_step(AddTrait('u', 'a', 'T'), invocation=piped).command
 
 
-def test_what_is_no_command_of_ours_is_typed_as_it_is() -> None:
+def test_what_is_no_command_of_ours_is_typed_as_it_is():
     step = next_step(RECORD_CONSUMERS, invocation=Invocation('placement'))
     assert step == ('placement-manage db online_data_migrations', '')
 
 
-def test_a_subject_stays_one_word() -> None:
+def test_a_subject_stays_one_word():
     [*_, option, subject, _, _] = shlex.split(next_step(LowerReserved('u', 'a', 'V', 1)).command)
     assert (option, subject) == ('--subject', 'a b')

@@ -23,7 +23,7 @@ STATUSES = [
 ]
 
 
-def test_trees_that_differ_come_last() -> None:
+def test_trees_that_differ_come_last():
     assert runs.statuses(STATUSES)[1] == [
         ('gpu2', 'applied', ''),
         ('gpu3', 'pending', ''),
@@ -31,7 +31,7 @@ def test_trees_that_differ_come_last() -> None:
     ]
 
 
-def test_differences_come_after_the_trees_that_are_as_planned() -> None:
+def test_differences_come_after_the_trees_that_are_as_planned():
     trees: list[Any] = [SimpleNamespace(root_provider_name=name) for name in ('gpu1', 'gpu2')]
     _, rows = runs.verification(trees, [Deviation('gpu1', 'inventory', 'VGPU is 3')])
     assert rows == [
@@ -40,7 +40,7 @@ def test_differences_come_after_the_trees_that_are_as_planned() -> None:
     ]
 
 
-def test_the_last_line_of_a_rehearsal_counts_both_ways() -> None:
+def test_the_last_line_of_a_rehearsal_counts_both_ways():
     there = Outcome([TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)])
     back = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
     rehearsal = Rehearsal(there, [Deviation('gpu1', 'inventory', 'VGPU is 3')], back, [])

@@ -20,16 +20,16 @@ from placementclient.render.style import PLAIN, Style, level, part
         (1, -5, 1.0, 'red'),
     ],
 )
-def test_how_full(used: int, capacity: int, share: float, colour: str) -> None:
+def test_how_full(used, capacity, share, colour):
     assert (part(used, capacity), level(used, capacity)) == (share, colour)
 
 
 @pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])
-def test_a_bar_has_always_the_same_width(used: int, drawn: str) -> None:
+def test_a_bar_has_always_the_same_width(used, drawn):
     assert Style(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
 
 
-def test_what_is_plain_has_no_escapes() -> None:
+def test_what_is_plain_has_no_escapes():
     assert PLAIN.paint('text', 'red') == 'text'
     assert Style(colours=True).paint('text', 'red') == '\x1b[31mtext\x1b[0m'
     assert Style(colours=True).paint('', 'red') == ''

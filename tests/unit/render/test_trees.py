@@ -20,7 +20,7 @@ from placementclient.render.style import Style
 SVG = '{http://www.w3.org/2000/svg}'
 
 
-def state(name: str, parent: str | None = None, root: str = 'root', **used: int) -> ProviderState:
+def state(name, parent=None, root='root', **used):
     return ProviderState(
         Provider(f'uuid of {name}', name, 0, parent and f'uuid of {parent}', f'uuid of {root}'),
         {key: Inventory(10, reserved=2, allocation_ratio=1.5) for key in used},
@@ -28,7 +28,7 @@ def state(name: str, parent: str | None = None, root: str = 'root', **used: int)
     )
 
 
-def tree(*states: ProviderState, sharing: tuple[ProviderState, ...] = ()) -> Tree:
+def tree(*states, sharing=()):
     snapshot = Snapshot(states, [])
     return Tree(snapshot, snapshot.roots()[0], sharing)
 
@@ -42,7 +42,7 @@ WHOLE = tree(
 )
 
 
-def test_plain_text_has_a_line_for_each_provider() -> None:
+def test_plain_text_has_a_line_for_each_provider():
     assert list(trees.detailed(WHOLE)) == [
         'root  MEMORY_MB 3/12 (2 reserved, ratio 1.5)  VCPU 11/12 (2 reserved, ratio 1.5)',
         '├─ a',
@@ -52,7 +52,7 @@ def test_plain_text_has_a_line_for_each_provider() -> None:
     ]
 
 
-def test_with_bars_each_class_has_a_line() -> None:
+def test_with_bars_each_class_has_a_line():
     lines = list(trees.detailed(WHOLE, Style(bars=True)))
     assert lines[:3] == [
         'root',
@@ -65,7 +65,7 @@ def test_with_bars_each_class_has_a_line() -> None:
     ]
 
 
-def test_colours_change_nothing_else() -> None:
+def test_colours_change_nothing_else():
     plain = list(trees.detailed(WHOLE, Style(bars=True)))
     coloured = [
         re.sub(r'\x1b\[\d+m', '', line)
@@ -75,7 +75,7 @@ def test_colours_change_nothing_else() -> None:
 
 
 @pytest.mark.parametrize('name', ['a"b', 'a<b>&c', 'a\\b', '#1;'])
-def test_names_are_escaped_in_pictures(name: str) -> None:
+def test_names_are_escaped_in_pictures(name):
     odd = [tree(state(name, root=name, VCPU=1))]
     drawn = ElementTree.fromstring(pictures.svg(odd))
     assert name in {text.text for text in drawn.iter(f'{SVG}text')}
@@ -84,7 +84,7 @@ def test_names_are_escaped_in_pictures(name: str) -> None:
     assert label[1].startswith(name.replace('\\', '\\\\').replace('"', '\\"'))
 
 
-def cards_of(drawn: ElementTree.Element) -> list[tuple[float, float, float, float]]:
+def cards_of(drawn):
     """The left, upper, right and lower edge of each card of a picture."""
     edges = []
     for group in drawn.iter(f'{SVG}g'):
@@ -95,7 +95,7 @@ def cards_of(drawn: ElementTree.Element) -> list[tuple[float, float, float, floa
     return edges
 
 
-def test_cards_do_not_overlap() -> None:
+def test_cards_do_not_overlap():
     many = [
         tree(
             *[state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2)],
@@ -115,7 +115,7 @@ def test_cards_do_not_overlap() -> None:
             assert beside or one[3] <= other[1] or other[3] <= one[1]
 
 
-def test_lines_of_sharing_providers_cross_no_card() -> None:
+def test_lines_of_sharing_providers_cross_no_card():
     pools = [state(name, root=name, DISK_GB=4) for name in ('fast', 'slow')]
     inside = state('inside', 'root3', 'root3', DISK_GB=4)
     many = [
@@ -146,7 +146,7 @@ def test_lines_of_sharing_providers_cross_no_card() -> None:
         assert 0 < x < float(drawn.attrib['width'])
 
 
-def test_a_legend_says_what_lines_and_colours_mean() -> None:
+def test_a_legend_says_what_lines_and_colours_mean():
     shared = [
         text.text for text in ElementTree.fromstring(pictures.svg([WHOLE])).iter(f'{SVG}text')
     ]
@@ -158,7 +158,7 @@ def test_a_legend_says_what_lines_and_colours_mean() -> None:
 
 
 @pytest.mark.parametrize('children', [0, 4])
-def test_many_trees_are_a_grid(children: int) -> None:
+def test_many_trees_are_a_grid(children):
     hosts = [
         tree(
             state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2),
@@ -171,18 +171,18 @@ def test_many_trees_are_a_grid(children: int) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_children() -> None:
+def test_ten_thousand_children():
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
     assert sum(1 for _ in trees.detailed(wide)) == 10001
     assert pictures.svg([wide]).count('<g ') == 10001
 
 
-def test_nothing_makes_an_empty_picture() -> None:
+def test_nothing_makes_an_empty_picture():
     assert ElementTree.fromstring(pictures.svg([])).tag == f'{SVG}svg'
     assert graphs.dot([]).endswith('}\n')
 
 
-def planned() -> TreeChange:
+def planned():
     """A plan that moves VGPU to a new child, and one of two consumers with it."""
     root = state('root', VCPU=1, VGPU=2)
     child = state('gpu', 'root', VGPU=2)
@@ -199,7 +199,7 @@ def planned() -> TreeChange:
     )
 
 
-def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes() -> None:
+def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
     drawn = ElementTree.fromstring(pictures.planned_svg([planned()] * 2, allocations=True))
     texts = [(text.text, 'changed' in text.attrib['class']) for text in drawn.iter(f'{SVG}text')]
     assert texts[:2] == [('before', False), ('after', False)]
@@ -226,7 +226,7 @@ def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes() -> None:
     assert float(drawn.attrib['width']) >= boxes[2][2]
 
 
-def test_a_graph_of_a_plan_has_a_cluster_for_each_side() -> None:
+def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
     lines = [line.strip() for line in graphs.planned_dot([planned()]).splitlines()[5:]]
     mark = f'<font color="{graphs.CHANGED}">'
     assert lines == [
@@ -245,7 +245,7 @@ def test_a_graph_of_a_plan_has_a_cluster_for_each_side() -> None:
     ]
 
 
-def test_a_side_without_providers_is_drawn() -> None:
+def test_a_side_without_providers_is_drawn():
     new = TreeChange(
         'uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], [])
     )

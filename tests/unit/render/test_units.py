@@ -22,5 +22,5 @@ from placementclient.render.units import sized
         ('CUSTOM_DISK_GB', 2048, '2,048'),
     ],
 )
-def test_sizes_have_units(resource_class: str, amount: int, said: str) -> None:
+def test_sizes_have_units(resource_class, amount, said):
     assert sized(resource_class, amount) == said

@@ -14,7 +14,6 @@ from keystoneauth1.token_endpoint import Token
 from requests.adapters import BaseAdapter
 
 from placementclient.client.http import Client
-from placementclient.model.snapshots import Snapshot
 from tests.unit.dialogue import NOTHING, STALE, URL, Reply, fault
 
 
@@ -31,7 +30,7 @@ class Provider:
     traits: set[str] = field(default_factory=set)
     aggregates: set[str] = field(default_factory=set)
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self):
         """As the service shows it."""
         return {
             'uuid': self.uuid,
@@ -78,7 +77,7 @@ class Fault:
 class Placement(BaseAdapter):
     """The service, and what is wrong with it."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot):
         super().__init__()
         self.providers = {
             uuid: Provider(
@@ -106,17 +105,17 @@ class Placement(BaseAdapter):
         self.faults: list[Fault] = []
         self._seen: dict[int, int] = {}
 
-    def client(self) -> Client:
+    def client(self):
         """A client of it."""
         transport = requests.Session()
         transport.mount(URL, self)
         return Client(Session(auth=Token(URL, 'a-token'), session=transport))
 
-    def writes(self) -> list[str]:
+    def writes(self):
         """The requests that have, or may have, changed something."""
         return [line for line in self.requests if not line.startswith('GET')]
 
-    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+    def send(self, request, *args, **kwargs):
         parts = urlsplit(request.url)
         path = [unquote(part) for part in parts.path.removeprefix('/placement/').split('/')]
         self.requests.append(f'{request.method} /{"/".join(path)}')
@@ -129,10 +128,10 @@ class Placement(BaseAdapter):
         response.headers.update({'x-openstack-request-id': 'req-1', **reply.headers})
         return response
 
-    def close(self) -> None:
+    def close(self):
         """Nothing is open."""
 
-    def _faulty(self, request: Any, carry_out: Callable[[], Reply]) -> Reply:
+    def _faulty(self, request, carry_out):
         for index, each in enumerate(self.faults):
             if each.method != request.method or each.part not in request.url:
                 continue
@@ -149,7 +148,7 @@ class Placement(BaseAdapter):
                 return each.answer
         return carry_out()
 
-    def _carry_out(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Reply:
+    def _carry_out(self, method, path, query, body):
         match method, path:
             case 'POST', ['reshaper']:
                 return self._reshape(body)
@@ -167,7 +166,7 @@ class Placement(BaseAdapter):
                 return self._of_provider(method, self.providers[uuid], rest, body)
         raise AssertionError(f'{method} {path}')
 
-    def _list(self, query: dict[str, str]) -> Reply:
+    def _list(self, query):
         found = list(self.providers.values())
         if 'name' in query:
             found = [each for each in found if each.name == query['name']]
@@ -176,7 +175,7 @@ class Placement(BaseAdapter):
             found = [each for each in found if member and each.root == member.root]
         return Reply(200, {'resource_providers': [each.shown() for each in found]})
 
-    def _create(self, body: Any) -> Reply:
+    def _create(self, body):
         if any(body['name'] == each.name for each in self.providers.values()):
             return fault(409, 'Conflicting resource provider name', 'placement.duplicate_name')
         parent = self.providers[body['parent_provider_uuid']]
@@ -184,7 +183,7 @@ class Placement(BaseAdapter):
         self.providers[made.uuid] = made
         return Reply(200, made.shown())
 
-    def _of_provider(self, method: str, provider: Provider, rest: list[str], body: Any) -> Reply:
+    def _of_provider(self, method, provider, rest, body):
         match method, rest:
             case 'DELETE', []:
                 if self._held(provider.uuid):
@@ -206,7 +205,7 @@ class Placement(BaseAdapter):
                 raise AssertionError(f'{method} {rest}')
         return Reply(200, {**content, 'resource_provider_generation': provider.generation})
 
-    def _content(self, provider: Provider, kind: str) -> dict[str, Any]:
+    def _content(self, provider, kind):
         held = self._held(provider.uuid)
         if kind == 'allocations':
             return {kind: held}
@@ -219,7 +218,7 @@ class Placement(BaseAdapter):
         value = getattr(provider, kind)
         return {kind: sorted(value) if isinstance(value, set) else value}
 
-    def _held(self, provider_uuid: str) -> dict[str, Any]:
+    def _held(self, provider_uuid):
         return {
             uuid: {
                 'resources': each.allocations[provider_uuid],
@@ -229,7 +228,7 @@ class Placement(BaseAdapter):
             if provider_uuid in each.allocations
         }
 
-    def _consumer(self, uuid: str) -> Reply:
+    def _consumer(self, uuid):
         if uuid not in self.consumers:
             return Reply(200, {'allocations': {}})
         each = self.consumers[uuid]
@@ -241,7 +240,7 @@ class Placement(BaseAdapter):
         kinds = {'consumer_generation': each.generation, 'consumer_type': each.type or 'unknown'}
         return Reply(200, {'allocations': allocations, **owner, **kinds})
 
-    def _reshape(self, body: Any) -> Reply:
+    def _reshape(self, body):
         if not body:
             return fault(400, "'inventories' is a required property")
         inventories, allocations = body['inventories'], body['allocations']
@@ -257,7 +256,7 @@ class Placement(BaseAdapter):
             each.generation += 1
         return NOTHING
 
-    def _conflict(self, inventories: Any, allocations: Any) -> Reply | None:
+    def _conflict(self, inventories, allocations):
         for uuid, given in inventories.items():
             if given['resource_provider_generation'] != self.providers[uuid].generation:
                 return fault(409, 'resource provider generation conflict', STALE)

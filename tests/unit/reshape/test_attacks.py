@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +16,6 @@ from placementclient.changes.records.changes import ChangeRecord, record
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.outcomes import State
-from placementclient.model.plans import Plan
 from placementclient.planner.records import plans
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines, storage
@@ -30,69 +28,69 @@ ROOT, OTHER = uuid_of('compute0'), uuid_of('compute1')
 Mutation = Callable[[dict[str, Any]], None]
 
 
-def vgpus(tree: dict[str, Any], side: str = 'after') -> list[dict[str, Any]]:
+def vgpus(tree, side='after'):
     """The inventories of VGPU that the plan has on one side."""
     contents = tree[side]['providers']
     return [each['inventories']['VGPU'] for each in contents if 'VGPU' in each['inventories']]
 
 
-def children(tree: dict[str, Any]) -> list[dict[str, Any]]:
+def children(tree):
     known = {provider['uuid'] for provider in tree['before']['providers']}
     return [each for each in tree['after']['providers'] if each['uuid'] not in known]
 
 
-def root(tree: dict[str, Any], side: str = 'after') -> dict[str, Any]:
+def root(tree, side='after'):
     return next(each for each in tree[side]['providers'] if each['uuid'] == ROOT)
 
 
-def holdings(tree: dict[str, Any], side: str) -> dict[str, Any]:
+def holdings(tree, side):
     """All that the first consumer holds on one side."""
     held: dict[str, Any] = tree[side]['consumers'][first_consumer(tree)]['allocations']
     return held
 
 
-def more_totals(tree: dict[str, Any]) -> None:
+def more_totals(tree):
     for each in vgpus(tree):
         each |= {'total': each['total'] * 100, 'max_unit': each['total'] * 100}
 
 
-def more_totals_and_moves(tree: dict[str, Any]) -> None:
+def more_totals_and_moves(tree):
     more_totals(tree)
     for move in tree['moves']:
         move['amount'] *= 100
 
 
-def more_of_everything(tree: dict[str, Any]) -> None:
+def more_of_everything(tree):
     more_totals_and_moves(tree)
     for each in vgpus(tree, 'before'):
         each['total'] *= 100
 
 
-def more_moves(tree: dict[str, Any]) -> None:
+def more_moves(tree):
     tree['moves'][0]['amount'] += 1
 
 
-def no_moves(tree: dict[str, Any]) -> None:
+def no_moves(tree):
     tree['moves'] = []
 
 
-def moves_elsewhere(tree: dict[str, Any]) -> None:
+def moves_elsewhere(tree):
     for move in tree['moves']:
         move['to_provider'] = children(tree)[0]['name']
 
 
-def other_ratio(tree: dict[str, Any]) -> None:
+def other_ratio(tree):
     for each in vgpus(tree):
         each['allocation_ratio'] = 16.0
 
 
-def false_inventory(tree: dict[str, Any]) -> None:
+def false_inventory(tree):
     """Of a class that does not move."""
     for side in ('before', 'after'):
         root(tree, side)['inventories']['VCPU']['total'] = 320
 
 
-def false_holdings(tree: dict[str, Any]) -> None:
+def false_holdings(tree):
     """A consumer holds more, and gets more."""
     consumer = first_consumer(tree)
     for side in ('before', 'after'):
@@ -104,17 +102,17 @@ def false_holdings(tree: dict[str, Any]) -> None:
             row['amount'] = 2
 
 
-def less_memory(tree: dict[str, Any]) -> None:
+def less_memory(tree):
     """A consumer loses some of what it keeps on the root."""
     for side in ('before', 'after'):
         holdings(tree, side)[ROOT]['MEMORY_MB'] = 1
 
 
-def first_consumer(tree: dict[str, Any]) -> str:
+def first_consumer(tree):
     return min(tree['before']['consumers'])
 
 
-def another_place(tree: dict[str, Any]) -> None:
+def another_place(tree):
     """A consumer goes to another child than the one that it is known to be on."""
     consumer = first_consumer(tree)
     one, other = children(tree)
@@ -129,46 +127,46 @@ def another_place(tree: dict[str, Any]) -> None:
             row['to_provider'] = names[row['to_provider']]
 
 
-def a_guess(tree: dict[str, Any]) -> None:
+def a_guess(tree):
     for row in tree['rows']:
         row['label'] = 'inferred'
 
 
-def another_parent(tree: dict[str, Any]) -> None:
+def another_parent(tree):
     for child in children(tree):
         child['parent_provider_uuid'] = OTHER
 
 
-def a_child_less(tree: dict[str, Any]) -> None:
+def a_child_less(tree):
     gone = children(tree)[1]
     tree['after']['providers'].remove(gone)
 
 
-def a_provider_gone(tree: dict[str, Any]) -> None:
+def a_provider_gone(tree):
     tree['after']['providers'].remove(root(tree))
 
 
-def another_root(tree: dict[str, Any]) -> None:
+def another_root(tree):
     tree['root_provider_uuid'] = OTHER
 
 
-def another_name(tree: dict[str, Any]) -> None:
+def another_name(tree):
     tree['root_provider_name'] = 'compute1'
 
 
-def fewer_traits(tree: dict[str, Any]) -> None:
+def fewer_traits(tree):
     children(tree)[0]['traits'].remove('CUSTOM_GPU')
 
 
-def traits_kept(tree: dict[str, Any]) -> None:
+def traits_kept(tree):
     root(tree)['traits'] = root(tree, 'before')['traits']
 
 
-def another_tree(tree: dict[str, Any]) -> None:
+def another_tree(tree):
     tree['joined'] = {uuid_of('compute1'): 'compute1'}
 
 
-def another_owner(tree: dict[str, Any]) -> None:
+def another_owner(tree):
     tree['after']['consumers'][first_consumer(tree)]['project_id'] = 'another'
 
 
@@ -183,18 +181,18 @@ FALSEHOODS = (false_inventory, false_holdings, less_memory)
 
 
 @pytest.fixture
-def placement() -> Placement:
+def placement():
     return Placement(clouds.cloud(hosts=2, servers=2))
 
 
 @pytest.fixture
-def plan(placement: Placement) -> Plan:
+def plan(placement):
     made = clouds.plan_of(capture(placement.client()), 2, moved_trait=True)
     placement.requests.clear()
     return made
 
 
-def edited(plan: Plan, path: Path, mutate: Callable[[dict[str, Any]], None]) -> Plan:
+def edited(plan, path, mutate):
     """A plan that was edited in its file, whose digest is right again."""
     document = json.loads(b''.join(plans.encode(plan)))
     mutate(document)
@@ -206,7 +204,7 @@ def edited(plan: Plan, path: Path, mutate: Callable[[dict[str, Any]], None]) -> 
     return storage.read_plan(str(path))
 
 
-def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> str:
+def noted(plan, path, record, key=ROOT):
     """A journal of the plan that says what one tree was planned to become instead."""
     first = journals.JournalEntry(
         journal=journals.FORMAT, version=1, at='2026-11-22T00:00:00+00:00',
@@ -219,7 +217,7 @@ def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> st
     return str(path)
 
 
-def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
+def assert_refused(placement, plan, path):
     """Neither the way there nor the way back sends anything for the first tree."""
     before = clouds.content(capture(placement.client()))
     for run in (engines.apply, engines.rollback):
@@ -234,7 +232,7 @@ def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
         assert clouds.content(capture(placement.client())) == before
 
 
-def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path: Path) -> None:
+def test_what_is_as_it_was_is_applied(placement, plan, tmp_path):
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
     path = noted(same, tmp_path / 'journal', builtins(record(same.trees[0])))
     outcome = engines.apply(placement.client(), same, path)
@@ -242,9 +240,7 @@ def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path
 
 
 @pytest.mark.parametrize('mutation', [*MUTATIONS, another_tree], ids=lambda each: each.__name__)
-def test_an_edited_plan_is_refused(
-    placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
-) -> None:
+def test_an_edited_plan_is_refused(placement, plan, mutation, tmp_path):
     if mutation in (another_root, another_tree):
         with pytest.raises(errors.BadFile, match='damaged plan: compute1 is there twice'):
             edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
@@ -255,9 +251,7 @@ def test_an_edited_plan_is_refused(
 
 @pytest.mark.parametrize('mutation', FALSEHOODS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize('is_in_journal', [False, True])
-def test_what_is_false_in_a_plan_changes_nothing(
-    plan: Plan, mutation: Mutation, is_in_journal: bool, tmp_path: Path
-) -> None:
+def test_what_is_false_in_a_plan_changes_nothing(plan, mutation, is_in_journal, tmp_path):
     true, path = Placement(clouds.cloud(hosts=2, servers=2)), str(tmp_path / 'journal')
     false = Placement(clouds.cloud(hosts=2, servers=2))
     engines.apply(true.client(), plan, str(tmp_path / 'true'), trees=['compute0'])
@@ -275,18 +269,14 @@ def test_what_is_false_in_a_plan_changes_nothing(
 
 
 @pytest.mark.parametrize('mutation', MUTATIONS, ids=lambda each: each.__name__)
-def test_an_edited_journal_is_refused(
-    placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
-) -> None:
+def test_an_edited_journal_is_refused(placement, plan, mutation, tmp_path):
     tree = copy.deepcopy(builtins(record(plan.trees[0])))
     mutation(tree)
     path = noted(plan, tmp_path / 'journal', tree)
     assert_refused(placement, plan, path)
 
 
-def test_another_tree_under_the_key_of_this_one(
-    placement: Placement, plan: Plan, tmp_path: Path
-) -> None:
+def test_another_tree_under_the_key_of_this_one(placement, plan, tmp_path):
     path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.apply(placement.client(), plan, path)
@@ -300,10 +290,8 @@ def test_another_tree_under_the_key_of_this_one(
 @pytest.mark.parametrize(
     'selection', [{'name': ['compute1']}, {'uuid': [OTHER]}, {'trait': ['HW_CPU_X86_SSE']}]
 )
-def test_trees_that_the_specification_does_not_select(
-    placement: Placement, plan: Plan, selection: dict[str, Any], tmp_path: Path
-) -> None:
-    def select(document: dict[str, Any]) -> None:
+def test_trees_that_the_specification_does_not_select(placement, plan, selection, tmp_path):
+    def select(document):
         document['recipe']['spec']['trees'] = selection
 
     bad = edited(plan, tmp_path / 'plan.json', select)

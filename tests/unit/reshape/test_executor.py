@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from keystoneauth1 import exceptions
@@ -15,8 +12,7 @@ from msgspec import structs
 from placementclient.api import attempts
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.model.outcomes import Outcome, State, Status
-from placementclient.model.plans import Plan
+from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import capture
 from placementclient.reshape import comparison, engines, reading
@@ -28,7 +24,7 @@ from tests.unit.reshape.memory import Fault, Placement
 ROOT, GONE, NEW = uuid_of('compute0'), uuid_of('server0.1'), uuid_of('new')
 
 
-def made(children: int = 1, hosts: int = 1) -> tuple[Placement, Plan]:
+def made(children=1, hosts=1):
     """A service with hosts, and a plan that moves their VGPU to children."""
     placement = Placement(clouds.cloud(hosts=hosts, servers=2))
     plan = clouds.plan_of(capture(placement.client()), children, moved_trait=True)
@@ -36,29 +32,29 @@ def made(children: int = 1, hosts: int = 1) -> tuple[Placement, Plan]:
     return placement, plan
 
 
-def lost(part: str, method: str = 'POST', **settings: Any) -> Fault:
+def lost(part, method='POST', **settings):
     return Fault(method, part, is_lost=True, **settings)
 
 
-def at(disturb: Callable[[Placement], None], part: str, method: str = 'POST') -> Fault:
+def at(disturb, part, method='POST'):
     # The first POST /reshaper is the question whether it is allowed.
     return Fault(method, part, 2 if part == '/reshaper' else 1, before=disturb)
 
 
-def touch(placement: Placement) -> None:
+def touch(placement):
     placement.providers[ROOT].generation += 1
 
 
-def trait(placement: Placement) -> None:
+def trait(placement):
     placement.providers[ROOT].traits.add('HW_CPU_X86_SSE')
     touch(placement)
 
 
-def free(placement: Placement) -> None:
+def free(placement):
     placement.consumers.pop(GONE, None)
 
 
-def allocate(placement: Placement) -> None:
+def allocate(placement):
     server = clouds.server('new', 'compute0', 1)
     held = {rp: dict(resources) for rp, resources in server.allocations.items()}
     if 'VGPU' in placement.providers[ROOT].inventories and NEW not in placement.consumers:
@@ -66,17 +62,17 @@ def allocate(placement: Placement) -> None:
         touch(placement)
 
 
-def shrink(placement: Placement) -> None:
+def shrink(placement):
     placement.providers[ROOT].inventories['VGPU'] |= {'total': 5}
     touch(placement)
 
 
-def rename(placement: Placement) -> None:
+def rename(placement):
     placement.providers[ROOT].name = 'another'
     touch(placement)
 
 
-def occupy(placement: Placement) -> None:
+def occupy(placement):
     """Somebody else's provider has the name of a child."""
     other = uuid_of('elsewhere')
     placement.providers[other] = replace(
@@ -84,7 +80,7 @@ def occupy(placement: Placement) -> None:
     )
 
 
-def busy(placement: Placement) -> None:
+def busy(placement):
     """The root changes each time that it is looked at."""
     touch(placement)
 
@@ -137,7 +133,7 @@ CASES = (
 
 
 @pytest.mark.parametrize('case', CASES, ids=lambda case: case.name)
-def test_a_tree(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree(case, tmp_path, monkeypatch):
     if case.reshapes == MANY:
         monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     placement, plan = made(case.children)
@@ -164,7 +160,7 @@ def test_a_tree(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize('number', range(1, 6))
 @pytest.mark.parametrize('is_sent', [False, True])
-def test_a_tree_on_its_way_back(number: int, is_sent: bool, tmp_path: Path) -> None:
+def test_a_tree_on_its_way_back(number, is_sent, tmp_path):
     placement, plan = made()
     before, path = capture(placement.client()), str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
@@ -178,7 +174,7 @@ def test_a_tree_on_its_way_back(number: int, is_sent: bool, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize('is_back', [False, True])
-def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
+def test_what_was_granted_is_read_back(is_back, tmp_path):
     """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
     placement, plan = made(2)
     path, client = str(tmp_path / 'journal'), placement.client()
@@ -187,7 +183,7 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
     one, other = (change.uuid for change in plan.trees[0].created())
     there = {False: (one, other), True: (ROOT, one)}[is_back]
 
-    def misplace(placement: Placement) -> None:
+    def misplace(placement):
         for each in placement.consumers.values():
             if 'VGPU' in each.allocations.get(there[0], {}):
                 del each.allocations[there[0]]['VGPU']
@@ -197,7 +193,7 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
     sent = len(placement.writes())
     look = len(placement.requests)
 
-    def once(placement: Placement) -> None:
+    def once(placement):
         if placement.writes()[sent:].count('POST /reshaper') == 2 and not done:
             done.append(True)
             misplace(placement)
@@ -213,12 +209,12 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
     assert outcome.exit_status is ExitStatus.DIFFERS
 
 
-def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(tmp_path: Path) -> None:
+def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(tmp_path):
     placement = Placement(clouds.cloud(hosts=1, servers=0))
     plan = clouds.plan_of(capture(placement.client()), 2)
     gpu = next(plan.trees[0].created())
 
-    def other(placement: Placement) -> None:
+    def other(placement):
         placement.providers[gpu.uuid].inventories['VGPU'] |= {'total': 1}
 
     placement.faults.append(Fault('GET', f'{gpu.uuid}/inventories', before=other))
@@ -227,11 +223,11 @@ def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(tmp_pat
     assert result.reason.startswith(f'verification: the inventory of VGPU on {gpu.name} is not')
 
 
-def no_token(placement: Placement) -> None:
+def no_token(placement):
     raise exceptions.ServiceUnavailable('Keystone is away')
 
 
-def broken(placement: Placement) -> None:
+def broken(placement):
     raise ZeroDivisionError('nobody thought of this')
 
 
@@ -242,13 +238,7 @@ def broken(placement: Placement) -> None:
         (broken, ExitStatus.PARTIAL, 'ZeroDivisionError: nobody thought of this'),
     ],
 )
-def test_whatever_ends_a_run_all_trees_are_told(
-    disturb: Callable[[Placement], None],
-    status: ExitStatus,
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_whatever_ends_a_run_all_trees_are_told(disturb, status, said, tmp_path, monkeypatch):
     monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     placement, plan = made(hosts=3)
     path = str(tmp_path / 'journal')
@@ -261,11 +251,11 @@ def test_whatever_ends_a_run_all_trees_are_told(
     assert engines.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
 
 
-def interrupted(placement: Placement, plan: Plan, path: str, workers: int) -> Outcome:
+def interrupted(placement, plan, path, workers):
     """Ctrl-C when the second tree has ended: it reaches the thread that waits for the workers."""
     ended = []
 
-    def report(tree: object) -> None:
+    def report(tree):
         ended.append(tree)
         if len(ended) == 2:
             raise KeyboardInterrupt
@@ -274,7 +264,7 @@ def interrupted(placement: Placement, plan: Plan, path: str, workers: int) -> Ou
 
 
 @pytest.mark.parametrize('workers', [1, 2])
-def test_an_interrupted_run(workers: int, tmp_path: Path) -> None:
+def test_an_interrupted_run(workers, tmp_path):
     placement, plan = made(hosts=5)
     path = str(tmp_path / 'journal')
     outcome = interrupted(placement, plan, path, workers)
@@ -287,7 +277,7 @@ def test_an_interrupted_run(workers: int, tmp_path: Path) -> None:
     assert engines.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
 
 
-def test_a_service_without_the_reshaper(tmp_path: Path) -> None:
+def test_a_service_without_the_reshaper(tmp_path):
     placement, plan = made()
     placement.faults.append(Fault('POST', '/reshaper', answer=NOT_ACCEPTABLE))
     version = {'id': 'v1.0', 'min_version': '1.0', 'max_version': '1.29'}
@@ -298,7 +288,7 @@ def test_a_service_without_the_reshaper(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('when', ['preflight', 'later'])
-def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> None:
+def test_status_repeats_why_a_tree_was_left_alone(when, tmp_path):
     placement, plan = made(hosts=2)
     path, client = str(tmp_path / 'journal'), placement.client()
     if when == 'preflight':
@@ -328,11 +318,11 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
     assert engines.apply(client, plan, path).trees[0].state is State.APPLIED
 
 
-def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
+def test_trees_that_are_pending_are_no_damage(tmp_path):
     placement, plan = made(hosts=3)
     path, client = str(tmp_path / 'journal'), placement.client()
 
-    def found() -> list[tuple[str, bool]]:
+    def found():
         return [(d.tree, d.is_damage) for d in engines.verify(client, plan, journal_path=path)]
 
     assert found() == [(f'compute{n}', False) for n in range(3)]
@@ -359,8 +349,8 @@ GONE_NOW = fault(404, 'no such provider')
     ],
 )
 def test_a_provider_that_goes_or_changes_while_all_trees_are_looked_at_ends_nothing(
-    tmp_path: Path, look: Fault, state: State
-) -> None:
+    tmp_path, look, state
+):
     placement, plan = made(hosts=2)
     trait(placement)
     placement.faults.append(look)
@@ -369,9 +359,7 @@ def test_a_provider_that_goes_or_changes_while_all_trees_are_looked_at_ends_noth
 
 
 @pytest.mark.parametrize(('status', 'outcome'), [(502, 'not known: '), (409, 'refused: ')])
-def test_the_journal_tells_a_refusal_from_what_is_not_known(
-    status: int, outcome: str, tmp_path: Path
-) -> None:
+def test_the_journal_tells_a_refusal_from_what_is_not_known(status, outcome, tmp_path):
     placement, plan = made()
     reply = Reply(status) if status == 502 else fault(status, 'no')
     placement.faults.append(Fault('POST', '/reshaper', 2, answer=reply))
@@ -381,7 +369,7 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(
     assert len(said) == 1
 
 
-def test_a_server_that_was_migrated_since_is_no_damage() -> None:
+def test_a_server_that_was_migrated_since_is_no_damage():
     placement, plan = made(2)
     client = placement.client()
     (tree,) = plan.trees
@@ -403,7 +391,7 @@ def test_a_server_that_was_migrated_since_is_no_damage() -> None:
         assert [each.is_damage for each in found] == [is_damage]
 
 
-def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path: Path) -> None:
+def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path):
     placement, plan = made()
     shrink(placement)
     path = str(tmp_path / 'journal')
@@ -416,9 +404,7 @@ def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(('hosts', 'lists'), [(2, 2), (3, 1)])
-def test_many_trees_are_listed_with_one_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int, lists: int
-) -> None:
+def test_many_trees_are_listed_with_one_request(tmp_path, monkeypatch, hosts, lists):
     monkeypatch.setattr(reading, '_MANY', 3)
     placement, plan = made(children=2, hosts=hosts)
     outcome = engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
@@ -431,9 +417,7 @@ def test_many_trees_are_listed_with_one_request(
 
 
 @pytest.mark.parametrize('disturb', [touch, trait, free, allocate, shrink, rename, occupy])
-def test_what_happens_after_the_list_of_all_trees_is_found_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturb: Callable[[Placement], None]
-) -> None:
+def test_what_happens_after_the_list_of_all_trees_is_found_out(tmp_path, monkeypatch, disturb):
     ends = []
     for many in (1, 99):
         monkeypatch.setattr(reading, '_MANY', many)
@@ -445,7 +429,7 @@ def test_what_happens_after_the_list_of_all_trees_is_found_out(
 
 
 @pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 10), (4, 2, 13), (2, 0, 9)])
-def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_path: Path) -> None:
+def test_the_requests_of_a_tree(children, servers, number, tmp_path):
     """Each gives a guarantee: ``benchmarks/apply.py`` says which."""
     placement = Placement(clouds.cloud(hosts=1, servers=servers))
     plan = clouds.plan_of(capture(placement.client()), children)
@@ -474,13 +458,13 @@ def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_pa
 PARTS = ('inventories', 'allocations')
 
 
-def mark(placement: Placement, uuid: str) -> None:
+def mark(placement, uuid):
     """Let another operator add a trait to a provider."""
     placement.providers[uuid].traits.add('HW_CPU_X86_SSE')
     placement.providers[uuid].generation += 1
 
 
-def test_a_child_that_others_have_changed_is_not_taken_back(tmp_path: Path) -> None:
+def test_a_child_that_others_have_changed_is_not_taken_back(tmp_path):
     placement, plan = made()
     path, client = str(tmp_path / 'journal'), placement.client()
     (child,) = plan.trees[0].created()
@@ -491,11 +475,11 @@ def test_a_child_that_others_have_changed_is_not_taken_back(tmp_path: Path) -> N
     assert 'VGPU' in placement.providers[child.uuid].inventories
 
 
-def test_what_was_prepared_stays_if_others_have_changed_it(tmp_path: Path) -> None:
+def test_what_was_prepared_stays_if_others_have_changed_it(tmp_path):
     placement, plan = made()
     (child,) = plan.trees[0].created()
 
-    def disturb(placement: Placement) -> None:
+    def disturb(placement):
         shrink(placement)
         mark(placement, child.uuid)
 
@@ -505,7 +489,7 @@ def test_what_was_prepared_stays_if_others_have_changed_it(tmp_path: Path) -> No
     assert child.uuid in placement.providers
 
 
-def test_there_is_no_way_back_without_the_root(tmp_path: Path) -> None:
+def test_there_is_no_way_back_without_the_root(tmp_path):
     placement, plan = made(hosts=2)
     path, client = str(tmp_path / 'journal'), placement.client()
     engines.apply(client, plan, path)

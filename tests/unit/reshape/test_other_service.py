@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from placementclient.changes.tree_queue import OtherService
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
-from placementclient.model.plans import Plan
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
@@ -22,11 +19,11 @@ RUNS = (engines.apply, engines.rollback)
 
 
 @pytest.fixture
-def placement() -> Placement:
+def placement():
     return Placement(clouds.cloud(hosts=2, servers=2))
 
 
-def planned(placement: Placement, service: str | None = None) -> Plan:
+def planned(placement, service=None):
     """A plan, made of what is there; its file may say that it was made elsewhere."""
     plan = clouds.plan_of(capture(placement.client()), 2, moved_trait=True)
     placement.requests.clear()
@@ -35,9 +32,7 @@ def planned(placement: Placement, service: str | None = None) -> Plan:
 
 
 @pytest.mark.parametrize('run', RUNS)
-def test_where_none_of_the_trees_is_nothing_is_noted(
-    placement: Placement, run: Callable[..., object], tmp_path: Path
-) -> None:
+def test_where_none_of_the_trees_is_nothing_is_noted(placement, run, tmp_path):
     plan, path = planned(placement, 'https://right.test/placement'), tmp_path / 'journal'
     wrong = Placement(clouds.Snapshot([clouds.host('another')], []))
     with pytest.raises(OtherService) as caught:
@@ -52,7 +47,7 @@ def test_where_none_of_the_trees_is_nothing_is_noted(
     assert not path.exists()
 
 
-def test_one_tree_that_is_gone_is_left_alone(placement: Placement, tmp_path: Path) -> None:
+def test_one_tree_that_is_gone_is_left_alone(placement, tmp_path):
     """The others are there: this is the service, and the host was removed."""
     plan, path = planned(placement), str(tmp_path / 'journal')
     del placement.providers[uuid_of('compute0')]
@@ -63,9 +58,7 @@ def test_one_tree_that_is_gone_is_left_alone(placement: Placement, tmp_path: Pat
     assert [tree.state for tree in outcome.trees] == [State.LEFT_ALONE]
 
 
-def test_where_all_is_equal_another_url_is_no_obstacle(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_where_all_is_equal_another_url_is_no_obstacle(placement, tmp_path):
     plan, path = planned(placement, 'https://another.test/placement'), str(tmp_path / 'journal')
     applied = engines.apply(placement.client(), plan, path, limit=1)
     assert [tree.state for tree in applied.trees] == [State.APPLIED, State.NOT_STARTED]
@@ -75,7 +68,7 @@ def test_where_all_is_equal_another_url_is_no_obstacle(
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
 
 
-def test_where_trees_differ_another_url_is_one(placement: Placement, tmp_path: Path) -> None:
+def test_where_trees_differ_another_url_is_one(placement, tmp_path):
     plan, path = planned(placement, 'https://another.test/placement'), tmp_path / 'journal'
     there = placement.providers[uuid_of('compute1')]
     there.inventories['VGPU']['total'] = 9
@@ -89,9 +82,7 @@ def test_where_trees_differ_another_url_is_one(placement: Placement, tmp_path: P
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
 
 
-def test_of_the_same_service_a_difference_is_no_more_than_that(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_of_the_same_service_a_difference_is_no_more_than_that(placement, tmp_path):
     plan, path = planned(placement, placement.client().service), str(tmp_path / 'journal')
     there = placement.providers[uuid_of('compute1')]
     there.inventories['VGPU']['total'] = 9

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from placementclient.model.outcomes import Status
-from placementclient.model.plans import Plan
 from placementclient.reading.capture import capture
 from placementclient.render import runs
 from placementclient.reshape import engines
@@ -21,26 +18,26 @@ Rows = list[tuple[str, str, bool]]
 
 
 @pytest.fixture
-def placement() -> Placement:
+def placement():
     return Placement(clouds.cloud(servers=4))
 
 
 @pytest.fixture
-def plan(placement: Placement) -> Plan:
+def plan(placement):
     return clouds.plan_of(capture(placement.client()), 2, moved_trait=True)
 
 
-def rows(placement: Placement, plan: Plan, journal: str | None = None) -> Rows:
+def rows(placement, plan, journal=None):
     found = engines.verify(placement.client(), plan, journal_path=journal)
     return [(each.kind, str(each.verdict), each.is_damage) for each in found]
 
 
-def status(placement: Placement, plan: Plan) -> tuple[Status, str]:
+def status(placement, plan):
     (tree,) = engines.status(placement.client(), plan)
     return tree.status, tree.reason
 
 
-def resize(placement: Placement, provider_uuid: str, total: int) -> None:
+def resize(placement, provider_uuid, total):
     placement.providers[provider_uuid].inventories['VGPU']['total'] = total
     placement.providers[provider_uuid].generation += 1
 
@@ -48,12 +45,12 @@ def resize(placement: Placement, provider_uuid: str, total: int) -> None:
 PENDING = ('not-applied', 'pending', False)
 
 
-def test_a_tree_that_was_never_applied_is_pending(placement: Placement, plan: Plan) -> None:
+def test_a_tree_that_was_never_applied_is_pending(placement, plan):
     assert rows(placement, plan) == [PENDING]
     assert status(placement, plan) == (Status.PENDING, '')
 
 
-def test_one_changed_total_of_it_is_one_row(placement: Placement, plan: Plan) -> None:
+def test_one_changed_total_of_it_is_one_row(placement, plan):
     resize(placement, ROOT, 9)
     assert rows(placement, plan) == [PENDING, ('inventory', 'changed later', False)]
     assert status(placement, plan) == (
@@ -63,9 +60,7 @@ def test_one_changed_total_of_it_is_one_row(placement: Placement, plan: Plan) ->
     )
 
 
-def test_what_others_changed_after_it_is_no_damage(
-    placement: Placement, plan: Plan, tmp_path: Path
-) -> None:
+def test_what_others_changed_after_it_is_no_damage(placement, plan, tmp_path):
     path = str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
     assert rows(placement, plan, path) == []
@@ -80,7 +75,7 @@ def test_what_others_changed_after_it_is_no_damage(
     ]
 
 
-def test_what_is_on_both_sides_is_damage(placement: Placement, plan: Plan, tmp_path: Path) -> None:
+def test_what_is_on_both_sides_is_damage(placement, plan, tmp_path):
     path = str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
     # As a nova-compute of the old release does.
@@ -89,7 +84,7 @@ def test_what_is_on_both_sides_is_damage(placement: Placement, plan: Plan, tmp_p
     assert rows(placement, plan, path) == [('inventory', 'damaged', True)]
 
 
-def test_a_child_that_is_gone_is_damage(placement: Placement, plan: Plan, tmp_path: Path) -> None:
+def test_a_child_that_is_gone_is_damage(placement, plan, tmp_path):
     path = str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
     child, _ = plan.trees[0].created()
@@ -103,18 +98,14 @@ def test_a_child_that_is_gone_is_damage(placement: Placement, plan: Plan, tmp_pa
     }
 
 
-def test_what_was_applied_and_is_undone_is_damage(
-    placement: Placement, plan: Plan, tmp_path: Path
-) -> None:
+def test_what_was_applied_and_is_undone_is_damage(placement, plan, tmp_path):
     path = str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
     engines.rollback(placement.client(), plan, str(tmp_path / 'other'))
     assert rows(placement, plan, path) == [('not-applied', 'damaged', True)]
 
 
-def test_what_was_taken_back_is_not_overdue(
-    placement: Placement, plan: Plan, tmp_path: Path
-) -> None:
+def test_what_was_taken_back_is_not_overdue(placement, plan, tmp_path):
     path = str(tmp_path / 'journal')
     engines.apply(placement.client(), plan, path)
     engines.rollback(placement.client(), plan, path)
@@ -126,7 +117,7 @@ def test_what_was_taken_back_is_not_overdue(
     )
 
 
-def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: Path) -> None:
+def test_the_table_has_the_verdict(placement, plan, tmp_path):
     found = engines.verify(placement.client(), plan)
     columns, table = runs.verification(plan.trees, found)
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
@@ -137,9 +128,7 @@ def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: P
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 
-def test_status_of_what_was_applied_names_what_differs(
-    placement: Placement, plan: Plan, tmp_path: Path
-) -> None:
+def test_status_of_what_was_applied_names_what_differs(placement, plan, tmp_path):
     engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     child, _ = plan.trees[0].created()
     resize(placement, child.uuid, 5)

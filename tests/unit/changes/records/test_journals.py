@@ -21,7 +21,7 @@ END = journals.encode(JournalEntry(at=AT, tree='a', end='applied'))
 RESUMED = journals.encode(JournalEntry(at=AT, resumed=True))
 
 
-def test_what_was_noted_comes_back() -> None:
+def test_what_was_noted_comes_back():
     read = journals.decode(HEADER + INTENT + RESUMED + END, 'a.journal')
     assert [entry.tree for entry in read.entries] == [None, 'a', None, 'a']
     assert (read.entries[0].plan, read.entries[3].end, read.is_torn) == (
@@ -31,7 +31,7 @@ def test_what_was_noted_comes_back() -> None:
     )
 
 
-def test_it_may_be_cut_off_anywhere() -> None:
+def test_it_may_be_cut_off_anywhere():
     whole = HEADER + INTENT + END
     for length in range(len(whole)):
         read = journals.decode(whole[:length], 'a.journal')
@@ -39,7 +39,7 @@ def test_it_may_be_cut_off_anywhere() -> None:
         assert read.is_torn == (not whole[:length].endswith(b'\n') and length > 0)
 
 
-def test_a_line_that_was_cut_off_is_passed_over_where_the_next_one_says_so() -> None:
+def test_a_line_that_was_cut_off_is_passed_over_where_the_next_one_says_so():
     for length in range(1, len(INTENT) - 1):
         content = HEADER + INTENT[:length] + b'\n' + RESUMED + END
         assert [entry.end for entry in journals.decode(content, 'a').entries] == [
@@ -52,7 +52,7 @@ def test_a_line_that_was_cut_off_is_passed_over_where_the_next_one_says_so() -> 
             assert journals.decode(content, 'a').entries[-1].end == 'applied'
 
 
-def test_a_line_that_became_unreadable_is_not_passed_over() -> None:
+def test_a_line_that_became_unreadable_is_not_passed_over():
     for offset in range(len(INTENT) - 1):
         for bit in range(8):
             line = bytearray(INTENT)
@@ -63,25 +63,25 @@ def test_a_line_that_became_unreadable_is_not_passed_over() -> None:
             assert caught.value.line in (2, 3)
 
 
-def test_a_lost_line_end_is_noticed() -> None:
+def test_a_lost_line_end_is_noticed():
     with pytest.raises(errors.BadFile, match=r'^a:2: damaged journal'):
         journals.decode(HEADER + INTENT[:-1] + END + END, 'a')
 
 
-def test_a_line_without_its_checksum_is_noticed() -> None:
+def test_a_line_without_its_checksum_is_noticed():
     line = b'{"at":"x","tree":"a","end":"applied"}\n'
     with pytest.raises(errors.BadFile, match=r'^a:2: damaged journal: the line has no checksum'):
         journals.decode(HEADER + line, 'a')
 
 
-def test_a_key_that_is_there_twice_is_told_with_its_line() -> None:
+def test_a_key_that_is_there_twice_is_told_with_its_line():
     line = b'{"at":"x","tree":"a","end":"applied","end":"failed"'
     sealed = b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
     with pytest.raises(errors.BadFile, match=r"^a:2: damaged journal: the key 'end' is there twi"):
         journals.decode(HEADER + sealed, 'a')
 
 
-def test_wrong_types_are_told_with_their_line() -> None:
+def test_wrong_types_are_told_with_their_line():
     content = HEADER + END + b'{"at":"x","tree":7}\n'
     with pytest.raises(errors.BadFile, match=r'^a:3: damaged journal: tree: expected str'):
         journals.decode(content, 'a')
@@ -90,12 +90,12 @@ def test_wrong_types_are_told_with_their_line() -> None:
 @pytest.mark.parametrize(
     'content', [b'hello', b'[]', b'7\n', b'{"at":"x"}\n', b'{"journal":"other"', INTENT, b'\n\n']
 )
-def test_what_is_no_journal(content: bytes) -> None:
+def test_what_is_no_journal(content):
     with pytest.raises(errors.BadFile, match=r'^a: not a journal$'):
         journals.decode(content, 'a')
 
 
-def test_another_version() -> None:
+def test_another_version():
     content = journals.encode(JournalEntry(journal=journals.FORMAT, version=2, at=AT))
     with pytest.raises(errors.BadFile, match=r'^a: journal version 2 is not known$'):
         journals.decode(content, 'a')

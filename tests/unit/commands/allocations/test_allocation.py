@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.unit.commands.holdings import OWNER, PATH, STALE, held, read, rows, to_write
-from tests.unit.conftest import Play
 from tests.unit.dialogue import (
     CONSUMER,
     MONDAY,
@@ -16,7 +15,6 @@ from tests.unit.dialogue import (
     RP,
     RP2,
     Case,
-    Exchange,
     Reply,
     conflict,
     delete,
@@ -100,7 +98,7 @@ NO_TYPE = (
 )
 
 
-def refused(allocation: str, sentence: str, *searches: Exchange) -> Case:
+def refused(allocation, sentence, *searches):
     command = f"resource provider allocation set {CONSUMER} --allocation '{allocation}'"
     return Case(f'{command} --project-id p --user-id u', searches, stderr=f'{sentence}\n', status=1)
 
@@ -264,5 +262,5 @@ CASES = READING | SETTING | OTHERS
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_allocation(play: Play, case: Case) -> None:
+def test_allocation(play, case):
     play(case)

@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.unit.conftest import Play
-from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, Exchange, found, get, provider
+from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, found, get, provider
 
 LIST = 'allocation candidate list'
 NONE: dict[str, Any] = {'allocation_requests': [], 'provider_summaries': {}}
 
 
-def asked(options: str, query: str) -> Case:
+def asked(options, query):
     """What the options become; nothing is found."""
     return Case(f'{LIST} {options} -f value', [get(f'/allocation_candidates?{query}', NONE)])
 
 
-def refused(options: str, sentence: str, **settings: Any) -> Case:
+def refused(options, sentence, **settings):
     return Case(f'{LIST} {options}', stderr=f'{sentence}\n', status=1, **settings)
 
 
@@ -133,7 +132,7 @@ BOTH = {RP: {'resources': {'VCPU': 1, 'MEMORY_MB': 2}}, RP2: {'resources': {'DIS
 MAPPINGS = {'': [RP, RP2], '1': [RP]}
 
 
-def answered(allocations: Any, **settings: Any) -> Exchange:
+def answered(allocations, **settings):
     request = {'allocations': allocations, 'mappings': MAPPINGS}
     body = {'allocation_requests': [request, request], 'provider_summaries': SUMMARIES}
     return get('/allocation_candidates?resources=VCPU:1', body, **settings)
@@ -146,7 +145,7 @@ AS_LIST = [
 ASK = f'{LIST} --resource VCPU=1'
 
 
-def numbered(*rows: str) -> str:
+def numbered(*rows):
     """Two candidates of the same rows."""
     return ''.join(f'{number} {row}\n' for number in (1, 2) for row in rows)
 
@@ -206,5 +205,5 @@ CASES = QUERIES | REFUSALS | ROWS
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_allocation_candidate(play: Play, case: Case) -> None:
+def test_allocation_candidate(play, case):
     play(case)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.unit.commands.holdings import PATH, STALE, held, read, rows, to_write
-from tests.unit.conftest import Play
 from tests.unit.dialogue import (
     CONSUMER,
     NOTHING,
@@ -30,7 +27,7 @@ REST = {RP: {'VCPU': 2}, RP2: {'DISK_GB': 5}}
 GUARD = {'consumer_generation': 3, 'consumer_type': 'INSTANCE'}
 
 
-def unset(options: str, rest: Any) -> Case:
+def unset(options, rest):
     """What is left is written, and read again."""
     return Case(
         f'{UNSET} {options} -f value -c generation',
@@ -145,5 +142,5 @@ UNSETTING = {
 
 
 @pytest.mark.parametrize('case', UNSETTING.values(), ids=UNSETTING)
-def test_allocation_unset(play: Play, case: Case) -> None:
+def test_allocation_unset(play, case):
     play(case)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from placementclient.client.http import Client
 from placementclient.nova import service as services
 from tests.unit.commands.clouds import save
-from tests.unit.conftest import Placement
 from tests.unit.insight.clouds import cloud, provider
 
 PRINT = 'allocation candidate explain --print-request --flavor m '
@@ -21,19 +18,19 @@ AMOUNTS = 'resources=MEMORY_MB%3A64%2CVCPU%3A2'
 OWNER = 'OWNER_NOVA, taken as required (versions of nova-compute not given)'
 
 
-def flavors(folder: Path, **specs: str) -> str:
+def flavors(folder, **specs):
     flavor = {'id': '1', 'name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'extra_specs': specs}
     return f'--flavors {save(folder, "flavors.json", {"flavors": [flavor]})} '
 
 
-def printed(placement: Placement, options: str) -> dict[str, Any]:
+def printed(placement, options):
     result = placement(f'{PRINT}{options} -f json')
     assert result.status == 0, result.stderr
     data: dict[str, Any] = json.loads(result.stdout)
     return data
 
 
-def test_a_plain_request(placement: Placement, tmp_path: Path) -> None:
+def test_a_plain_request(placement, tmp_path):
     result = placement(PRINT + flavors(tmp_path))
     path = f'/allocation_candidates?limit=1000&{AMOUNTS}&{DEFAULT}'
     assert (result.status, result.stdout) == (0, f'{path}\n')
@@ -43,7 +40,7 @@ def test_a_plain_request(placement: Placement, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_both_requests_for_dedicated_cpus(placement: Placement, tmp_path: Path) -> None:
+def test_both_requests_for_dedicated_cpus(placement, tmp_path):
     found = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
     assert 'PCPU%3A2' in found['path']
     assert found['second'] == found['path'].replace(
@@ -51,8 +48,8 @@ def test_both_requests_for_dedicated_cpus(placement: Placement, tmp_path: Path) 
     )
 
 
-def test_every_list_of_other_services(placement: Placement, tmp_path: Path) -> None:
-    def file(name: str, content: Any) -> str:
+def test_every_list_of_other_services(placement, tmp_path):
+    def file(name, content):
         return save(tmp_path, f'{name}.json', content)
 
     (tmp_path / 'nova.conf').write_text(
@@ -107,9 +104,7 @@ def test_every_list_of_other_services(placement: Placement, tmp_path: Path) -> N
     assert without['path'] == f'/allocation_candidates?{AMOUNTS}&{DEFAULT}'
 
 
-def test_a_server_of_nova(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_of_nova(placement, tmp_path, monkeypatch):
     server = {
         'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
         'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
@@ -120,7 +115,7 @@ def test_a_server_of_nova(
     }  # fmt: skip
     servers = {SERVER: [server]}
 
-    def ask(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
+    def ask(client, uuid, *, is_whole=False):
         assert is_whole
         return servers.get(uuid, [])
 
@@ -146,9 +141,7 @@ def test_a_server_of_nova(
         ({'hw:cpu_policy': 'pinned'}, 1, "hw:cpu_policy is 'pinned', which Nova does not know"),
     ],
 )
-def test_the_reason_of_nova(
-    placement: Placement, tmp_path: Path, specs: dict[str, str], status: int, reason: str
-) -> None:
+def test_the_reason_of_nova(placement, tmp_path, specs, status, reason):
     specs = {'hw:cpu_dedicated_mask': '0'} | specs
     result = placement(PRINT + flavors(tmp_path, **specs))
     assert (result.status, reason in result.stderr) == (status, True)
@@ -163,14 +156,12 @@ def test_the_reason_of_nova(
         ('--flavor m --ports neutron --print-request', '--ports neutron is for --server'),
     ],
 )
-def test_options_that_mean_nothing(placement: Placement, options: str, reason: str) -> None:
+def test_options_that_mean_nothing(placement, options, reason):
     result = placement(f'allocation candidate explain {options}')
     assert (result.status, reason in result.stderr) == (2, True), result.stderr
 
 
-def test_a_host_without_pcpu_is_found_by_the_second_request(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_a_host_without_pcpu_is_found_by_the_second_request(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
     asked = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
     command = f'allocation candidate explain --flavor m {asked} --snapshot {snapshot}'

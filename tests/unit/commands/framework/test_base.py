@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from argparse import Namespace
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.commands.framework import base
-from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import get
 
 
@@ -22,13 +20,13 @@ class Ending(base.Command):
 
     auth_required = False
 
-    def take_action(self, parsed_args: Namespace) -> None:
+    def take_action(self, parsed_args):
         if isinstance(parsed_args.how, Exception):
             raise parsed_args.how
         self.exit_status = parsed_args.how
 
 
-def ending(**app: Any) -> base.Command:
+def ending(**app):
     options = SimpleNamespace(debug=False)
     return Ending(SimpleNamespace(options=options, stdout=io.StringIO(), **app), options)
 
@@ -41,9 +39,7 @@ def ending(**app: Any) -> base.Command:
         (ExitStatus.DONE, True, True),
     ],
 )
-def test_a_failure_and_debug_name_the_request_id(
-    how: ExitStatus, debug: bool, is_said: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failure_and_debug_name_the_request_id(how, debug, is_said, caplog):
     command = ending()
     command.app.options.debug, command.ending = debug, '1 failed'
     vars(command)['client'] = client = Client(None)
@@ -53,7 +49,7 @@ def test_a_failure_and_debug_name_the_request_id(
 
 
 @pytest.mark.parametrize('status', ExitStatus)
-def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None:
+def test_a_command_ends_with_the_status_that_it_says(status):
     assert ending().run(Namespace(how=status)) == status
 
 
@@ -67,24 +63,24 @@ def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None
     ],
     ids=repr,
 )
-def test_a_command_ends_with_the_status_of_what_it_raises(failure: errors.PlacementError) -> None:
+def test_a_command_ends_with_the_status_of_what_it_raises(failure):
     assert ending().run(Namespace(how=failure)) == failure.exit_status
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
-def test_on_a_terminal_yes_goes_on(answer: str) -> None:
+def test_on_a_terminal_yes_goes_on(answer):
     asked = io.StringIO()
     ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?', Namespace(yes=False))
     assert asked.getvalue() == 'Delete? [y/N] '
 
 
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
-def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
+def test_on_a_terminal_anything_else_does_not(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
     with pytest.raises(errors.Unconfirmed, match=r'^Nothing was done$'):
         command.confirm('Delete?', Namespace(yes=False))
@@ -95,16 +91,14 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
     [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
-def test_a_hint_is_for_people(
-    program: Any, stderr: type[io.StringIO], is_said: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hint_is_for_people(program, stderr, is_said, monkeypatch):
     command, said = ending(stderr=stderr(), **program), list[str]()
     monkeypatch.setattr(command, 'log', SimpleNamespace(warning=said.append))
     command.hint('Nothing matches')
     assert said == ['Nothing matches'] * is_said
 
 
-def test_elsewhere_nobody_is_asked() -> None:
+def test_elsewhere_nobody_is_asked():
     asked = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=asked)
     with pytest.raises(
@@ -122,16 +116,14 @@ def test_elsewhere_nobody_is_asked() -> None:
         ('resource provider reshape plan --spec s -o json', '"-f json" or "-o x.json"'),
     ],
 )
-def test_a_format_is_no_file(placement: Placement, command: str, meant: str) -> None:
+def test_a_format_is_no_file(placement, command, meant):
     format = command.rpartition(' ')[2]
     result = placement(command)
     assert (result.status, result.stdout) == (2, '')
     assert f'argument -o: {format} is a format, not a file. Did you mean {meant}?' in result.stderr
 
 
-def test_a_mistake_that_many_requests_have_is_looked_up_once(
-    client: Client, service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_mistake_that_many_requests_have_is_looked_up_once(client, service, caplog):
     service.answer(get('/traits', {'traits': ['CUSTOM_A40']}))
     command = ending()
     vars(command)['client'] = client

@@ -11,7 +11,7 @@ import pytest
 from cliff.formatters.table import TableFormatter
 
 from placementclient.commands.framework.fitting import Fitted
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
@@ -24,10 +24,10 @@ Listed = Callable[..., Result]
 
 
 @pytest.fixture
-def listed(placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch) -> Listed:
+def listed(placement, service, monkeypatch):
     """Lists a provider on a terminal: ``listed('--wide')``."""
 
-    def run(options: str = '', name: str = 'compute1') -> Result:
+    def run(options='', name='compute1'):
         service.answer(
             get('/resource_providers', {'resource_providers': [PROVIDER | {'name': name}]})
         )
@@ -38,7 +38,7 @@ def listed(placement: Placement, service: Service, monkeypatch: pytest.MonkeyPat
     return run
 
 
-def test_columns_that_have_no_room_are_left_out_and_named(listed: Listed) -> None:
+def test_columns_that_have_no_room_are_left_out_and_named(listed):
     result = listed()
     assert result.stdout.splitlines()[1:4:2] == [
         '| uuid                                 | name     | generation |',
@@ -49,18 +49,18 @@ def test_columns_that_have_no_room_are_left_out_and_named(listed: Listed) -> Non
     )
 
 
-def test_wide_prints_all_columns_and_breaks_nothing(listed: Listed) -> None:
+def test_wide_prints_all_columns_and_breaks_nothing(listed):
     result = listed('--wide')
     assert result.stdout.count(UUID) == 2
     assert result.stderr == ''
 
 
-def test_chosen_columns_are_not_left_out(listed: Listed) -> None:
+def test_chosen_columns_are_not_left_out(listed):
     result = listed('-c root_provider_uuid')
     assert (result.stdout.count(UUID), result.stderr) == (1, '')
 
 
-def test_texts_are_wrapped_between_words(listed: Listed) -> None:
+def test_texts_are_wrapped_between_words(listed):
     result = listed(name='one host with a name of many words')
     assert result.stdout.splitlines()[3:5] == [
         f'| {UUID} | one host with a name of |          7 |',
@@ -88,9 +88,7 @@ def test_texts_are_wrapped_between_words(listed: Listed) -> None:
         ),
     ],
 )
-def test_tables_of_changes_capacity_and_drains_fit(
-    names: tuple[str, ...], row: tuple[object, ...], columns: list[str]
-) -> None:
+def test_tables_of_changes_capacity_and_drains_fit(names, row, columns):
     printed, warnings = io.StringIO(), list[str]()
     Fitted(TableFormatter(), 80, warnings.append).emit_list(names, [row], printed, OPTIONS)
     lines = printed.getvalue().splitlines()
@@ -99,7 +97,7 @@ def test_tables_of_changes_capacity_and_drains_fit(
     assert warnings
 
 
-def test_amounts_stay_with_their_units() -> None:
+def test_amounts_stay_with_their_units():
     printed = io.StringIO()
     row = 'a name of some words that has no room here', '95.1 GiB', '1,024 MiB, 2 TiB', UUID
     Fitted(TableFormatter(), 80, print).emit_list(('a', 'b', 'c', 'd'), [row], printed, OPTIONS)

@@ -7,18 +7,16 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from openstackclient.shell import OpenStackShell
 
 from placementclient.client import endpoints, errors
-from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Change, Client
 from placementclient.producers import names
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import RP, URL, Reply, fault, provider
 
 #: Commands that change something, but those that read their requests from a file.
@@ -36,14 +34,14 @@ EndedBy = Callable[[signal.Signals], list[str]]
 
 
 @pytest.fixture
-def ended_by(monkeypatch: pytest.MonkeyPatch) -> EndedBy:
+def ended_by(monkeypatch):
     """Have a signal come when the service has carried a change out, before its answer is read."""
 
-    def end(number: signal.Signals) -> list[str]:
+    def end(number):
         sent: list[str] = []
         send = Client._send
 
-        def stopped(client: Client, endpoint: Endpoint, path: str, *rest: Any) -> Any:
+        def stopped(client, endpoint, path, *rest):
             response = send(client, endpoint, path, *rest)
             if not endpoint.is_read:
                 sent.append(f'{endpoint.method} {path}')
@@ -58,9 +56,7 @@ def ended_by(monkeypatch: pytest.MonkeyPatch) -> EndedBy:
 
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('command', CHANGES)
-def test_a_change_that_was_sent_is_told(
-    placement: Placement, service: Service, ended_by: EndedBy, command: str, number: signal.Signals
-) -> None:
+def test_a_change_that_was_sent_is_told(placement, service, ended_by, command, number):
     held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     service.always(everything('compute1') | CONSUMER | held | VERSIONS)
     sent = ended_by(number)
@@ -71,9 +67,7 @@ def test_a_change_that_was_sent_is_told(
     assert result == Result(130, '', said)
 
 
-def test_a_change_that_was_done_is_told_with_an_error_after_it(
-    placement: Placement, service: Service
-) -> None:
+def test_a_change_that_was_done_is_told_with_an_error_after_it(placement, service):
     held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     owner = {'project_id': 'p', 'user_id': 'u'}
     service.answer(Reply(200, held | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
@@ -84,9 +78,7 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(
 
 
 @pytest.mark.parametrize('answer', [{'hello': 1}, {'uuid': RP}])
-def test_a_change_that_something_else_has_answered_is_not_told_as_done(
-    placement: Placement, service: Service, answer: object
-) -> None:
+def test_a_change_that_something_else_has_answered_is_not_told_as_done(placement, service, answer):
     service.answer(Reply(200, answer))
     result = placement(CREATE)
     unknown = 'is not a Placement service; whether it was done is not known\n'
@@ -94,9 +86,7 @@ def test_a_change_that_something_else_has_answered_is_not_told_as_done(
     assert result.stderr.endswith(unknown)
 
 
-def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(
-    placement: Placement, service: Service
-) -> None:
+def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(placement, service):
     """Another client has changed the consumer before it is looked at again."""
     candidates = {
         'allocation_requests': [{'allocations': {RP: {'resources': {'VCPU': 2}}}}],
@@ -114,13 +104,7 @@ def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_openstackclient_tells_it_too(
-    service: Service,
-    ended_by: EndedBy,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    number: signal.Signals,
-) -> None:
+def test_openstackclient_tells_it_too(service, ended_by, monkeypatch, capsys, number):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', URL)
     service.always({})
@@ -130,9 +114,7 @@ def test_openstackclient_tells_it_too(
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_a_change_that_was_answered_is_told(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
-) -> None:
+def test_a_change_that_was_answered_is_told(placement, service, monkeypatch, number):
     service.always(provider(uuid=RP))
     monkeypatch.setattr(
         'cliff.show.ShowOne.produce_output', lambda *_: os.kill(os.getpid(), number)
@@ -143,8 +125,8 @@ def test_a_change_that_was_answered_is_told(
 
 @pytest.mark.parametrize('number', SIGNALS)
 def test_where_nothing_was_changed_it_says_no_more_than_that_it_was_interrupted(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
-) -> None:
+    placement, service, monkeypatch, number
+):
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', 'Interrupted\n')
 
@@ -152,12 +134,8 @@ def test_where_nothing_was_changed_it_says_no_more_than_that_it_was_interrupted(
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('command', ['trait delete CUSTOM_A', 'resource provider show compute1'])
 def test_a_refusal_is_told_while_a_suggestion_is_looked_for(
-    placement: Placement,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    number: signal.Signals,
-) -> None:
+    placement, service, monkeypatch, command, number
+):
     service.always({'resource_providers': []})
     service.answer(fault(404, 'No such trait: CUSTOM_A'))
     monkeypatch.setattr(names, 'suggestion', lambda *_: os.kill(os.getpid(), number))
@@ -166,7 +144,7 @@ def test_a_refusal_is_told_while_a_suggestion_is_looked_for(
     assert result.stderr.startswith('No ')
 
 
-def test_a_change_that_was_refused_is_none(client: Client, service: Service) -> None:
+def test_a_change_that_was_refused_is_none(client, service):
     service.answer(Reply(204), fault(404, 'No such trait'))
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         with suppress(errors.NotFound):
@@ -175,13 +153,7 @@ def test_a_change_that_was_refused_is_none(client: Client, service: Service) -> 
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_a_batch_ends_and_tells_the_command(
-    placement: Placement,
-    service: Service,
-    ended_by: EndedBy,
-    monkeypatch: pytest.MonkeyPatch,
-    number: signal.Signals,
-) -> None:
+def test_a_batch_ends_and_tells_the_command(placement, service, ended_by, monkeypatch, number):
     service.always({'traits': []})
     ended_by(number)
     lines = b'trait list -f value\ntrait create CUSTOM_A\ntrait list\n'
@@ -195,9 +167,7 @@ def test_a_batch_ends_and_tells_the_command(
     )
 
 
-def test_somebody_elses_handler_stays(
-    placement: Placement, service: Service, ended_by: EndedBy
-) -> None:
+def test_somebody_elses_handler_stays(placement, service, ended_by):
     service.always({})
     seen: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from argparse import Namespace
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ from placementclient.commands.framework.option import Option
         ),
     ],
 )
-def test_the_help_of_an_option_names_its_versions(settings: Any, help: str) -> None:
+def test_the_help_of_an_option_names_its_versions(settings, help):
     assert Option('--x', help='X', **settings).help == help
 
 
@@ -42,9 +41,7 @@ def test_the_help_of_an_option_names_its_versions(settings: Any, help: str) -> N
         (['--name'], {'dest': 'new_name'}, 'new_name'),
     ],
 )
-def test_an_option_knows_where_argparse_puts_its_value(
-    flags: list[str], settings: Any, dest: str
-) -> None:
+def test_an_option_knows_where_argparse_puts_its_value(flags, settings, dest):
     given = Option(*flags, help='X', **settings)
     parser = argparse.ArgumentParser()
     given.add_to(parser)
@@ -66,7 +63,7 @@ def test_an_option_knows_where_argparse_puts_its_value(
         ({'default': 'none'}, 'isolate', True),
     ],
 )
-def test_an_option_knows_whether_it_was_given(settings: Any, value: Any, given: bool) -> None:
+def test_an_option_knows_whether_it_was_given(settings, value, given):
     assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
 
 
@@ -78,13 +75,13 @@ def test_an_option_knows_whether_it_was_given(settings: Any, value: Any, given: 
         ({'required_until': '1.8'}, [True, True, False]),
     ],
 )
-def test_an_option_may_be_required_of_some_versions(settings: Any, required: list[bool]) -> None:
+def test_an_option_may_be_required_of_some_versions(settings, required):
     given = Option('--x', help='X', **settings)
     versions = LOWEST, Microversion(1, 8), HIGHEST
     assert [given.is_required(version) for version in versions] == required
 
 
-def test_workers_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_a_number_or_auto(monkeypatch):
     monkeypatch.setattr(os, 'cpu_count', lambda: 6)
     parser = argparse.ArgumentParser()
     option.workers('trees to read').add_to(parser)

@@ -16,11 +16,11 @@ ERASE = '\r\x1b[K'
 class Terminal(io.StringIO):
     """A stream that draws."""
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch):
     monkeypatch.setattr(progress, '_PAUSE', -1)
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet')) as show:
@@ -44,7 +44,7 @@ def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch: pytest.Monke
     ]
 
 
-def test_few_of_many_parts_are_drawn() -> None:
+def test_few_of_many_parts_are_drawn():
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet'), 10000) as show:
         for number in range(10000):
@@ -53,9 +53,7 @@ def test_few_of_many_parts_are_drawn() -> None:
 
 
 @pytest.mark.parametrize('stream', [io.StringIO, Terminal])
-def test_without_a_terminal_or_with_v_the_lines_are_logged(
-    stream: type[io.StringIO], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_terminal_or_with_v_the_lines_are_logged(stream, caplog):
     app = SimpleNamespace(stderr=stream(), stdout=io.StringIO())
     caplog.set_level(logging.INFO)
     with progress.shown(app, logging.getLogger('told'), 2) as show:
@@ -66,7 +64,7 @@ def test_without_a_terminal_or_with_v_the_lines_are_logged(
     assert caplog.messages == ['host1', 'careful', 'host2: left alone: it differs']
 
 
-def test_no_bar_is_drawn_where_stderr_goes_to_stdout() -> None:
+def test_no_bar_is_drawn_where_stderr_goes_to_stdout():
     screen = Terminal()
     app = SimpleNamespace(stderr=screen, stdout=screen)
     with progress.shown(app, logging.getLogger('quiet'), 2) as show:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from placementclient.cli import connection, shell
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 
 ASSUME = """\
 - {match: host2, inventories: {VCPU: {total: 40}}}
@@ -25,7 +24,7 @@ FLAVORS = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder with a snapshot, and what is assumed about it."""
     monkeypatch.chdir(tmp_path)
     save(tmp_path, 'cloud.json', small())
@@ -34,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def capacity(placement: Placement, *options: str) -> dict[str, int]:
+def capacity(placement, *options):
     result = placement(
         f'resource capacity show --by tree --fits VCPU=4 -f json {" ".join(options)}'
     )
@@ -42,15 +41,13 @@ def capacity(placement: Placement, *options: str) -> dict[str, int]:
     return {row['tree']: row['fits'] for row in json.loads(result.stdout)}
 
 
-def test_capacity_is_that_of_the_cloud_as_it_would_be(
-    placement: Placement, service: Service
-) -> None:
+def test_capacity_is_that_of_the_cloud_as_it_would_be(placement, service):
     options = ('--snapshot', 'cloud.json', '--assume', 'assume.yaml')
     assert capacity(placement, *options) == {'host2': 9, 'host3': 10, '(all)': 19}
     assert service.requests == []
 
 
-def test_several_files_follow_each_other(placement: Placement, folder: Path) -> None:
+def test_several_files_follow_each_other(placement, folder):
     (folder / 'more.yaml').write_text('[{match: host3, inventories: {VCPU: {total: 8}}}]')
     result = placement(
         'resource capacity show --by tree --fits VCPU=4 -f value -c tree -c fits '
@@ -61,7 +58,7 @@ def test_several_files_follow_each_other(placement: Placement, folder: Path) -> 
     )
 
 
-def test_a_field_of_json_names_the_files(placement: Placement) -> None:
+def test_a_field_of_json_names_the_files(placement):
     for command, status in (
         ('allocation candidate explain --resource VCPU=4', 0),
         ('resource provider tree show host3', 0),
@@ -74,14 +71,14 @@ def test_a_field_of_json_names_the_files(placement: Placement) -> None:
         assert 'assuming' not in plain.stdout, command
 
 
-def test_a_snapshot_is_shown_as_it_would_be(placement: Placement) -> None:
+def test_a_snapshot_is_shown_as_it_would_be(placement):
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml -f json')
     assert (result.status, result.stderr) == (0, SAID)
     shown = json.loads(result.stdout)
     assert (shown['assuming'], shown['trees'], shown['consumers']) == (['assume.yaml'], 3, 1)
 
 
-def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement: Placement) -> None:
+def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement):
     command = 'resource provider snapshot diff cloud.json cloud.json --kind provider -f json'
     result = placement(f'{command} --assume assume.yaml')
     changed = {(row['name'], row['field']) for row in json.loads(result.stdout)}
@@ -96,7 +93,7 @@ def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement: Placement) 
         ('svg', '>Resource providers, assuming: assume.yaml</text>\n'),
     ],
 )
-def test_a_picture_names_the_files(placement: Placement, kind: str, mark: str) -> None:
+def test_a_picture_names_the_files(placement, kind, mark):
     command = f'resource provider tree graph --format {kind} --snapshot cloud.json'
     result = placement(f'{command} --assume assume.yaml')
     assert (result.status, result.stderr) == (0, SAID)
@@ -104,7 +101,7 @@ def test_a_picture_names_the_files(placement: Placement, kind: str, mark: str) -
     assert 'assuming' not in placement(command).stdout
 
 
-def test_metrics_name_the_files(placement: Placement) -> None:
+def test_metrics_name_the_files(placement):
     command = 'resource capacity export --snapshot cloud.json'
     result = placement(f'{command} --assume assume.yaml')
     assert (result.status, result.stderr) == (0, SAID)
@@ -112,7 +109,7 @@ def test_metrics_name_the_files(placement: Placement) -> None:
     assert 'assuming' not in placement(command).stdout
 
 
-def test_a_report_names_the_files(placement: Placement, folder: Path) -> None:
+def test_a_report_names_the_files(placement, folder):
     command = 'resource provider report --snapshot cloud.json'
     result = placement(f'{command} --assume assume.yaml -o report.html')
     assert (result.status, result.stderr) == (0, f'{SAID}wrote report.html\n')
@@ -123,7 +120,7 @@ def test_a_report_names_the_files(placement: Placement, folder: Path) -> None:
 SERVERS = [{'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Properties': {}}]
 
 
-def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement: Placement, folder: Path) -> None:
+def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement, folder):
     save(folder, 'servers.json', SERVERS)
     (folder / 'assume.yaml').write_text(
         '- {without: host1}\n- {without: host2}\n- {add: 1, like: nfs, name: other}\n'
@@ -137,7 +134,7 @@ def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement: Placement, fol
     assert (result.status, json.loads(result.stdout)) == (0, []), result.stderr
 
 
-def test_an_audit_prints_no_command_for_what_is_assumed(placement: Placement, folder: Path) -> None:
+def test_an_audit_prints_no_command_for_what_is_assumed(placement, folder):
     (folder / 'assume.yaml').write_text('[{match: host1, inventories: {VCPU: {reserved: 7}}}]')
     command = 'resource provider audit --snapshot cloud.json --id over-capacity -f json'
     result = placement(f'{command} --assume assume.yaml')
@@ -148,9 +145,7 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement: Placement, fo
 
 
 @pytest.mark.parametrize('option', ['--fix', '--plan plan.json', '--dry-run'])
-def test_an_audit_fixes_nothing_that_is_assumed(
-    placement: Placement, service: Service, option: str
-) -> None:
+def test_an_audit_fixes_nothing_that_is_assumed(placement, service, option):
     result = placement(f'resource provider audit --assume assume.yaml {option}')
     said = '--assume is to look only: leave out --fix, --dry-run and --plan\n'
     assert result == Result(2, '', said)
@@ -165,8 +160,8 @@ def test_an_audit_fixes_nothing_that_is_assumed(
     ],
 )
 def test_flavors_are_those_of_a_file_beside_it_or_of_the_option(
-    placement: Placement, folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, options: str
-) -> None:
+    placement, folder, monkeypatch, text, options
+):
     (folder / 'assume.yaml').write_text(text)
     (folder / 'elsewhere').mkdir()
     monkeypatch.chdir(folder / 'elsewhere')
@@ -178,14 +173,14 @@ def test_flavors_are_those_of_a_file_beside_it_or_of_the_option(
     assert 'assuming: ../assume.yaml\n' in result.stderr
 
 
-def test_a_plan_is_looked_for_beside_the_file(placement: Placement, folder: Path) -> None:
+def test_a_plan_is_looked_for_beside_the_file(placement, folder):
     (folder / 'sub').mkdir()
     (folder / 'sub' / 'assume.yaml').write_text('- plan: plan.json')
     result = placement('resource provider snapshot show cloud.json --assume sub/assume.yaml')
     assert result == Result(1, '', 'sub/plan.json: No such file or directory\n')
 
 
-def test_a_fault_says_its_line_and_column(placement: Placement, folder: Path) -> None:
+def test_a_fault_says_its_line_and_column(placement, folder):
     (folder / 'assume.yaml').write_text('- match: hsot1\n  traits: {add: [CUSTOM_A]}')
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml')
     assert result == Result(
@@ -205,9 +200,7 @@ def test_a_fault_says_its_line_and_column(placement: Placement, folder: Path) ->
         'allocation candidate explain --resource VCPU=1 --in-tree hostt1',
     ],
 )
-def test_a_command_on_a_snapshot_never_asks_for_a_service(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_command_on_a_snapshot_never_asks_for_a_service(monkeypatch, capsys, command):
     unused = property(lambda self: pytest.fail('a session was made'))
     monkeypatch.setattr(connection.Connection, 'placement', unused)
     monkeypatch.setattr(connection.Connection, 'session', unused)

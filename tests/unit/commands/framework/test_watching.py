@@ -8,15 +8,12 @@ import os
 import pty
 import signal
 from argparse import Namespace
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from placementclient.commands.framework import watching as watched
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement
 from tests.unit.insight.clouds import cloud, provider
 from tests.watching import ENTER, HEIGHT, HOME, LEAVE, TIMEOUT, watching
 
@@ -24,7 +21,7 @@ SHOW = 'resource capacity show --by class --snapshot cloud.json'
 
 
 @pytest.mark.slow
-def test_the_table_is_drawn_in_its_place_until_ctrl_c(tmp_path: Path) -> None:
+def test_the_table_is_drawn_in_its_place_until_ctrl_c(tmp_path):
     save(tmp_path, 'cloud.json', small())
     with watching(f'{SHOW} --watch 1', tmp_path) as watch:
         # Nothing of what was on the terminal is drawn over.
@@ -45,7 +42,7 @@ def test_the_table_is_drawn_in_its_place_until_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path: Path) -> None:
+def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path):
     save(tmp_path, 'cloud.json', small())
     with watching(f'{SHOW} --watch 1', tmp_path) as watch:
         watch.wait_for('| VGPU ')
@@ -65,7 +62,7 @@ def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_what_has_no_room_is_counted_and_names_steer_nothing(tmp_path: Path) -> None:
+def test_what_has_no_room_is_counted_and_names_steer_nothing(tmp_path):
     hosts = [provider(f'host\x1b[2J{number}', VCPU=1) for number in range(40)]
     save(tmp_path, 'cloud.json', cloud(hosts))
     with watching('resource capacity show --snapshot cloud.json --watch 1', tmp_path) as watch:
@@ -76,7 +73,7 @@ def test_what_has_no_room_is_counted_and_names_steer_nothing(tmp_path: Path) -> 
         watch.end(signal.SIGINT)
 
 
-def test_what_cannot_be_read_at_all_is_an_error(tmp_path: Path) -> None:
+def test_what_cannot_be_read_at_all_is_an_error(tmp_path):
     with watching(f'{SHOW} --watch 1', tmp_path) as watch:
         watch.wait_for('cloud.json: No such file')
         assert watch.process.wait(TIMEOUT) == 1
@@ -88,11 +85,11 @@ class Failing(watched.WatchingLister):
 
     auth_required = False
 
-    def take_action(self, parsed_args: Namespace) -> Any:
+    def take_action(self, parsed_args):
         raise KeyError('x')
 
 
-def test_no_reading_ends_it() -> None:
+def test_no_reading_ends_it():
     stderr = io.StringIO()
     handler = logging.StreamHandler(stderr)
     app = SimpleNamespace(
@@ -105,7 +102,7 @@ def test_no_reading_ends_it() -> None:
     assert stderr.getvalue() == ''
 
 
-def test_without_a_terminal_it_is_wrong_usage(placement: Placement, tmp_path: Path) -> None:
+def test_without_a_terminal_it_is_wrong_usage(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource capacity show --snapshot {file} --watch 5')
     assert (result.status, result.stdout) == (2, '')
@@ -114,9 +111,7 @@ def test_without_a_terminal_it_is_wrong_usage(placement: Placement, tmp_path: Pa
 
 
 @pytest.mark.parametrize('term', ['dumb', ''])
-def test_a_terminal_that_cannot_be_drawn_on(
-    term: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_that_cannot_be_drawn_on(term, tmp_path, monkeypatch):
     from placementclient.commands.framework import watching as module
 
     monkeypatch.setenv('TERM', term)
@@ -137,9 +132,7 @@ def test_a_terminal_that_cannot_be_drawn_on(
         ('audit', 'on-several-trees', 'Nothing found'),
     ],
 )
-def test_trees_and_findings_are_watched(
-    tmp_path: Path, command: str, first: str, then: str
-) -> None:
+def test_trees_and_findings_are_watched(tmp_path, command, first, then):
     save(tmp_path, 'cloud.json', small())
     typed = f'resource provider {command} --snapshot cloud.json --watch 1'
     with watching(typed, tmp_path) as watch:
@@ -149,7 +142,7 @@ def test_trees_and_findings_are_watched(
         assert watch.end(signal.SIGINT)[0] == 130
 
 
-def test_what_changes_something_is_not_watched(placement: Placement, tmp_path: Path) -> None:
+def test_what_changes_something_is_not_watched(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource provider audit --snapshot {file} --fix --yes --watch 1')
     assert result.status == 2

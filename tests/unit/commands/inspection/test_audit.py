@@ -8,19 +8,17 @@ import re
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 import requests
 from msgspec.structs import replace
 
-from placementclient.client.http import Client
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
 from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 AUDIT = 'resource provider audit --snapshot {} '
@@ -37,15 +35,13 @@ ALL_LEFT_OUT = LEFT_OUT.replace('11', '21')
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
 
 
-def listing(folder: Path) -> str:
+def listing(folder):
     """The options for the lists of servers and migrations."""
     servers, migrations = save(folder, 's.json', SERVERS), save(folder, 'm.json', [])
     return f'--servers {servers} --migrations {migrations}'
 
 
-def test_findings_are_a_table_and_exit_status_3(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_findings_are_a_table_and_exit_status_3(placement, service, tmp_path):
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())))
     assert (result.status, result.stderr, service.requests) == (3, ALL_LEFT_OUT + WRONG, [])
     [row] = [line for line in result.stdout.splitlines() if 'on-several-trees' in line]
@@ -60,9 +56,7 @@ def test_findings_are_a_table_and_exit_status_3(
     ]
 
 
-def test_checks_that_were_left_out_are_named_on_demand(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_checks_that_were_left_out_are_named_on_demand(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(f'-v {AUDIT.format(file)} {listing(tmp_path)} -f json')
     first, *groups, last = result.stderr.splitlines(keepends=True)
@@ -76,9 +70,7 @@ def test_checks_that_were_left_out_are_named_on_demand(
 
 
 @pytest.mark.parametrize('id', ['over-capacity', 'on-several-trees'])
-def test_what_only_you_can_decide_is_left_to_you(
-    placement: Placement, tmp_path: Path, id: str
-) -> None:
+def test_what_only_you_can_decide_is_left_to_you(placement, tmp_path, id):
     there = cloud(
         [provider('a', VCPU=1), provider('b', VCPU=8)],
         [consumer('s', a={'VCPU': 2}, b={'VCPU': 1})],
@@ -90,7 +82,7 @@ def test_what_only_you_can_decide_is_left_to_you(
     assert row['fix'] == 'left to you'
 
 
-def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
+def test_findings_are_data(placement, tmp_path):
     lists = listing(tmp_path)
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + f'-f json {lists}')
@@ -112,7 +104,7 @@ def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
     ]
 
 
-def test_a_list_that_is_not_complete_is_told(placement: Placement, tmp_path: Path) -> None:
+def test_a_list_that_is_not_complete_is_told(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     nobody = save(tmp_path, 'nobody.json', [])
     found = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
@@ -131,9 +123,7 @@ def test_a_list_that_is_not_complete_is_told(placement: Placement, tmp_path: Pat
     assert [row['fix'] for row in json.loads(fixed.stdout)] == ['left to you']
 
 
-def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(placement, tmp_path):
     os.mkfifo(tmp_path / 'pipe')
     migrations, file = save(tmp_path, 'm.json', []), save(tmp_path, 'cloud.json', small())
     writer = threading.Thread(target=(tmp_path / 'pipe').write_text, args=[json.dumps(SERVERS)])
@@ -147,7 +137,7 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(
     )
 
 
-def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path: Path) -> None:
+def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
     there = cloud(
         [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
         [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
@@ -174,9 +164,7 @@ def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path:
         ('x', 'Give a name of a provider, or a UUID of a consumer'),
     ],
 )
-def test_a_subject_that_nothing_has_is_refused(
-    placement: Placement, tmp_path: Path, subject: str, near: str
-) -> None:
+def test_a_subject_that_nothing_has_is_refused(placement, tmp_path, subject, near):
     command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'--subject {subject}'
     result = placement(command)
     assert (result.status, result.stdout) == (1, '')
@@ -187,13 +175,13 @@ def test_a_subject_that_nothing_has_is_refused(
     assert again.status == 0
 
 
-def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
+def test_nothing_is_status_0(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
     assert result == Result(0, '[]\n', ALL_LEFT_OUT)
 
 
-def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path: Path) -> None:
+def test_nothing_is_said_with_what_was_looked_at(placement, tmp_path):
     command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore on-several-trees'
     made = sum(not check.needs for check in CHECKS) - 1
     assert placement(command) == Result(
@@ -206,7 +194,7 @@ def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path:
 
 
 @pytest.mark.parametrize('option', ['--ignore', '--id', '--explain'])
-def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path, option: str) -> None:
+def test_a_check_that_does_not_exist(placement, tmp_path, option):
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} what')
     assert result.status == 2
     for check in CHECKS:
@@ -241,9 +229,7 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
         ),
     ],
 )
-def test_an_audit_that_cannot_be_made_is_refused(
-    placement: Placement, tmp_path: Path, options: str, status: int, message: str
-) -> None:
+def test_an_audit_that_cannot_be_made_is_refused(placement, tmp_path, options, status, message):
     files = {
         'none': save(tmp_path, 'x.json', {'what': 1}),
         'later': save(tmp_path, 'h.json', HYPERVISORS),
@@ -252,15 +238,13 @@ def test_an_audit_that_cannot_be_made_is_refused(
     assert placement(command) == Result(status, '', f'{message.format_map(files)}\n')
 
 
-def test_a_tree_is_chosen_by_any_of_its_providers(placement: Placement, tmp_path: Path) -> None:
+def test_a_tree_is_chosen_by_any_of_its_providers(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     for tree, status in (('host1_gpu', 3), ('host2', 3), ('nfs', 3)):
         assert placement(AUDIT.format(file) + f'--tree {tree}').status == status
 
 
-def test_a_service_that_is_away_is_not_asked_for_each_repair(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_a_service_that_is_away_is_not_asked_for_each_repair(placement, service, tmp_path):
     held = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
     there = cloud(
         [provider('host1', VCPU=8), provider('host2', VCPU=8)],
@@ -279,7 +263,7 @@ def test_a_service_that_is_away_is_not_asked_for_each_repair(
     assert len({request.url for request in service.history}) == 1
 
 
-def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service: Service) -> None:
+def test_without_a_catalog_it_says_what_is_missing(placement, service):
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(
         0,
@@ -296,14 +280,14 @@ Ask = Callable[..., list[tuple[str, int]]]
 
 
 @pytest.fixture
-def ask(service: Service, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(service, monkeypatch):
     """Replace the readers of other services; return what is asked for, after how many requests."""
     service.always({'resource_providers': []})
 
-    def replaced(**answers: object) -> list[tuple[str, int]]:
+    def replaced(**answers):
         asked: list[tuple[str, int]] = []
 
-        def listed(client: Client, what: str) -> object:
+        def listed(client, what):
             asked.append((what, len(service.requests)))
             answer = answers.get(what, answers.get('others', []))
             if isinstance(answer, Exception):
@@ -320,7 +304,7 @@ def ask(service: Service, monkeypatch: pytest.MonkeyPatch) -> Ask:
 REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
 
 
-def test_the_compute_service_is_asked_after_the_snapshot(placement: Placement, ask: Ask) -> None:
+def test_the_compute_service_is_asked_after_the_snapshot(placement, ask):
     asked = ask()
     assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
     assert asked == [(what, 1) for what in ASKED]
@@ -334,15 +318,13 @@ def test_the_compute_service_is_asked_after_the_snapshot(placement: Placement, a
         ('limit-missing', ('flavors', 'registered_limits')),
     ],
 )
-def test_no_service_is_asked_for_what_nobody_looks_at(
-    placement: Placement, ask: Ask, id: str, more: tuple[str, ...]
-) -> None:
+def test_no_service_is_asked_for_what_nobody_looks_at(placement, ask, id, more):
     asked = ask()
     assert placement(f'resource provider audit -f json --id {id}') == Result(0, '[]\n', '')
     assert [what for what, _ in asked] == ['servers', 'migrations', *more]
 
 
-def test_a_service_that_is_away_is_asked_once(placement: Placement, ask: Ask) -> None:
+def test_a_service_that_is_away_is_asked_once(placement, ask):
     asked = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
     assert placement('resource provider audit -f json') == Result(
         1,
@@ -355,7 +337,7 @@ def test_a_service_that_is_away_is_asked_once(placement: Placement, ask: Ask) ->
     assert [what for what, _ in asked] == ['servers', 'registered_limits', 'nodes', 'ports']
 
 
-def test_a_refusal_leaves_the_other_lists_of_the_service(placement: Placement, ask: Ask) -> None:
+def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
     # Neutron without the extension says nothing of what ports ask for.
     ask(hypervisors=REFUSAL, ports=[{'id': 'p', 'device_id': ''}])
     result = placement('resource provider audit -f json')
@@ -372,9 +354,7 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(placement: Placement, a
     assert placement('resource provider audit --id orphan').status == 0
 
 
-def test_a_service_without_an_answer_leaves_an_audit_unclean(
-    placement: Placement, ask: Ask
-) -> None:
+def test_a_service_without_an_answer_leaves_an_audit_unclean(placement, ask):
     ask(servers=compute.ServiceSilence('No answer in time'))
     result = placement('resource provider audit -f json --id over-capacity --id orphan')
     assert (result.status, result.stdout) == (1, '')
@@ -384,7 +364,7 @@ def test_a_service_without_an_answer_leaves_an_audit_unclean(
     assert result.stderr.endswith(f'Not clean: 15 of {len(CHECKS) - 1} checks not made\n')
 
 
-def test_a_check_is_explained(placement: Placement, service: Service) -> None:
+def test_a_check_is_explained(placement, service):
     result = placement('resource provider audit --explain ironic-node')
     assert (result.status, result.stderr, service.requests) == (0, '', [])
     title, _, summary, *_ = result.stdout.splitlines()
@@ -400,9 +380,7 @@ def test_a_check_is_explained(placement: Placement, service: Service) -> None:
     assert one.stdout == f'{summary}\n'
 
 
-def test_findings_are_paragraphs_on_a_terminal(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_are_paragraphs_on_a_terminal(placement, tmp_path, monkeypatch):
     """A table of them is wider than a terminal."""
     monkeypatch.setenv('COLUMNS', '80')
     there = cloud(
@@ -439,7 +417,7 @@ DETAILED = {
 WITHOUT = AUDIT + '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json '
 
 
-def test_what_heal_needs_is_in_its_command(placement: Placement, tmp_path: Path) -> None:
+def test_what_heal_needs_is_in_its_command(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     servers, migrations = save(tmp_path, 's.json', [DETAILED]), save(tmp_path, 'm.json', [])
     heal = 'placement resource provider allocation heal --server new'
@@ -456,9 +434,7 @@ def test_what_heal_needs_is_in_its_command(placement: Placement, tmp_path: Path)
         assert (row['id'], row['command']) == ('without-allocations', f'{heal}{options}')
 
 
-def test_the_compute_service_is_asked_beside_a_snapshot(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_compute_service_is_asked_beside_a_snapshot(placement, tmp_path, monkeypatch):
     monkeypatch.setattr(compute, 'servers', lambda client: [DETAILED])
     command = WITHOUT.format(save(tmp_path, 'cloud.json', small())) + '--servers nova'
     [row] = json.loads(placement(command).stdout)
@@ -480,9 +456,7 @@ def test_the_compute_service_is_asked_beside_a_snapshot(
         ('2026-11-02T09:00:00+00:00', '', 1),
     ],
 )
-def test_servers_that_may_be_new_are_left_out(
-    placement: Placement, tmp_path: Path, captured_at: str | None, changed_at: str, count: int
-) -> None:
+def test_servers_that_may_be_new_are_left_out(placement, tmp_path, captured_at, changed_at, count):
     cloud = small()
     cloud.origin = Origin(captured_at)
     servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
@@ -490,7 +464,7 @@ def test_servers_that_may_be_new_are_left_out(
     assert len(json.loads(placement(command).stdout)) == count
 
 
-def test_those_that_are_passed_over_are_counted(placement: Placement, tmp_path: Path) -> None:
+def test_those_that_are_passed_over_are_counted(placement, tmp_path):
     there = small()
     there.origin = Origin('2026-11-02T09:05:00+00:00')
     fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
@@ -514,7 +488,7 @@ ODD = [
 
 
 @pytest.mark.parametrize('name', ODD)
-def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: str) -> None:
+def test_a_name_steers_no_command(placement, tmp_path, name):
     """The commands may be typed, or run by placement batch, line by line."""
     host = provider('host', traits=['OWNER_NOVA'])
     child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))

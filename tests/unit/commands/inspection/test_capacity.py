@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, provider
 
 ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
@@ -47,9 +46,7 @@ FITS = """\
     ('options', 'table'),
     [('', TREES), ('--by tree', TREES), ('--by host', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)],
 )
-def test_a_table(
-    placement: Placement, service: Service, tmp_path: Path, options: str, table: str
-) -> None:
+def test_a_table(placement, service, tmp_path, options, table):
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(0, table, '')
     assert service.requests == []
@@ -81,7 +78,7 @@ def test_a_table(
         ('--by class --fits VGPU=1 -c fits', [{'fits': 2}, {'fits': 2}]),
     ],
 )
-def test_as_data(placement: Placement, tmp_path: Path, options: str, expected: object) -> None:
+def test_as_data(placement, tmp_path, options, expected):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'-f json {options}')
     assert (result.status, json.loads(result.stdout)) == (0, expected)
@@ -90,14 +87,14 @@ def test_as_data(placement: Placement, tmp_path: Path, options: str, expected: o
 @pytest.mark.parametrize(
     'shape', ['VCPU', 'VCPU=', '=1', 'VCPU=x', 'VCPU=0', 'VCPU=-1', 'VCPU=1,VCPU=2', 'VCPU=1,', ',']
 )
-def test_a_shape_that_is_none(placement: Placement, tmp_path: Path, shape: str) -> None:
+def test_a_shape_that_is_none(placement, tmp_path, shape):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f"--fits '{shape}'")
     assert result.status == 2
     assert result.stderr.startswith('--fits must be of form <resource_class>=<value>,...')
 
 
-def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> None:
+def test_a_file_that_is_no_snapshot(placement, tmp_path):
     path = save(tmp_path, 'other.json', [])
     assert placement(SHOW.format(file=path)) == Result(1, '', f'{path}: not a snapshot\n')
 
@@ -122,9 +119,7 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
         ('--flavors {flavors} --member-of rack7', 'rack7 is not the UUID of an aggregate'),
     ],
 )
-def test_a_name_that_nobody_knows(
-    placement: Placement, tmp_path: Path, options: str, said: str
-) -> None:
+def test_a_name_that_nobody_knows(placement, tmp_path, options, said):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
     result = placement(SHOW.format(file=file) + options.format(flavors=flavors))
@@ -145,16 +140,14 @@ def test_a_name_that_nobody_knows(
         ),
     ],
 )
-def test_what_nobody_has_is_told(
-    placement: Placement, tmp_path: Path, options: str, said: str
-) -> None:
+def test_what_nobody_has_is_told(placement, tmp_path, options, said):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'{options} -f json')
     assert (result.status, result.stderr) == (0, f'{said}\n')
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
 
 
-def flavor(name: str, **specs: str) -> dict[str, object]:
+def flavor(name, **specs):
     return {'name': name, 'vcpus': 2, 'ram': 0, 'disk': 15, 'swap': '', 'extra_specs': specs}
 
 
@@ -180,7 +173,7 @@ OF_FLAVORS = """\
 """
 
 
-def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Path) -> None:
+def test_flavors_of_a_file(placement, service, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
     result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
@@ -193,7 +186,7 @@ def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Pat
     assert service.requests == []
 
 
-def test_flavors_of_nobody(placement: Placement, tmp_path: Path) -> None:
+def test_flavors_of_nobody(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + '--flavors nova')
     assert result == Result(
@@ -218,9 +211,7 @@ def test_flavors_of_nobody(placement: Placement, tmp_path: Path) -> None:
         ('--by aggregate --tree host2', {'shared': 1, '(all)': 1}),
     ],
 )
-def test_filters(
-    placement: Placement, tmp_path: Path, options: str, expected: dict[str, int]
-) -> None:
+def test_filters(placement, tmp_path, options, expected):
     before = small()
     states = [
         replace(state, traits=frozenset({'CUSTOM_NEW'})) if state.name == 'host2' else state
@@ -243,9 +234,7 @@ def test_filters(
         ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
     ],
 )
-def test_what_cannot_be_asked(
-    placement: Placement, tmp_path: Path, options: str, status: int, said: str
-) -> None:
+def test_what_cannot_be_asked(placement, tmp_path, options, status, said):
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{said}\n')
 
@@ -267,9 +256,7 @@ def test_what_cannot_be_asked(
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('command', ['show', 'export'])
-def test_a_flavor_that_asks_for_what_nobody_has_is_named(
-    placement: Placement, tmp_path: Path, command: str, specs: dict[str, str], said: str
-) -> None:
+def test_a_flavor_that_asks_for_what_nobody_has_is_named(placement, tmp_path, command, specs, said):
     there = cloud([provider('host', traits=['CUSTOM_SSD'], VCPU=8, DISK_GB=99, CUSTOM_GPU=1)])
     files = save(tmp_path, 'c.json', there), save(tmp_path, 'f.json', [flavor('odd', **specs)])
     result = placement('resource capacity {} --snapshot {} --flavors {}'.format(command, *files))
@@ -292,13 +279,7 @@ UNOWNED = (
         (({'OWNER_NOVA'}, ()), {'a', 'b', '(all)'}, ''),
     ],
 )
-def test_nova_wants_its_mark_on_the_host(
-    placement: Placement,
-    tmp_path: Path,
-    traits: tuple[set[str], set[str]],
-    fitting: set[str],
-    said: str,
-) -> None:
+def test_nova_wants_its_mark_on_the_host(placement, tmp_path, traits, fitting, said):
     there = cloud(
         provider(name, traits=own, VCPU=8, DISK_GB=99)
         for name, own in zip('ab', traits, strict=True)

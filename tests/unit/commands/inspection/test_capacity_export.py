@@ -8,8 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,14 +17,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from requests_mock import ANY
 
 from placementclient.client import errors
-from placementclient.client.http import Client
 from placementclient.commands.inspection import serving
 from placementclient.model.inventories import Inventory
 from placementclient.nova import service
 from placementclient.render import metrics
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.inspection.test_capacity import FLAVORS
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 EXPORT = 'resource capacity export --snapshot {} --flavors {}'
@@ -88,7 +86,7 @@ QUOTAS = [{'Project ID': 'project', 'Cores': 20, 'Ram': -1, 'Instances': 5}]
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> str:
+def around(tmp_path):
     """The options for what other services know."""
     return (
         f'--aggregates {save(tmp_path, "a.json", {"aggregates": AGGREGATES})} '
@@ -98,12 +96,12 @@ def around(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str]:
+def files(tmp_path):
     """A snapshot and a list of flavors."""
     return save(tmp_path, 'cloud.json', small()), save(tmp_path, 'flavors.json', FLAVORS)
 
 
-def figures(text: str) -> dict[str, dict[tuple[str, ...], float]]:
+def figures(text):
     """The values of each metric, by the values of its labels in the order of their names."""
     return {
         family.name: {
@@ -114,7 +112,7 @@ def figures(text: str) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_names_and_labels(placement: Placement, files: tuple[str, str], around: str) -> None:
+def test_names_and_labels(placement, files, around):
     text = placement(f'{EXPORT.format(*files)} {around}').stdout
     found = {
         family.name: set(family.samples[0].labels)
@@ -123,7 +121,7 @@ def test_names_and_labels(placement: Placement, files: tuple[str, str], around: 
     assert found == LABELS
 
 
-def test_values(placement: Placement, files: tuple[str, str]) -> None:
+def test_values(placement, files):
     found = figures(placement(EXPORT.format(*files)).stdout)
     of_host1 = ('host1', 'host1', 'VCPU')
     assert found['openstack_hypervisor_placement_allocated'][of_host1] == 2
@@ -148,9 +146,7 @@ def test_values(placement: Placement, files: tuple[str, str]) -> None:
     }
 
 
-def test_what_other_services_know(
-    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
-) -> None:
+def test_what_other_services_know(placement, tmp_path, around, files):
     hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
     states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
     file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
@@ -170,12 +166,10 @@ def test_what_other_services_know(
     }  # fmt: skip
 
 
-def test_other_services_are_asked_where_that_is_said(
-    placement: Placement, files: tuple[str, str], around: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_services_are_asked_where_that_is_said(placement, files, around, monkeypatch):
     using: list[str] = []
 
-    def quotas(client: Client, projects: Iterable[str]) -> list[Any]:
+    def quotas(client, projects):
         using.extend(projects)
         return QUOTAS
 
@@ -195,9 +189,7 @@ def test_other_services_are_asked_where_that_is_said(
         )
 
 
-def test_the_dashboards_of_os_capacity_find_what_they_show(
-    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
-) -> None:
+def test_the_dashboards_of_os_capacity_find_what_they_show(placement, tmp_path, around, files):
     usual = {'VCPU': 8, 'PCPU': 8, 'MEMORY_MB': 4096, 'DISK_GB': 100}
     states = [
         provider('host1', aggregates=['shared'], **usual),
@@ -223,7 +215,7 @@ def test_the_dashboards_of_os_capacity_find_what_they_show(
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def evaluation(folder: Path, samples: list[Any]) -> Path:
+def evaluation(folder, samples):
     """What has promtool ask a Prometheus that has these samples for what the dashboards show."""
     series = []
     for sample in samples:
@@ -242,35 +234,33 @@ def evaluation(folder: Path, samples: list[Any]) -> Path:
 class Clock:
     """A clock that stands still."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 1000.0
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.now
 
-    def time(self) -> float:
+    def time(self):
         return self.now + 5000
 
 
-def collecting(read: Callable[[], Any]) -> serving.Collector:
+def collecting(read):
     """A collector that reads so."""
     return serving.Collector(read, 10, logging.getLogger('told'))
 
 
-def scraped(collector: serving.Collector) -> dict[str, dict[tuple[str, ...], float]]:
+def scraped(collector):
     return figures(metrics.text(collector.collect()))
 
 
-def is_up(collector: serving.Collector) -> bool:
+def is_up(collector):
     return scraped(collector)['openstack_placement_up'][()] == 1
 
 
-def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(monkeypatch):
     clock, readings = Clock(), [True, False, True]
 
-    def read() -> Sequence[Any]:
+    def read():
         if not readings.pop(0):
             raise errors.PlacementError('away')
         return []
@@ -292,11 +282,11 @@ def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
     assert is_up(collector)
 
 
-def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_service_that_is_away_is_told_once(caplog):
     away = errors.PlacementError('away')
     readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
 
-    def read() -> Sequence[Any]:
+    def read():
         reading = readings.pop(0)
         if isinstance(reading, Exception):
             raise reading
@@ -319,10 +309,8 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
         (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
     ],
 )
-def test_a_reading_may_fail_as_it_likes(
-    caplog: pytest.LogCaptureFixture, failure: Exception, said: str
-) -> None:
-    def read() -> Sequence[Any]:
+def test_a_reading_may_fail_as_it_likes(caplog, failure, said):
+    def read():
         raise failure
 
     collector = collecting(read)
@@ -332,9 +320,7 @@ def test_a_reading_may_fail_as_it_likes(
 
 
 @pytest.mark.parametrize('options', ['--flavors nova', '--snapshot none.json'])
-def test_impossible_options_end_the_service_at_its_start(
-    placement: Placement, options: str
-) -> None:
+def test_impossible_options_end_the_service_at_its_start(placement, options):
     result = placement(f'resource capacity export --serve 127.0.0.1:0 {options}')
     assert result.status == 1
     assert result.stderr in (
@@ -343,7 +329,7 @@ def test_impossible_options_end_the_service_at_its_start(
     )
 
 
-def test_a_figure_that_is_too_large_is_a_failed_reading(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_figure_that_is_too_large_is_a_failed_reading(caplog):
     huge = cloud([provider('host', VCPU=Inventory(10**400))])
     collector = collecting(lambda: metrics.capacity(huge, [], metrics.OtherServices()))
     collector.read()
@@ -351,18 +337,16 @@ def test_a_figure_that_is_too_large_is_a_failed_reading(caplog: pytest.LogCaptur
     assert caplog.messages[0].startswith('There are no figures yet: OverflowError: ')
 
 
-def test_a_reading_has_one_deadline(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reading_has_one_deadline(placement, service, monkeypatch):
     """Each request waits no longer than the reading may last, and none is sent after it."""
     clock = Clock()
     scrapes: list[dict[str, dict[tuple[str, ...], float]]] = []
 
-    def fail(request: Any, context: Any) -> Any:
+    def fail(request, context):
         clock.now += request.timeout
         raise requests.exceptions.ReadTimeout
 
-    def serve(where: object, collector: serving.Collector, *arguments: object) -> None:
+    def serve(where, collector, *arguments):
         collector.read()
         scrapes.append(scraped(collector))
 
@@ -381,9 +365,7 @@ def test_a_reading_has_one_deadline(
     assert scrapes[0]['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
 
 
-def test_what_is_reserved_is_taken_off_before_the_ratio_counts(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_what_is_reserved_is_taken_off_before_the_ratio_counts(placement, tmp_path):
     reserving = provider('host', VCPU=Inventory(10, reserved=2, allocation_ratio=4.0))
     file = save(tmp_path, 'cloud.json', cloud([reserving]))
     found = figures(placement(f'resource capacity export --snapshot {file}').stdout)
@@ -391,7 +373,7 @@ def test_what_is_reserved_is_taken_off_before_the_ratio_counts(
     assert capacity == {('host', 'host', 'VCPU'): 32}
 
 
-def test_promtool_has_no_objection(placement: Placement, files: tuple[str, str]) -> None:
+def test_promtool_has_no_objection(placement, files):
     if program := shutil.which('promtool'):
         text = placement(EXPORT.format(*files)).stdout
         checked = subprocess.run(
@@ -400,9 +382,7 @@ def test_promtool_has_no_objection(placement: Placement, files: tuple[str, str])
         assert (checked.returncode, checked.stdout, checked.stderr) == (0, '', '')
 
 
-def test_a_file_for_another_user_to_read(
-    placement: Placement, tmp_path: Path, files: tuple[str, str]
-) -> None:
+def test_a_file_for_another_user_to_read(placement, tmp_path, files):
     target = tmp_path / 'placement.prom'
     command = f'resource capacity export --snapshot {files[0]}'
     assert placement(f'{command} -o {target}') == Result(0, '', f'wrote {target}\n')
@@ -421,16 +401,12 @@ def test_a_file_for_another_user_to_read(
         ('--serve :0 -o x.prom', 2, '--serve and --output contradict each other'),
     ],
 )
-def test_what_cannot_be_asked(
-    placement: Placement, files: tuple[str, str], options: str, status: int, said: str
-) -> None:
+def test_what_cannot_be_asked(placement, files, options, status, said):
     result = placement(f'resource capacity export --snapshot {files[0]} {options}')
     assert result == Result(status, '', f'{said}\n')
 
 
-def test_without_the_library_it_says_what_to_install(
-    placement: Placement, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_it_says_what_to_install(placement, files, monkeypatch):
     monkeypatch.setitem(sys.modules, 'prometheus_client', None)
     result = placement(EXPORT.format(*files))
     assert result.status == 1

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service as compute
 from placementclient.optimize import cpsat
 from tests.unit.commands.clouds import save
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
@@ -20,7 +18,7 @@ SHOWN = '-c wave -c server -c from -c to -c allocations'
 PLAN = 'resource provider drain plan --snapshot {file} '
 
 
-def three(*, trait: str = 'HW_CPU_X86_AVX2') -> Snapshot:
+def three(*, trait='HW_CPU_X86_AVX2'):
     """Three hosts with four servers; the first is in a rack, and has a trait."""
     return cloud(
         [
@@ -42,7 +40,7 @@ def three(*, trait: str = 'HW_CPU_X86_AVX2') -> Snapshot:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
+def file(tmp_path):
     return save(tmp_path, 'cloud.json', three())
 
 
@@ -55,7 +53,7 @@ YES = """\
 """
 
 
-def test_a_plan(placement: Placement, service: Service, tmp_path: Path) -> None:
+def test_a_plan(placement, service, tmp_path):
     snapshot = cloud(
         [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
         [consumer('s3', compute2={'VCPU': 2})],
@@ -77,7 +75,7 @@ def test_a_plan(placement: Placement, service: Service, tmp_path: Path) -> None:
         ('compute1 compute2', 'compute1, compute2 are already empty'),
     ],
 )
-def test_an_empty_host(placement: Placement, tmp_path: Path, hosts: str, said: str) -> None:
+def test_an_empty_host(placement, tmp_path, hosts, said):
     names = ('compute1', 'compute2', 'compute3')
     path = save(tmp_path, 'cloud.json', cloud([provider(name, VCPU=8) for name in names]))
     result = placement(PLAN.format(file=path) + hosts)
@@ -85,7 +83,7 @@ def test_an_empty_host(placement: Placement, tmp_path: Path, hosts: str, said: s
     assert result.stderr.splitlines()[0] == said
 
 
-def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
+def test_a_plan_as_data(placement, tmp_path):
     snapshot = cloud(
         [
             provider('old'),
@@ -174,7 +172,7 @@ NO_NOVA = (
         ),
     ],
 )
-def test_no_plan(placement: Placement, file: str, options: str, status: int, said: str) -> None:
+def test_no_plan(placement, file, options, status, said):
     said = said.replace('\n', f' (exit {status})\n', 1)
     assert placement(PLAN.format(file=file) + options) == Result(status, '', said)
     assert placement(f'{PLAN.format(file=file)}{options} -f json') == Result(status, '[]\n', said)
@@ -191,7 +189,7 @@ LOSSES = """\
 """
 
 
-def test_losses(placement: Placement, file: str) -> None:
+def test_losses(placement, file):
     said = (
         '3 of 3 losses checked: after 3 of them not every server certainly has a place. The worst: '
         'compute2, with a place for 0 of 1 server (exit 4)\n'
@@ -200,7 +198,7 @@ def test_losses(placement: Placement, file: str) -> None:
     assert placement(PLAN.format(file=file) + 'compute1 --lose 1').status == 5
 
 
-def test_no_loss_is_too_much(placement: Placement, tmp_path: Path) -> None:
+def test_no_loss_is_too_much(placement, tmp_path):
     states = [provider(name, VCPU=8) for name in ('a', 'b', 'c')]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', b={'VCPU': 3})]))
     said = (
@@ -214,7 +212,7 @@ def test_no_loss_is_too_much(placement: Placement, tmp_path: Path) -> None:
     assert (rolled.status, rolled.stdout) == (0, '1 a\n')
 
 
-def test_what_only_the_new_host_has_is_said(placement: Placement, tmp_path: Path) -> None:
+def test_what_only_the_new_host_has_is_said(placement, tmp_path):
     states = [provider('a', VCPU=8), provider('b', traits=['CUSTOM_LICENSED'], VCPU=8)]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
     result = placement(PLAN.format(file=path) + 'a')
@@ -225,7 +223,7 @@ def test_what_only_the_new_host_has_is_said(placement: Placement, tmp_path: Path
     )
 
 
-def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> None:
+def test_what_no_plan_can_move_is_said(placement, tmp_path):
     states = [provider('a', VCPU=8), provider('b', VCPU=8)]
     consumers = [consumer('s', a={'VCPU': 1}), consumer('m', 'MIGRATION', a={'VCPU': 1})]
     path = save(tmp_path, 'cloud.json', cloud(states, consumers))
@@ -251,11 +249,11 @@ def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> 
         ('compute1 --match compute2 --member-of x', 1, NO_NOVA),
     ],
 )
-def test_usage(placement: Placement, file: str, options: str, status: int, said: str) -> None:
+def test_usage(placement, file, options, status, said):
     assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{said}\n')
 
 
-def test_columns_that_are_not_there(placement: Placement, file: str) -> None:
+def test_columns_that_are_not_there(placement, file):
     result = placement(PLAN.format(file=file) + 'compute1 -c server -c nothing')
     assert result.status == 1
     assert result.stderr.startswith("No recognized column names in ['nothing']")
@@ -267,14 +265,12 @@ DETAIL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def detailed(uuid: str, vcpus: int, **changes: Any) -> dict[str, Any]:
+def detailed(uuid, vcpus, **changes):
     flavor = {'original_name': 'm', 'vcpus': vcpus, 'ram': 0, 'extra_specs': {}}
     return {'id': uuid, 'flavor': flavor, **DETAIL, **changes}
 
 
-def test_requests(
-    placement: Placement, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests(placement, file, tmp_path, monkeypatch):
     stopped = {'OS-EXT-STS:vm_state': 'stopped'}
     servers = [detailed('s1', 4), detailed('s2', 2, **stopped)]
     lists = {'servers': servers, 'aggregates': [], 'server_groups': []}
@@ -319,9 +315,7 @@ STATES = {
 
 @pytest.mark.parametrize('state', STATES)
 @pytest.mark.parametrize('mode', ['', '--rolling'])
-def test_the_command_is_one_that_nova_accepts(
-    placement: Placement, file: str, tmp_path: Path, state: str, mode: str
-) -> None:
+def test_the_command_is_one_that_nova_accepts(placement, file, tmp_path, state, mode):
     servers = [detailed('s1', 4), detailed('s2', 2, **{'OS-EXT-STS:vm_state': state})]
     path = save(tmp_path, 'nova.json', servers)
     command = f'{PLAN.format(file=file)} compute1 {mode} -f json --requests {path}'
@@ -340,7 +334,7 @@ def test_the_command_is_one_that_nova_accepts(
 
 
 @pytest.mark.parametrize('mode', ['', '--rolling'])
-def test_a_shelved_server_needs_no_place(placement: Placement, tmp_path: Path, mode: str) -> None:
+def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
     full = cloud(
         [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
         [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})],
@@ -355,9 +349,7 @@ def test_a_shelved_server_needs_no_place(placement: Placement, tmp_path: Path, m
     assert (result.status, sorted(result.stdout.split())) == (0, ['compute2', 's1', 's2'])
 
 
-def test_a_server_that_is_on_no_host_holds_a_leaked_allocation(
-    placement: Placement, file: str, tmp_path: Path
-) -> None:
+def test_a_server_that_is_on_no_host_holds_a_leaked_allocation(placement, file, tmp_path):
     gone = {'OS-EXT-STS:vm_state': 'shelved_offloaded'}
     path = save(tmp_path, 'nova.json', [detailed('s1', 4), detailed('s2', 2, **gone)])
     result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
@@ -366,7 +358,7 @@ def test_a_server_that_is_on_no_host_holds_a_leaked_allocation(
     assert 'resource provider audit says what to do' in result.stderr
 
 
-def test_under_assumptions(placement: Placement, file: str, tmp_path: Path) -> None:
+def test_under_assumptions(placement, file, tmp_path):
     path = tmp_path / 'more.yaml'
     path.write_text('- {add: 1, like: compute3, name: new1}\n')
     result = placement(f'{PLAN.format(file=file)} compute3 --assume {path} -f value -c to')
@@ -374,7 +366,7 @@ def test_under_assumptions(placement: Placement, file: str, tmp_path: Path) -> N
     assert result.stderr.startswith(f'assuming: {path}\n')
 
 
-def test_the_answer_in_a_file(placement: Placement, file: str, tmp_path: Path) -> None:
+def test_the_answer_in_a_file(placement, file, tmp_path):
     written = tmp_path / 'drain.json'
     placement(f'{PLAN.format(file=file)} compute2 -o {written}')
     found = json.loads(written.read_text())
@@ -393,9 +385,7 @@ def test_the_answer_in_a_file(placement: Placement, file: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_without_a_solver(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_solver(placement, tmp_path, monkeypatch):
     states = [provider(name, VCPU=total) for name, total in (('old', 99), ('a', 10), ('b', 10))]
     sizes = (5, 4, 4, 3, 2, 2)
     consumers = [consumer(f's{n}', old={'VCPU': size}) for n, size in enumerate(sizes)]
@@ -407,11 +397,11 @@ def test_without_a_solver(
     assert 'needs a search by OR-tools: pip install' in result.stderr
 
 
-def _missing() -> None:
+def _missing():
     raise ImportError
 
 
-def with_storage() -> Snapshot:
+def with_storage():
     """Two hosts, of which one has a child, and storage that they share."""
     return cloud(
         [
@@ -425,7 +415,7 @@ def with_storage() -> Snapshot:
 
 
 @pytest.mark.parametrize('name', ['host1_a', "'host1_*'"])
-def test_a_child_means_its_host(placement: Placement, tmp_path: Path, name: str) -> None:
+def test_a_child_means_its_host(placement, tmp_path, name):
     path = save(tmp_path, 'cloud.json', with_storage())
     host = placement(PLAN.format(file=path) + 'host1')
     child = placement(PLAN.format(file=path) + name)
@@ -436,14 +426,14 @@ def test_a_child_means_its_host(placement: Placement, tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize('options', ['nfs', 'host1 nfs', "'nf*'", 'nfs --lose 1', 'nfs --rolling'])
-def test_storage_is_no_host(placement: Placement, tmp_path: Path, options: str) -> None:
+def test_storage_is_no_host(placement, tmp_path, options):
     path = save(tmp_path, 'cloud.json', with_storage())
     assert placement(PLAN.format(file=path) + options) == Result(
         1, '', 'nfs is storage that others share, not a host\n'
     )
 
 
-def test_a_pattern_for_hosts_passes_over_storage(placement: Placement, tmp_path: Path) -> None:
+def test_a_pattern_for_hosts_passes_over_storage(placement, tmp_path):
     path = save(tmp_path, 'cloud.json', with_storage())
     hosts = placement(PLAN.format(file=path) + 'host1 host2')
     assert placement(PLAN.format(file=path) + "'*'") == hosts

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import stat
 import sys
-from pathlib import Path
-
-import pytest
 
 from placementclient.reshape import storage
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.render.report.reports import embedded, flat, plan
 
 REPORT = 'resource provider report'
 
 
-def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_path: Path) -> None:
+def test_the_file_appears_at_once_and_is_its_owners(placement, tmp_path):
     cloud, target = save(tmp_path, 'cloud.json', small()), tmp_path / 'report.html'
     target.write_text('the one of yesterday')
     result = placement(f'{REPORT} --snapshot {cloud} -o {target}')
@@ -29,14 +26,14 @@ def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_pa
     assert '<h1><bdi>Capacity report</bdi></h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
 
 
-def test_a_terminal_is_no_browser(placement: Placement, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_is_no_browser(placement, monkeypatch):
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     said = 'The report is a page for a browser: give its file with -o\n'
     assert placement(REPORT) == Result(2, '', said)
     assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
 
 
-def test_the_title_is_the_operators(placement: Placement, tmp_path: Path) -> None:
+def test_the_title_is_the_operators(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     text = placement(f"{REPORT} --snapshot {cloud} --title 'Cloud <1>'").stdout
     assert '<h1><bdi>Cloud &lt;1&gt;</bdi></h1>' in text
@@ -44,7 +41,7 @@ def test_the_title_is_the_operators(placement: Placement, tmp_path: Path) -> Non
     assert '<dt>Cloud</dt>' not in text
 
 
-def test_servers_have_their_names(placement: Placement, tmp_path: Path) -> None:
+def test_servers_have_their_names(placement, tmp_path):
     snapshot = small()
     cloud = save(tmp_path, 'cloud.json', snapshot)
     uuid = min(snapshot.consumers)
@@ -53,7 +50,7 @@ def test_servers_have_their_names(placement: Placement, tmp_path: Path) -> None:
     assert {each[0]: each[3] for each in records['consumers']}[uuid] == 'web'
 
 
-def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
+def test_with_a_plan(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', flat())
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
     text = placement(f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"}').stdout
@@ -61,7 +58,7 @@ def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
     assert len(embedded(text)['plan']) == 1
 
 
-def test_a_plan_for_another_cloud_is_refused(placement: Placement, tmp_path: Path) -> None:
+def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
     target = tmp_path / 'report.html'
@@ -71,7 +68,7 @@ def test_a_plan_for_another_cloud_is_refused(placement: Placement, tmp_path: Pat
     assert not target.exists()
 
 
-def test_with_lists_the_audit_knows_of_orphans(placement: Placement, tmp_path: Path) -> None:
+def test_with_lists_the_audit_knows_of_orphans(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     servers = save(
         tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]
@@ -93,9 +90,7 @@ def test_with_lists_the_audit_knows_of_orphans(placement: Placement, tmp_path: P
     assert (command, reason) == ('', 'the list of servers does not look complete')
 
 
-def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     result = placement(f'{REPORT} --snapshot {cloud} --plan {cloud} -o {tmp_path / "x.html"}')
     assert (result.status, result.stdout) == (1, '')
@@ -104,8 +99,8 @@ def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(
 
 
 def test_without_the_library_it_says_what_to_install_before_it_asks_for_anything(
-    placement: Placement, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    placement, service, tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, 'jinja2', None)
     assert placement(f'{REPORT} -o {tmp_path / "x.html"}') == Result(
         1,

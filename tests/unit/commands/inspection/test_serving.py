@@ -13,10 +13,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.openmetrics import parser as openmetrics
@@ -32,12 +29,12 @@ UP = 'openstack_placement_up'
 READ_AT = 'openstack_placement_capacity_last_read_timestamp_seconds'
 
 
-def pause(seconds: float) -> None:
+def pause(seconds):
     """Wait: ``time.sleep`` does not in the unit tests."""
     threading.Event().wait(seconds)
 
 
-def eventually(found: Callable[[], Any], said: str) -> Any:
+def eventually(found, said):
     """The first result that is one."""
     until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
@@ -48,12 +45,12 @@ def eventually(found: Callable[[], Any], said: str) -> Any:
     raise AssertionError(said)
 
 
-def collector() -> serving.Collector:
+def collector():
     return serving.Collector(list, 10, logging.getLogger('told'))
 
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
-def test_a_scrape_gets_the_format_that_it_accepts(address: str) -> None:
+def test_a_scrape_gets_the_format_that_it_accepts(address):
     with serving.served(address, 0, collector()) as port:
         host = f'[{address}]' if ':' in address else address or '127.0.0.1'
         url = f'http://{host}:{port}/metrics'
@@ -70,7 +67,7 @@ def test_a_scrape_gets_the_format_that_it_accepts(address: str) -> None:
 
 
 @pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
-def test_an_address_that_cannot_be_used_is_an_error(host: str) -> None:
+def test_an_address_that_cannot_be_used_is_an_error(host):
     with (
         serving.served('127.0.0.1', 0, collector()) as port,
         pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
@@ -86,17 +83,17 @@ class Placement:
     :ivar hangs: whether it answers nothing
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.answers: dict[str, str] = {}
         self.hangs = False
         self._released = threading.Event()
         placement = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 placement._answer(self)
 
-            def log_message(self, *args: object) -> None:
+            def log_message(self, *args):
                 """Nothing."""
 
         self._server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
@@ -104,12 +101,12 @@ class Placement:
         self.url = f'http://127.0.0.1:{self._server.server_port}'
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def close(self) -> None:
+    def close(self):
         self._released.set()
         self._server.shutdown()
         self._server.server_close()
 
-    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+    def _answer(self, handler):
         if self.hangs:
             self._released.wait()
             return
@@ -133,7 +130,7 @@ class Placement:
         handler.wfile.write(body)
 
 
-def listed(parent: str | None) -> str:
+def listed(parent):
     """The only provider, below this parent."""
     record = {'uuid': ROOT, 'name': 'host', 'generation': 1}
     ancestors = {'parent_provider_uuid': parent, 'root_provider_uuid': ROOT}
@@ -141,7 +138,7 @@ def listed(parent: str | None) -> str:
 
 
 @pytest.fixture
-def cloud() -> Iterator[Placement]:
+def cloud():
     placement = Placement()
     try:
         yield placement
@@ -152,7 +149,7 @@ def cloud() -> Iterator[Placement]:
 class Exporter:
     """The command in a process of its own."""
 
-    def __init__(self, cloud: Placement, folder: Path, *options: str) -> None:
+    def __init__(self, cloud, folder, *options):
         with socket.create_server(('127.0.0.1', 0)) as probe:
             self.port: int = probe.getsockname()[1]
         self._log = folder / 'log'
@@ -166,10 +163,10 @@ class Exporter:
         )
 
     @property
-    def said(self) -> str:
+    def said(self):
         return self._log.read_text()
 
-    def scraped(self) -> dict[str, float]:
+    def scraped(self):
         """The values of the metrics that have one without labels."""
         url = f'http://127.0.0.1:{self.port}/metrics'
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
@@ -177,17 +174,17 @@ class Exporter:
         families = text_string_to_metric_families(text)
         return {each.name: each.samples[0].value for each in families if each.samples}
 
-    def wait_until(self, *, up: bool) -> dict[str, float]:
+    def wait_until(self, *, up):
         return eventually(  # type: ignore[no-any-return]
             lambda: (found := self.scraped())[UP] == float(up) and found, f'up is not {up}'
         )
 
 
 @pytest.fixture
-def export(cloud: Placement, tmp_path: Path) -> Iterator[Callable[..., Exporter]]:
+def export(cloud, tmp_path):
     running: list[Exporter] = []
 
-    def start(*options: str) -> Exporter:
+    def start(*options):
         running.append(Exporter(cloud, tmp_path, *options))
         return running[-1]
 
@@ -200,9 +197,7 @@ def export(cloud: Placement, tmp_path: Path) -> Iterator[Callable[..., Exporter]
 
 
 @pytest.mark.slow
-def test_a_placement_that_hangs_is_down_and_comes_back(
-    cloud: Placement, export: Callable[..., Exporter]
-) -> None:
+def test_a_placement_that_hangs_is_down_and_comes_back(cloud, export):
     exporter = export('--timeout', '1', '--retries', '0')
     first = exporter.wait_until(up=True)
     cloud.hangs = True
@@ -214,9 +209,7 @@ def test_a_placement_that_hangs_is_down_and_comes_back(
 
 
 @pytest.mark.slow
-def test_a_placement_that_hangs_from_the_beginning_is_down(
-    cloud: Placement, export: Callable[..., Exporter]
-) -> None:
+def test_a_placement_that_hangs_from_the_beginning_is_down(cloud, export):
     cloud.hangs = True
     exporter = export()
     assert exporter.wait_until(up=False).keys().isdisjoint({READ_AT})
@@ -237,7 +230,7 @@ WRONG = {
 
 
 @pytest.mark.slow
-def test_no_answer_ends_it(cloud: Placement, export: Callable[..., Exporter]) -> None:
+def test_no_answer_ends_it(cloud, export):
     exporter = export()
     for path, answer in WRONG.values():
         exporter.wait_until(up=True)

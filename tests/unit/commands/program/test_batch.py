@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Barrier, current_thread, main_thread
-from typing import Any
 
 import pytest
 
 from placementclient.cli import shell
-from placementclient.client.decoding import Answer
-from placementclient.client.endpoints import Endpoint
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.printable import printable
@@ -22,7 +18,7 @@ from placementclient.commands.program import command_lines
 from placementclient.commands.program.batch import WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import NOTHING, Exchange, Reply, fault, get, unacceptable, version_document
 
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
@@ -46,10 +42,10 @@ Batch = Callable[..., Result]
 
 
 @pytest.fixture
-def batch(placement: Placement, tmp_path: Path) -> Batch:
+def batch(placement, tmp_path):
     """Runs lines: ``batch([LIST, SHOW], '--keep-going')``."""
 
-    def run(lines: Iterable[str], *options: str, version: str | None = None) -> Result:
+    def run(lines, *options, version=None):
         file = tmp_path / 'commands'
         file.write_text('\n'.join(lines))
         return placement('batch', str(file), *options, version=version)
@@ -57,9 +53,7 @@ def batch(placement: Placement, tmp_path: Path) -> Batch:
     return run
 
 
-def test_each_line_is_printed_with_its_number_its_status_and_its_output(
-    batch: Batch, service: Service
-) -> None:
+def test_each_line_is_printed_with_its_number_its_status_and_its_output(batch, service):
     service.answer(CLASSES, CLASSES)
     assert batch(['# all', '', LIST, f'  {LIST} --sort-column name # again']) == Result(
         0,
@@ -70,13 +64,13 @@ def test_each_line_is_printed_with_its_number_its_status_and_its_output(
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
-def test_a_line_may_begin_with_the_program(batch: Batch, service: Service, program: str) -> None:
+def test_a_line_may_begin_with_the_program(batch, service, program):
     service.answer(CLASSES)
     line = f'{program} {LIST}'
     assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '1 done\n')
 
 
-def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
+def test_it_stops_at_the_first_failure(batch, service):
     service.answer(GONE, CLASSES)
     ends = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: --keep-going goes on\n'
     assert batch([SHOW, LIST]) == Result(
@@ -85,7 +79,7 @@ def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
     assert len(service.requests) == 1
 
 
-def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch: Batch, service: Service) -> None:
+def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch, service):
     service.answer(GONE, CLASSES)
     result = batch([SHOW, 'nonsense', LIST], '--keep-going')
     assert result.status == 2
@@ -96,7 +90,7 @@ def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch: Batch, servic
     )
 
 
-def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service) -> None:
+def test_a_machine_reads_an_object_for_each_line(batch, service):
     service.answer(CLASSES, GONE)
     result = batch([LIST, '', SHOW], '--json-lines')
     assert result.status == 1
@@ -127,9 +121,7 @@ def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service)
         ('complete bash', 0, 'complete -F _placement placement', ''),
     ],
 )
-def test_no_line_ends_the_process(
-    batch: Batch, service: Service, line: str, status: int, stdout: str, stderr: str
-) -> None:
+def test_no_line_ends_the_process(batch, service, line, status, stdout, stderr):
     service.answer(CLASSES)
     result = batch([line, LIST], '--json-lines', '--keep-going')
     first, second = (json.loads(line) for line in result.stdout.splitlines())
@@ -140,7 +132,7 @@ def test_no_line_ends_the_process(
     assert second['stdout'] == 'VCPU\n'
 
 
-def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
+def test_quotes_are_those_of_a_shell(batch, service):
     service.answer(get('/resource_providers?name=a b#"c"', {'resource_providers': []}))
     assert batch(['resource provider list --name \'a b#"c"\' -f value']).status == 0
     assert [request.line for request in service.requests] == [
@@ -159,15 +151,8 @@ def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
     ],
 )
 def test_a_control_character_is_an_error_and_ends_no_line(
-    placement: Placement,
-    service: Service,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    line: str,
-    control: str,
-    column: int,
-    source: str,
-) -> None:
+    placement, service, tmp_path, monkeypatch, line, control, column, source
+):
     service.answer(CLASSES)
     content = f'{line}\n{LIST}\n'.encode()
     path = str(tmp_path / 'commands') if source == 'file' else '-'
@@ -183,12 +168,8 @@ def test_a_control_character_is_an_error_and_ends_no_line(
 
 @pytest.mark.parametrize('source', ['file', 'stdin'])
 def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
-    placement: Placement,
-    service: Service,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    source: str,
-) -> None:
+    placement, service, tmp_path, monkeypatch, source
+):
     service.answer(CLASSES, CLASSES)
     content = f'\ufeff{LIST}\r\n\r\n{LIST}\r\r\n\t{LIST}\t\r\n'.encode()
     (tmp_path / 'commands').write_bytes(content)
@@ -199,7 +180,7 @@ def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
     assert [(each['line'], each['status']) for each in told] == [(1, 0), (3, 2), (4, 0)]
 
 
-def test_a_number_sign_in_a_word_begins_no_comment(batch: Batch, service: Service) -> None:
+def test_a_number_sign_in_a_word_begins_no_comment(batch, service):
     service.answer(NOTHING, NOTHING)
     assert batch(["trait show CUSTOM#1# # don't", 'trait show "#x"#']).status == 0
     assert [request.line for request in service.requests] == [
@@ -208,7 +189,7 @@ def test_a_number_sign_in_a_word_begins_no_comment(batch: Batch, service: Servic
     ]
 
 
-def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch: Batch, service: Service) -> None:
+def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch, service):
     service.answer(CLASSES, CLASSES)
     longest = LIST.ljust(command_lines.LONGEST)
     result = batch([f'{longest}\r', f'{longest} ', 'x' * (40 << 20), LIST], '--keep-going')
@@ -224,7 +205,7 @@ def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch: Batch, service: 
 FORGED = 'x\n# line 2, exit status 0: trait list\r# line 3, exit status 0: trait list'
 
 
-def test_no_name_looks_like_the_head_of_a_command(batch: Batch, service: Service) -> None:
+def test_no_name_looks_like_the_head_of_a_command(batch, service):
     service.answer(get('/resource_classes', {'resource_classes': [{'name': FORGED}]}))
     assert batch([LIST]).stdout == (
         f'# line 1, exit status 0: {LIST}\n'
@@ -232,16 +213,14 @@ def test_no_name_looks_like_the_head_of_a_command(batch: Batch, service: Service
     )
 
 
-def test_on_a_terminal_nothing_steers(
-    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_terminal_nothing_steers(batch, service, monkeypatch):
     service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
     assert 'a\x1b[1m\n' in batch([LIST]).stdout
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     assert 'a\\x1b[1m\n' in batch([LIST]).stdout
 
 
-def test_a_line_may_have_a_version_of_its_own(batch: Batch, service: Service) -> None:
+def test_a_line_may_have_a_version_of_its_own(batch, service):
     service.answer(CLASSES, CLASSES, CLASSES)
     option = '--os-placement-api-version'
     lines = [f'{option} 1.5 {LIST}', LIST, f'{LIST} {option} 1.9']
@@ -249,14 +228,14 @@ def test_a_line_may_have_a_version_of_its_own(batch: Batch, service: Service) ->
     assert [request.version for request in service.requests] == ['1.5', '1.7', '1.9']
 
 
-def test_the_version_is_negotiated_once(batch: Batch, service: Service) -> None:
+def test_the_version_is_negotiated_once(batch, service):
     old = get(CLASSES.line.removeprefix('GET '), CLASSES.reply)
     service.answer(unacceptable(CLASSES), version_document('1.30'), old, old)
     assert batch([LIST, LIST]).status == 0
     assert [request.version for request in service.requests] == ['1.39', None, '1.30', '1.30']
 
 
-def test_what_one_line_needs_is_not_asked_of_the_next(batch: Batch, service: Service) -> None:
+def test_what_one_line_needs_is_not_asked_of_the_next(batch, service):
     refused = Exchange('GET /resource_providers', fault(406, 'Unacceptable'))
     service.answer(refused, version_document('1.10'), CLASSES)
     result = batch(['resource provider list --in-tree ' + 'a' * 8, LIST], '--keep-going')
@@ -264,9 +243,7 @@ def test_what_one_line_needs_is_not_asked_of_the_next(batch: Batch, service: Ser
     assert 'VCPU\n' in result.stdout
 
 
-def test_what_a_client_requires_does_not_grow_with_the_lines(
-    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_client_requires_does_not_grow_with_the_lines(batch, service, monkeypatch):
     held: list[int] = []
     renewed = Client.renewed
     monkeypatch.setattr(
@@ -277,9 +254,7 @@ def test_what_a_client_requires_does_not_grow_with_the_lines(
     assert len(set(held[1:])) == 1
 
 
-def test_commands_come_from_stdin_but_no_command_reads_there(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_come_from_stdin_but_no_command_reads_there(placement, service, monkeypatch):
     service.answer(CLASSES, CLASSES)
     lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
     monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(lines.encode())))
@@ -290,15 +265,13 @@ def test_commands_come_from_stdin_but_no_command_reads_there(
 
 
 @pytest.mark.parametrize('path', ['nowhere', '.', 'a\0b'])
-def test_a_file_that_cannot_be_read_is_told(placement: Placement, path: str) -> None:
+def test_a_file_that_cannot_be_read_is_told(placement, path):
     result = placement('batch', path)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
     assert result.stderr.startswith(f'{printable(path)}: ')
 
 
-def test_a_file_may_be_empty_or_no_text(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_a_file_may_be_empty_or_no_text(placement, service, tmp_path):
     file = tmp_path / 'commands'
     file.touch()
     assert placement('batch', str(file)) == Result(0, '', '0 done\n')
@@ -308,9 +281,7 @@ def test_a_file_may_be_empty_or_no_text(
     assert '# line 2, exit status 2: nonsense \\xff' in result.stdout
 
 
-def test_a_line_that_is_not_utf_8_is_refused(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
     file = tmp_path / 'commands'
     file.write_bytes(b'resource provider create caf\xe9\n')
     assert placement('batch', str(file)) == Result(
@@ -322,10 +293,8 @@ def test_a_line_that_is_not_utf_8_is_refused(
     assert service.requests == []
 
 
-def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(
-    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*args: object, **settings: object) -> None:
+def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(batch, service, monkeypatch):
+    def interrupt(*args, **settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr('placementclient.client.http.Client.send', interrupt)
@@ -333,10 +302,8 @@ def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(
     assert (result.status, result.stdout) == (130, f'# line 1, exit status 130: {LIST}\n')
 
 
-def test_a_reader_that_has_gone_ends_the_batch(
-    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*args: object) -> None:
+def test_a_reader_that_has_gone_ends_the_batch(batch, service, monkeypatch):
+    def broken(*args):
         raise BrokenPipeError
 
     service.answer(CLASSES, CLASSES)
@@ -345,7 +312,7 @@ def test_a_reader_that_has_gone_ends_the_batch(
     assert len(service.requests) == 1
 
 
-def test_the_debug_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+def test_the_debug_of_a_line_is_its_own(batch, service):
     service.answer(GONE, GONE)
     result = batch([f'--debug {SHOW}', SHOW], '--json-lines', '--keep-going')
     first, second = (json.loads(line) for line in result.stdout.splitlines())
@@ -361,11 +328,11 @@ class Beside:
     elsewhere: list[bool] = field(default_factory=list)
     together: Barrier = field(default_factory=lambda: Barrier(2, timeout=30))
 
-    def answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers(self, monkeypatch):
         """Answer reads of classes from the second on two at a time, or never."""
         send = Client.send
 
-        def both(client: Client, endpoint: Endpoint, *args: Any, **settings: Any) -> Answer:
+        def both(client, endpoint, *args, **settings):
             self.lines.append(str(endpoint))
             self.elsewhere.append(current_thread() is not main_thread())
             if len(self.lines) > 1 and endpoint.is_read:
@@ -376,7 +343,7 @@ class Beside:
 
 
 @pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
+def beside(monkeypatch):
     beside = Beside()
     beside.answers(monkeypatch)
     return beside
@@ -385,9 +352,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
 CREATED = Exchange('POST /resource_classes', Reply(201))
 
 
-def test_what_only_reads_is_asked_together_and_told_in_order(
-    batch: Batch, service: Service, beside: Beside
-) -> None:
+def test_what_only_reads_is_asked_together_and_told_in_order(batch, service, beside):
     service.answer(*[CLASSES] * 5)
     lines = [f'{LIST} # {number}' for number in range(5)]
     result = batch(lines, '--json-lines')
@@ -397,18 +362,14 @@ def test_what_only_reads_is_asked_together_and_told_in_order(
     ]
 
 
-def test_what_writes_waits_for_what_was_before_and_is_waited_for(
-    batch: Batch, service: Service, beside: Beside
-) -> None:
+def test_what_writes_waits_for_what_was_before_and_is_waited_for(batch, service, beside):
     service.answer(CLASSES, CLASSES, CLASSES, CREATED, CLASSES, CLASSES)
     assert batch([LIST, LIST, LIST, CREATE, LIST, LIST]).status == 0
     reads = ['GET /resource_classes'] * 2
     assert beside.lines == [reads[0], *reads, 'POST /resource_classes', *reads]
 
 
-def test_one_after_the_other_where_that_is_asked_for(
-    batch: Batch, service: Service, beside: Beside
-) -> None:
+def test_one_after_the_other_where_that_is_asked_for(batch, service, beside):
     beside.together = Barrier(1)
     service.answer(*[CLASSES] * 3)
     assert batch([LIST] * 3, '--workers', '1').status == 0
@@ -416,9 +377,7 @@ def test_one_after_the_other_where_that_is_asked_for(
 
 
 @pytest.mark.parametrize('option', ['--debug', '-v', '-vv', '--timing', '--log-file=debug.log'])
-def test_what_tells_more_is_told_by_one_command_at_a_time(
-    batch: Batch, service: Service, beside: Beside, tmp_path: Path, option: str
-) -> None:
+def test_what_tells_more_is_told_by_one_command_at_a_time(batch, service, beside, tmp_path, option):
     beside.together = Barrier(1)
     service.answer(*[CLASSES] * 3)
     option = option.replace('debug.log', str(tmp_path / 'debug.log'))
@@ -429,16 +388,14 @@ def test_what_tells_more_is_told_by_one_command_at_a_time(
     assert told[2]['stderr'] == ''
 
 
-def test_the_timing_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+def test_the_timing_of_a_line_is_its_own(batch, service):
     service.answer(*[CLASSES] * 3)
     result = batch([LIST, f'{LIST} --timing', LIST], '--json-lines')
     said = [json.loads(line)['stderr'] for line in result.stdout.splitlines()]
     assert [text.count('GET ') for text in said] == [0, 1, 0]
 
 
-def test_a_failure_beside_others_ends_the_batch_where_it_stands(
-    batch: Batch, service: Service
-) -> None:
+def test_a_failure_beside_others_ends_the_batch_where_it_stands(batch, service):
     service.answer(CLASSES, *[GONE] * 4)
     result = batch([LIST, SHOW, SHOW, SHOW])
     assert result == Result(
@@ -452,8 +409,8 @@ def test_a_failure_beside_others_ends_the_batch_where_it_stands(
     'command', [name for name, arguments in ARGUMENTS.items() if arguments != '--file -']
 )
 def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
-    placement: Placement, batch: Batch, service: Service, command: str
-) -> None:
+    placement, batch, service, command
+):
     service.always(everything('compute1') | version_document('1.39').reply.body)
     alone = placement(typed(command))
     result = json.loads(batch([typed(command)], '--json-lines').stdout)
@@ -464,7 +421,7 @@ def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
     )
 
 
-def test_the_order_from_good_to_bad_knows_every_status() -> None:
+def test_the_order_from_good_to_bad_knows_every_status():
     assert set(WORSE) == set(ExitStatus)
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
     assert BatchLine(1, '', 0, '', '').status == 0

@@ -10,18 +10,15 @@ import stat
 import subprocess
 import time
 from argparse import ArgumentParser
-from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import pytest
 
 from placementclient.completion import script, tables, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
-from tests.unit.conftest import Placement
 
 
 @pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def cache(monkeypatch, tmp_path):
     """Return the folder of the cache; no process is started."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     monkeypatch.setattr('sys.stdin', io.StringIO())
@@ -30,26 +27,26 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str] | None]:
+def answers(monkeypatch):
     """Return the names that the service has, by kind; a kind without names gets no answer."""
     names: dict[str, list[str] | None] = {}
     monkeypatch.setattr(values, '_ask', names.get)
     return names
 
 
-def _completed(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
+def _completed(capsys, *argv):
     assert values.main(list(argv)) == 0
     return capsys.readouterr().out.splitlines()
 
 
-def _age(cache: Path) -> None:
+def _age(cache):
     for path in cache.iterdir():
         os.utime(path, (0, time.time() - 2 * values.FRESH))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('shell', script.SHELLS)
-def test_a_script_knows_every_command_and_option(placement: Placement, shell: str) -> None:
+def test_a_script_knows_every_command_and_option(placement, shell):
     result = placement('complete', shell)
     assert (result.status, result.stderr) == (0, '')
     for word in ('resource provider inventory', 'batch', '--keep-going', '--debug', 'yaml'):
@@ -61,23 +58,21 @@ def test_a_script_knows_every_command_and_option(placement: Placement, shell: st
     ('variable', 'begins'),
     [('/usr/bin/fish', '# '), ('/bin/zsh', '#compdef placement'), ('/bin/csh', '# '), ('', '# ')],
 )
-def test_the_shell_is_that_of_the_user(
-    placement: Placement, monkeypatch: pytest.MonkeyPatch, variable: str, begins: str
-) -> None:
+def test_the_shell_is_that_of_the_user(placement, monkeypatch, variable, begins):
     monkeypatch.setitem(os.environ, 'SHELL', variable)
     output = placement('complete').stdout
     assert output.startswith(begins)
     assert ('switch' in output) == variable.endswith('fish')
 
 
-def test_bash_reads_the_script(placement: Placement) -> None:
+def test_bash_reads_the_script(placement):
     bash = shutil.which('bash')
     assert bash
     text = placement('complete', 'bash').stdout
     assert subprocess.run([bash, '-n'], input=text, text=True, timeout=60).returncode == 0
 
 
-def test_the_syntax_is_read_off_the_parser() -> None:
+def test_the_syntax_is_read_off_the_parser():
     parser = ArgumentParser()
     parser.add_argument('provider', metavar='<provider>')
     parser.add_argument('traits', metavar='<trait>', nargs='*')
@@ -109,14 +104,14 @@ def test_the_syntax_is_read_off_the_parser() -> None:
         ('resource usage show', 'anything'),
     ],
 )
-def test_what_is_named_depends_on_the_subject(command: str, kind: str) -> None:
+def test_what_is_named_depends_on_the_subject(command, kind):
     parser = ArgumentParser(add_help=False)
     parser.add_argument('name', metavar='<name>')
     assert tables.syntax(parser, command).arguments == (kind,)
 
 
 @every_command
-def test_every_argument_is_completed(point: EntryPoint) -> None:
+def test_every_argument_is_completed(point):
     """But for new names, and for what Placement has no list of."""
     new = {'<name>'} if name(point).endswith(' create') else set()
     for action in parser_of(point)._actions:
@@ -126,9 +121,7 @@ def test_every_argument_is_completed(point: EntryPoint) -> None:
             assert tables._kind(action, name(point)) != tables.ANYTHING, action.metavar
 
 
-def test_a_key_press_asks_once_a_minute(
-    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_key_press_asks_once_a_minute(answers, cache, capsys):
     answers['providers'] = ['compute1', 'compute2', 'gpu1']
     assert _completed(capsys, 'providers', 'comp') == ['compute1', 'compute2']
     answers['providers'] = ['compute3']
@@ -137,14 +130,12 @@ def test_a_key_press_asks_once_a_minute(
     assert _completed(capsys, 'providers', 'comp') == ['compute3']
 
 
-def test_standard_names_need_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_names_need_no_answer(capsys):
     assert 'PCPU' in _completed(capsys, 'classes', 'PC')
     assert _completed(capsys, 'traits', 'HW_CPU_X86_AVX512VN') == ['HW_CPU_X86_AVX512VNNI']
 
 
-def test_values_are_those_of_the_service_and_of_every_cloud(
-    answers: dict[str, list[str] | None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_values_are_those_of_the_service_and_of_every_cloud(answers, capsys):
     answers['classes'] = ['CUSTOM_GOLD', 'VCPU', 'no\x1b[31mtext']
     names = _completed(capsys, 'classes', '')
     assert {'CUSTOM_GOLD', 'VCPU', 'PCPU'} < set(names)
@@ -152,9 +143,7 @@ def test_values_are_those_of_the_service_and_of_every_cloud(
     assert _completed(capsys, 'classes', 'CUSTOM_') == ['CUSTOM_GOLD']
 
 
-def test_without_an_answer_the_old_values_are_good_for_another_minute(
-    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_an_answer_the_old_values_are_good_for_another_minute(answers, cache, capsys):
     answers['providers'] = ['compute1']
     _completed(capsys, 'providers', '')
     _age(cache)
@@ -164,17 +153,13 @@ def test_without_an_answer_the_old_values_are_good_for_another_minute(
     assert _completed(capsys, 'providers', '') == ['compute1']
 
 
-def test_a_cache_that_cannot_be_written_hides_no_values(
-    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cache_that_cannot_be_written_hides_no_values(answers, cache, capsys):
     cache.parent.write_text('no folder')
     answers['providers'] = ['compute1']
     assert _completed(capsys, 'providers', '') == ['compute1']
 
 
-def test_the_cache_is_private_and_old_files_go(
-    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_cache_is_private_and_old_files_go(answers, cache, capsys):
     cache.mkdir(parents=True, mode=0o700)
     old = cache / 'old.providers'
     old.touch()
@@ -185,9 +170,7 @@ def test_the_cache_is_private_and_old_files_go(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_cached_file_that_is_none_of_ours_stops_no_key_press(
-    answers: dict[str, list[str] | None], cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cached_file_that_is_none_of_ours_stops_no_key_press(answers, cache, capsys):
     answers['providers'] = ['compute1']
     _completed(capsys, 'providers', '')
     [path] = cache.iterdir()
@@ -200,7 +183,7 @@ def test_a_cached_file_that_is_none_of_ours_stops_no_key_press(
     _completed(capsys, 'providers', '')
 
 
-def test_each_cloud_and_user_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
     paths = {
         values.ValueCache('traits', cloud | other)._path
@@ -228,10 +211,10 @@ def test_each_cloud_and_user_has_its_own(tmp_path: Path, monkeypatch: pytest.Mon
         ('--insecure --debug --os-cloud', {'OS_INSECURE': 'true'}),
     ],
 )
-def test_the_command_line_says_which_cloud_it_is(line: str, settings: dict[str, str]) -> None:
+def test_the_command_line_says_which_cloud_it_is(line, settings):
     assert values._settings(line.split()) == settings
 
 
 @pytest.mark.parametrize('argv', [[], ['providers'], ['nonsense', '']])
-def test_it_is_not_for_typing(argv: list[str]) -> None:
+def test_it_is_not_for_typing(argv):
     assert values.main(argv) == 2

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.conftest import Placement, Play, Service
 from tests.unit.dialogue import (
     AGG,
     AGG2,
     RP,
     Case,
-    Exchange,
-    Reply,
     conflict,
     fault,
     found,
@@ -29,7 +26,7 @@ ROWS = f'{AGG2}\n{AGG}\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
-def written(generation: int, answer: dict[str, object] | Reply = HELD) -> Exchange:
+def written(generation, answer=HELD):
     body = {'aggregates': [AGG2, AGG], 'resource_provider_generation': generation}
     return put(PATH, body, answer)
 
@@ -79,7 +76,7 @@ CASES = {
 
 
 @pytest.mark.parametrize('command', ['add', 'remove'])
-def test_a_name_needs_nova(placement: Placement, service: Service, command: str) -> None:
+def test_a_name_needs_nova(placement, service, command):
     result = placement(f'resource provider aggregate {command} {RP} {AGG} rack7')
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == (
@@ -89,7 +86,7 @@ def test_a_name_needs_nova(placement: Placement, service: Service, command: str)
 
 
 @pytest.fixture
-def nova(monkeypatch: pytest.MonkeyPatch) -> None:
+def nova(monkeypatch):
     """Nova has two host aggregates."""
     listed = [
         {'uuid': AGG, 'name': 'ssd', 'hosts': []},
@@ -99,7 +96,7 @@ def nova(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('nova')
-def test_names_of_host_aggregates_stand_for_their_uuids(play: Play) -> None:
+def test_names_of_host_aggregates_stand_for_their_uuids(play):
     one = {'aggregates': [AGG2], 'resource_provider_generation': 7}
     both = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 7}
     play(
@@ -112,7 +109,7 @@ def test_names_of_host_aggregates_stand_for_their_uuids(play: Play) -> None:
 
 
 @pytest.mark.usefixtures('nova')
-def test_set_takes_names_of_host_aggregates(play: Play) -> None:
+def test_set_takes_names_of_host_aggregates(play):
     both = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 5}
     command = f'resource provider aggregate set {RP} --aggregate rack7 --aggregate {AGG}'
     put_both = put(PATH, both, both)
@@ -120,7 +117,7 @@ def test_set_takes_names_of_host_aggregates(play: Play) -> None:
 
 
 @pytest.mark.usefixtures('nova')
-def test_filters_take_names_of_host_aggregates(play: Play) -> None:
+def test_filters_take_names_of_host_aggregates(play):
     play(
         Case(
             'resource provider list --member-of ssd,rack7 --forbidden-member-of ssd -f value',
@@ -137,29 +134,25 @@ def test_filters_take_names_of_host_aggregates(play: Play) -> None:
 
 
 @pytest.mark.usefixtures('nova')
-def test_a_name_that_nova_does_not_have_may_be_mistyped(
-    placement: Placement, service: Service
-) -> None:
+def test_a_name_that_nova_does_not_have_may_be_mistyped(placement, service):
     result = placement(f'resource provider aggregate add {RP} rack8')
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == 'Nova has no host aggregate \'rack8\'. Did you mean "rack7"?\n'
 
 
 @pytest.mark.usefixtures('nova')
-def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play: Play) -> None:
+def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play):
     command = f'resource provider aggregate list {RP} -f value --long'
     play(Case(command, [get(PATH, {**HELD, 'aggregates': [AGG]})], f'{AGG} ssd\n'))
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_aggregate(play: Play, case: Case) -> None:
+def test_aggregate(play, case):
     play(case)
 
 
 @pytest.mark.usefixtures('nova')
-def test_a_refusal_names_an_aggregate_as_it_was_typed(
-    placement: Placement, service: Service
-) -> None:
+def test_a_refusal_names_an_aggregate_as_it_was_typed(placement, service):
     service.answer(fault(400, f'No provider is in {AGG2}'))
     result = placement('resource provider list --member-of rack7')
     assert (result.status, f'No provider is in {AGG2} (rack7)' in result.stderr) == (1, True)

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.unit.conftest import Play
 from tests.unit.dialogue import (
     AGG,
     MONDAY,
     RP,
     RP2,
     Case,
-    Exchange,
     Reply,
     conflict,
     delete,
@@ -45,13 +43,13 @@ RESET = 'Not given, so set to the default: max_unit (was 8)\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
-def written(inventories: Any, generation: int = 7, answer: Any = None) -> Exchange:
+def written(inventories, generation=7, answer=None):
     body = {'inventories': inventories, 'resource_provider_generation': generation}
     done = {'inventories': {name: VGPU | fields for name, fields in inventories.items()}}
     return put(ALL, body, answer or done | {'resource_provider_generation': generation + 1})
 
 
-def refused(argument: str, sentence: str) -> Case:
+def refused(argument, sentence):
     return Case(
         f"resource provider inventory set {RP} --resource '{argument}'",
         stderr=f'{sentence}\n',
@@ -109,12 +107,12 @@ SET = f'resource provider inventory class set {RP} VGPU --total 4'
 ONE = VGPU | {'resource_provider_generation': 8}
 
 
-def created(generation: int, answer: Any = ONE) -> Exchange:
+def created(generation, answer=ONE):
     body = {'resource_class': 'VGPU', 'total': 4, 'resource_provider_generation': generation}
     return post(ALL, body, answer)
 
 
-def replaced(generation: int, answer: Any = ONE) -> Exchange:
+def replaced(generation, answer=ONE):
     return put(f'{ALL}/VGPU', {'total': 4, 'resource_provider_generation': generation}, answer)
 
 
@@ -295,5 +293,5 @@ CASES = READING | ONE_CLASS | ALL_CLASSES | OF_AGGREGATE
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_inventory(play: Play, case: Case) -> None:
+def test_inventory(play, case):
     play(case)

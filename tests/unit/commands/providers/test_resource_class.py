@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.conftest import Play
 from tests.unit.dialogue import MONDAY, NOTHING, Case, Reply, delete, fault, get, post, put
 
 PATH = '/resource_classes/CUSTOM_X'
@@ -62,5 +61,5 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_resource_class(play: Play, case: Case) -> None:
+def test_resource_class(play, case):
     play(case)

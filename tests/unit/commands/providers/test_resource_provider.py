@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.unit.conftest import Placement, Play, Service
 from tests.unit.dialogue import (
     AGG,
     AGG2,
@@ -48,7 +47,7 @@ HELD = {'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generatio
 HELD |= {'resource_provider_generation': 7}
 
 
-def in_json(**fields: object) -> str:
+def in_json(**fields):
     return json.dumps(fields, indent=2) + '\n'
 
 
@@ -297,13 +296,13 @@ CASES = LIST | CREATE | SHOW_CASES | SET | DELETE
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_resource_provider(play: Play, case: Case) -> None:
+def test_resource_provider(play, case):
     play(case)
 
 
 def test_a_provider_of_another_client_is_not_the_one_that_was_to_be_made(
-    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    placement, service, monkeypatch
+):
     """The answer is lost, and there is another provider of that name."""
     monkeypatch.setattr('time.sleep', lambda _: None)
     other = {'uuid': '11111111-1111-4111-8111-111111111111', 'name': 'spare', 'generation': 1}
@@ -336,13 +335,8 @@ WRITTEN = {'name': 'new'}
     ids=['it was not carried out', 'it was carried out', 'another client has renamed it since'],
 )
 def test_a_provider_is_looked_at_before_it_is_set_again(
-    placement: Placement,
-    service: Service,
-    live: dict[str, Any],
-    sent_again: bool,
-    status: int,
-    stderr: str,
-) -> None:
+    placement, service, live, sent_again, status, stderr
+):
     """No generation guards the name and the parent."""
     write, look = put(PATH, WRITTEN, LEAF | WRITTEN), get(PATH, live)
     searched = get('/resource_providers?name=leaf', {'resource_providers': [LEAF]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.conftest import Play
 from tests.unit.dialogue import URL, Case, fault, post, version_document
 
 SHOW = 'resource api show -f value'
@@ -76,10 +75,10 @@ CHECKS = {
 
 
 @pytest.mark.parametrize('case', CHECKS.values(), ids=CHECKS)
-def test_api_check(play: Play, case: Case) -> None:
+def test_api_check(play, case):
     play(case)
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_api_show(play: Play, case: Case) -> None:
+def test_api_show(play, case):
     play(case)

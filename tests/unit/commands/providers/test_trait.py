@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.conftest import Play
 from tests.unit.dialogue import (
     MONDAY,
     NOTHING,
@@ -28,7 +27,7 @@ HELD = {'traits': ['B', 'A'], 'resource_provider_generation': 8}
 ONE = {'traits': ['B'], 'resource_provider_generation': 9}
 
 
-def written(generation: int, answer: object = HELD) -> object:
+def written(generation, answer=HELD):
     return put(PATH, {'traits': ['B', 'A'], 'resource_provider_generation': generation}, answer)
 
 
@@ -167,5 +166,5 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_trait(play: Play, case: Case) -> None:
+def test_trait(play, case):
     play(case)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.unit.conftest import Play
 from tests.unit.dialogue import MONDAY, RP, Case, Reply, found, get, unacceptable, version_document
 
 USED = {'usages': {'VCPU': 3, 'DISK_GB': 10}, 'resource_provider_generation': 7}
@@ -15,7 +14,7 @@ BY_TYPE = {'usages': {'INSTANCE': {'VCPU': 3, 'consumer_count': 2, 'DISK_GB': 10
 ROWS = 'VCPU 3\nDISK_GB 10\n'
 
 
-def typed_row(kind: str, usage: object) -> str:
+def typed_row(kind, usage):
     return json.dumps([{'resource_class': kind, 'usage': usage}], indent=2) + '\n'
 
 
@@ -86,5 +85,5 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_usage(play: Play, case: Case) -> None:
+def test_usage(play, case):
     play(case)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from placementclient.render import runs
 
 
 @pytest.mark.parametrize('number', [2, 300])
-def test_the_next_steps_are_named(tmp_path: Path, number: int) -> None:
+def test_the_next_steps_are_named(tmp_path, number):
     plan = Plan((), recipe=Recipe(cast(Any, None)))
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
@@ -31,7 +30,7 @@ def test_the_next_steps_are_named(tmp_path: Path, number: int) -> None:
     )
 
 
-def test_a_tree_that_has_no_plan_needs_a_change_first() -> None:
+def test_a_tree_that_has_no_plan_needs_a_change_first():
     reasons = {
         'gpu0': 'a server came, and a new plan is impossible: Undecided rows: 1: …',
         'gpu1': 'a server came, and a new plan is impossible: Infeasible: gpu1: no room',
@@ -58,7 +57,7 @@ def test_a_tree_that_has_no_plan_needs_a_change_first() -> None:
         ([State.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
     ],
 )
-def test_the_last_line_counts_the_trees_in_each_state(states: list[State], sentence: str) -> None:
+def test_the_last_line_counts_the_trees_in_each_state(states, sentence):
     trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
     run = Outcome(trees)
     assert runs.ending(run) == sentence

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.unit.conftest import Placement, Play, Result, Service
-from tests.unit.dialogue import NOTHING, RP, Case, Reply, fault, post
+from tests.unit.conftest import Result
+from tests.unit.dialogue import NOTHING, RP, Case, fault, post
 
 BODY = {
     'inventories': {RP: {'inventories': {}, 'resource_provider_generation': 1}},
@@ -19,9 +18,7 @@ BODY = {
 @pytest.mark.parametrize(
     'text', [json.dumps(BODY), json.dumps(BODY, indent=2), '---\n# as YAML\n' + json.dumps(BODY)]
 )
-def test_the_file_is_sent_as_it_is(
-    placement: Placement, service: Service, tmp_path: Path, text: str
-) -> None:
+def test_the_file_is_sent_as_it_is(placement, service, tmp_path, text):
     file = tmp_path / 'body.json'
     file.write_text(text)
     service.answer(NOTHING)
@@ -47,14 +44,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(('reply', 'stderr', 'status'), CASES.values(), ids=CASES)
-def test_reshape_submit(play: Play, reply: Reply, stderr: str, status: int) -> None:
+def test_reshape_submit(play, reply, stderr, status):
     sent = [post('/reshaper', {}, reply)]
     play(Case('resource provider reshape submit --file -', sent, '', stderr, status))
 
 
-def test_a_file_that_is_not_there_is_named_and_nothing_is_sent(
-    placement: Placement, service: Service
-) -> None:
+def test_a_file_that_is_not_there_is_named_and_nothing_is_sent(placement, service):
     assert placement('resource provider reshape submit --file nowhere.json') == Result(
         1, '', 'nowhere.json: No such file or directory\n'
     )

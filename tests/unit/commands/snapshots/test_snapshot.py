@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import changed, save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, provider
 
 SNAPSHOT = 'resource provider snapshot'
 
 
-def test_a_snapshot_is_shown_in_numbers(
-    placement: Placement, service: Service, tmp_path: Path
-) -> None:
+def test_a_snapshot_is_shown_in_numbers(placement, service, tmp_path):
     file = save(tmp_path, 'cloud.json.gz', small())
     result = placement(f'{SNAPSHOT} show {file} -f json')
     assert (result.status, service.requests) == (0, [])
@@ -40,13 +37,13 @@ def test_a_snapshot_is_shown_in_numbers(
     assert 'DISK_GB (used 40 GiB, capacity 100 GiB)' in placement(f'{SNAPSHOT} show {file}').stdout
 
 
-def test_the_same_does_not_differ(placement: Placement, service: Service, tmp_path: Path) -> None:
+def test_the_same_does_not_differ(placement, service, tmp_path):
     one, other = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', small())
     assert placement(f'{SNAPSHOT} diff {one} {other} -f json') == Result(0, '[]\n', '')
     assert service.requests == []
 
 
-def test_what_differs_is_told_with_exit_status_3(placement: Placement, tmp_path: Path) -> None:
+def test_what_differs_is_told_with_exit_status_3(placement, tmp_path):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} -f json')
     rows = {(row['name'], row['field']): row for row in json.loads(result.stdout)}
@@ -69,7 +66,7 @@ def test_what_differs_is_told_with_exit_status_3(placement: Placement, tmp_path:
 
 
 @pytest.mark.parametrize('kind', ['provider', 'consumer'])
-def test_differences_of_one_kind(placement: Placement, tmp_path: Path, kind: str) -> None:
+def test_differences_of_one_kind(placement, tmp_path, kind):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} --kind {kind} -f json')
     assert {row['kind'] for row in json.loads(result.stdout)} == {kind}
@@ -79,7 +76,7 @@ def test_differences_of_one_kind(placement: Placement, tmp_path: Path, kind: str
     assert only.status == (3 if kind == 'consumer' else 0)
 
 
-def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Path) -> None:
+def test_either_may_be_live(placement, service, tmp_path):
     file = save(tmp_path, 'a.json', small())
     for arguments, change in ((f'{file} live', 'removed'), (f'live {file}', 'added')):
         service.always({'resource_providers': []})
@@ -90,13 +87,13 @@ def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Pa
 
 
 @pytest.mark.parametrize('workers', ['many', '0', '1001', f'1{"0" * 30}', '9' * 5000])
-def test_other_workers_are_refused(placement: Placement, tmp_path: Path, workers: str) -> None:
+def test_other_workers_are_refused(placement, tmp_path, workers):
     result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers {workers}')
     assert result.status == 2
     assert f"'{workers[:40]}' is not a whole number from 1 to 1000" in result.stderr
 
 
-def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Path) -> None:
+def test_a_name_of_two_lines_is_one_in_a_tree(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', cloud([provider('a\nb', VCPU=4), provider('c', 'a\nb')]))
     drawn = placement(f'resource provider tree list --snapshot {file}').stdout
     assert [line.split()[0] for line in drawn.splitlines()] == ['a\\nb', '└─']
@@ -104,9 +101,7 @@ def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Pa
     assert [line.split()[1] for line in table if line.startswith('|')] == ['tree', 'a\\nb', '(all)']
 
 
-def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(placement, tmp_path, monkeypatch):
     file = save(tmp_path, 'cloud.json', small())
     command = f'resource provider tree graph --snapshot {file}'
     assert placement(command).stdout.startswith('<svg')
@@ -116,9 +111,7 @@ def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(
     assert placement(f'{command} --format dot').status == 0
 
 
-def test_differences_are_lines_on_a_terminal(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differences_are_lines_on_a_terminal(placement, tmp_path, monkeypatch):
     before = save(tmp_path, 'before.json', cloud([provider('c', VCPU=4)]))
     after = save(tmp_path, 'after.json', cloud([provider('c', VCPU=8), provider('d', VGPU=2)]))
     command = f'resource provider snapshot diff {before} {after}'

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from placementclient.reading import tree_reader
 from tests.documents import document
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result, Service
+from tests.unit.conftest import Result
 from tests.unit.dialogue import ROOT, RP, Reply
 
 
-def listed(uuid: str, name: str, parent: str | None, root: str = ROOT) -> dict[str, Any]:
+def listed(uuid, name, parent, root=ROOT):
     return {
         'uuid': uuid,
         'name': name,
@@ -45,13 +42,8 @@ COMMANDS = [
 @pytest.mark.parametrize('command', COMMANDS)
 @pytest.mark.parametrize('said', NO_TREES)
 def test_an_answer_that_is_no_tree_is_an_error(
-    placement: Placement,
-    service: Service,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    said: str,
-) -> None:
+    placement, service, tmp_path, monkeypatch, command, said
+):
     monkeypatch.chdir(tmp_path)
     service.answer(Reply(200, {'resource_providers': NO_TREES[said]}))
     result = placement(command)
@@ -62,7 +54,7 @@ def test_an_answer_that_is_no_tree_is_an_error(
 
 
 @pytest.mark.parametrize('command', ['tree list', 'audit', 'tree export'])
-def test_so_is_a_file(placement: Placement, tmp_path: Path, command: str) -> None:
+def test_so_is_a_file(placement, tmp_path, command):
     content = document(small())
     content['providers'][0]['parent_provider_uuid'] = content['providers'][0]['uuid']
     path = save(tmp_path, 'cloud.json', content)
@@ -75,10 +67,8 @@ def test_so_is_a_file(placement: Placement, tmp_path: Path, command: str) -> Non
     ('failure', 'said'),
     [(StopIteration(), 'StopIteration'), (RuntimeError('why'), 'why'), (OSError(), 'OSError')],
 )
-def test_the_last_resort_says_something(
-    placement: Placement, monkeypatch: pytest.MonkeyPatch, failure: Exception, said: str
-) -> None:
-    def fail(*args: object, **settings: object) -> None:
+def test_the_last_resort_says_something(placement, monkeypatch, failure, said):
+    def fail(*args, **settings):
         raise failure
 
     monkeypatch.setattr(tree_reader, 'read_trees', fail)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
-
-from placementclient.insight.audit.checks import Audit, audit
+from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.model.consumers import Consumer
-from placementclient.model.findings import Finding
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova import records
 from placementclient.render import repairs
@@ -20,11 +15,11 @@ PREFIX = 'openstack resource provider'
 
 
 def findings(
-    states: States,
-    consumers: list[Consumer] = [],  # noqa: B006 (read only)
-    servers: dict[str, str] | None = None,
-    migrations: list[dict[str, Any]] | None = None,
-) -> list[Finding]:
+    states,
+    consumers=[],  # noqa: B006 (read only)
+    servers=None,
+    migrations=None,
+):
     """What an audit finds.
 
     :param servers: their hosts by UUID
@@ -33,13 +28,7 @@ def findings(
     return audited(states, consumers, listed, migrations).findings
 
 
-def audited(
-    states: States,
-    consumers: list[Consumer],
-    servers: list[dict[str, Any]] | None = None,
-    migrations: list[dict[str, Any]] | None = None,
-    unsettled: Collection[str] = (),
-) -> Audit:
+def audited(states, consumers, servers=None, migrations=None, unsettled=()):
     """An audit with lists as Nova has them; consumers without a type are not looked for."""
     return audit(
         Cloud(
@@ -52,26 +41,26 @@ def audited(
     )
 
 
-def ids(*args: Any) -> list[tuple[str, str]]:
+def ids(*args):
     return [(finding.kind, finding.subject) for finding in findings(*args)]
 
 
-def only(*args: Any) -> Finding:
+def only(*args):
     [finding] = findings(*args)
     return finding
 
 
-def typed(finding: Finding) -> str:
+def typed(finding):
     """What an operator types against it."""
     return repairs.next_step(finding, Invocation('openstack')).command
 
 
-def reason(finding: Finding) -> str:
+def reason(finding):
     """Why there is no such command."""
     return repairs.next_step(finding, Invocation('openstack')).reason
 
 
-def migration(kind: str, status: str, source: str = 'a', server: str = 's') -> dict[str, Any]:
+def migration(kind, status, source='a', server='s'):
     return {
         'UUID': 'm', 'Server UUID': server, 'Type': kind, 'Status': status, 'Source Compute': source
     }  # fmt: skip

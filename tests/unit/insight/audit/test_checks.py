@@ -7,7 +7,6 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.check_type import Check
 from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.flavors import Flavor
@@ -17,12 +16,12 @@ from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, reaso
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
-def test_the_checks_have_ids_of_their_own() -> None:
+def test_the_checks_have_ids_of_their_own():
     assert len({check.id for check in CHECKS}) == len(CHECKS)
 
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
-def test_a_check_has_a_whole_text(check: Check) -> None:
+def test_a_check_has_a_whole_text(check):
     text = check.text
     assert text.summary.endswith('.')
     for field in (text.matters, text.fix, text.look, text.example):
@@ -34,7 +33,7 @@ def test_a_check_has_a_whole_text(check: Check) -> None:
     assert ': ``' not in text.details
 
 
-def test_what_a_check_needs_has_an_option() -> None:
+def test_what_a_check_needs_has_an_option():
     seen = Cloud(cloud([]))
     for check in CHECKS:
         for name in (*check.needs, *check.also):
@@ -45,7 +44,7 @@ def test_what_a_check_needs_has_an_option() -> None:
     assert (found.findings, found.left_out) == ([], {})
 
 
-def test_what_is_sound_has_no_findings() -> None:
+def test_what_is_sound_has_no_findings():
     states = [
         provider('host', aggregates=['shared'], traits=['OWNER_NOVA'], VCPU=4),
         provider('host_gpu', 'host', traits=['OWNER_NOVA'], VGPU=Inventory(4, step_size=2)),
@@ -55,7 +54,7 @@ def test_what_is_sound_has_no_findings() -> None:
     assert findings(states, [held], {'s': 'host.example.com'}, []) == []
 
 
-def test_over_capacity() -> None:
+def test_over_capacity():
     host = provider('host', VCPU=Inventory(8, reserved=2, allocation_ratio=1.5))
     found = only([host], [consumer('s', host={'VCPU': 10})])
     assert (found.kind, found.severity.value, found.repair) == ('over-capacity', 'error', None)
@@ -70,25 +69,25 @@ def test_over_capacity() -> None:
 
 
 @pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])
-def test_no_ratio_makes_more_devices(name: str) -> None:
+def test_no_ratio_makes_more_devices(name):
     found = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
     assert (found.kind, typed(found), found.repair) == ('over-capacity', '', None)
     assert 'ratio=' not in reason(found)
     assert 'resource provider allocation list host' in reason(found)
 
 
-def test_a_capacity_that_is_rounded_to_nothing_is_over_too() -> None:
+def test_a_capacity_that_is_rounded_to_nothing_is_over_too():
     host = provider('host', VCPU=Inventory(1, allocation_ratio=0.5))
     found = only([host], [consumer('s', host={'VCPU': 1})])
     assert found.facts == {'resource_class': 'VCPU', 'used': 1, 'capacity': 0}
 
 
-def test_what_is_reserved_as_a_whole_may_be_used() -> None:
+def test_what_is_reserved_as_a_whole_may_be_used():
     device = provider('device', PGPU=Inventory(1, reserved=1))
     assert findings([device], [consumer('s', device={'PGPU': 1})]) == []
 
 
-def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone() -> None:
+def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone():
     host = provider('host', VCPU=8)
     quiet, busy = (Cloud(cloud([replace(host, usages=used)])) for used in ({}, {'VCPU': 2}))
     assert audit(busy).has_suspects
@@ -96,7 +95,7 @@ def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone
     assert [finding.kind for finding in audit(busy, busy).findings] == ['unlisted-usage']
 
 
-def test_unlisted_usage() -> None:
+def test_unlisted_usage():
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
     assert (found.kind, found.facts) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
@@ -112,7 +111,7 @@ def test_unlisted_usage() -> None:
         (Inventory(8, max_unit=4, step_size=4), 6, 'max_unit=6 --resource VGPU:step_size=2'),
     ],
 )
-def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
+def test_broken_units(inventory, amount, fields):
     held = consumer('s', **{'a host': {'VGPU': amount}})
     found = only([provider('a host', VGPU=inventory)], [held])
     assert (found.kind, found.subject) == ('broken-units', 's')
@@ -123,7 +122,7 @@ def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
     assert found.facts['amount'] == amount
 
 
-def test_reserved_above_total() -> None:
+def test_reserved_above_total():
     found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
     assert found.kind == 'reserved-above-total'
     assert found.repair == LowerReserved('host', 'host', 'VCPU', 8)
@@ -132,7 +131,7 @@ def test_reserved_above_total() -> None:
 
 
 @pytest.mark.parametrize('ratio', [0.0, -1.0])
-def test_a_ratio_without_room_explains_what_is_over_capacity(ratio: float) -> None:
+def test_a_ratio_without_room_explains_what_is_over_capacity(ratio):
     host = provider('host', VCPU=Inventory(8, allocation_ratio=ratio))
     assert ids([host], [consumer('s', host={'VCPU': 1})]) == [('ratio-without-room', 'host')]
 
@@ -146,14 +145,14 @@ def test_a_ratio_without_room_explains_what_is_over_capacity(ratio: float) -> No
         (['host', 'host.a', 'host.b'], ['host', 'host']),
     ],
 )
-def test_doubled_hosts(names: list[str], found: list[str]) -> None:
+def test_doubled_hosts(names, found):
     assert ids([provider(name, VCPU=1) for name in names]) == [
         ('doubled-host', name) for name in found
     ]
 
 
 @pytest.mark.parametrize('used', ['host', 'host.example.com', None])
-def test_of_a_doubled_host_nothing_is_deleted(used: str | None) -> None:
+def test_of_a_doubled_host_nothing_is_deleted(used):
     """After a renaming the empty one is alive."""
     states = [provider('host', VCPU=1), provider('host.example.com', VCPU=1)]
     found = only(states, [consumer('s', **{used: {'VCPU': 1}})] if used else [])
@@ -162,7 +161,7 @@ def test_of_a_doubled_host_nothing_is_deleted(used: str | None) -> None:
     assert 'openstack hypervisor list' in reason(found)
 
 
-def test_a_consumer_counts_once_on_a_doubled_host() -> None:
+def test_a_consumer_counts_once_on_a_doubled_host():
     states = [
         provider('host', VCPU=1),
         provider('host_gpu', 'host', VGPU=1),
@@ -172,7 +171,7 @@ def test_a_consumer_counts_once_on_a_doubled_host() -> None:
     assert found.facts['consumers'] == {'host': 1, 'host.example.com': 0}
 
 
-def test_sharing_providers_that_share_with_nobody() -> None:
+def test_sharing_providers_that_share_with_nobody():
     states = [
         replace(pool('a'), aggregates=frozenset()),
         pool('b', 'x', 'y'),
@@ -187,7 +186,7 @@ def test_sharing_providers_that_share_with_nobody() -> None:
     ]
 
 
-def test_misnamed_children() -> None:
+def test_misnamed_children():
     host = provider('host')
     right, wrong = provider('host_0', 'host'), provider('old_1', 'host')
     assert ids([host, right, wrong]) == [('misnamed-child', 'old_1')]
@@ -199,7 +198,7 @@ def test_misnamed_children() -> None:
 
 
 @pytest.mark.parametrize(('count', 'found'), [(7, 0), (8, 1)])
-def test_wide_trees(count: int, found: int) -> None:
+def test_wide_trees(count, found):
     children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
     wide = findings([provider('host'), *children])
     assert [finding.facts for finding in wide] == ([{'providers': {'VCPU': 8, 'VGPU': 8}}] * found)
@@ -208,7 +207,7 @@ def test_wide_trees(count: int, found: int) -> None:
         assert '[workarounds]optimize_for_wide_provider_trees = true' in reason(finding)
 
 
-def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together() -> None:
+def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together():
     cells = [provider(f'host_{n}', 'host') for n in range(2)]
     devices = [
         provider(f'host_{n}_{m}', f'host_{n}', 'host', VGPU=1) for n in range(2) for m in range(4)
@@ -229,7 +228,7 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
     assert 'candidates' not in found.facts
 
 
-def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_takes() -> None:
+def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_takes():
     gpus = [provider(f'host_{n}', 'host', VGPU=1) for n in range(8)]
     used = consumer('s', host_0={'VGPU': 1})
     flavors = []
@@ -244,7 +243,7 @@ def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_take
     assert found.facts['candidates'] == {'gpu5': 2520, 'gpu7': 5040}
 
 
-def test_missing_owner() -> None:
+def test_missing_owner():
     host = provider('host', traits=['OWNER_NOVA'])
     found = only([host, provider('host_gpu', 'host', VGPU=1)])
     assert found.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
@@ -261,16 +260,14 @@ def test_missing_owner() -> None:
         (({'OWNER_NOVA'}, {'COMPUTE_NODE'}), []),
     ],
 )
-def test_a_host_without_the_mark_that_others_have(
-    traits: tuple[set[str], set[str]], found: list[str]
-) -> None:
+def test_a_host_without_the_mark_that_others_have(traits, found):
     states = [provider(name, traits=own) for name, own in zip('ab', traits, strict=True)]
     assert ids(states) == [('owner-missing', name) for name in found]
     for finding in findings(states):
         assert finding.repair == AddTrait('b', 'b', 'OWNER_NOVA')
 
 
-def test_what_is_not_novas_needs_no_mark_of_its() -> None:
+def test_what_is_not_novas_needs_no_mark_of_its():
     host = provider('host', traits=['OWNER_NOVA'])
     states = [
         host,
@@ -288,14 +285,14 @@ def test_what_is_not_novas_needs_no_mark_of_its() -> None:
     assert findings([provider('other'), provider('other_gpu', 'other', VGPU=1)]) == []
 
 
-def test_a_child_that_may_not_be_novas_is_left_to_you() -> None:
+def test_a_child_that_may_not_be_novas_is_left_to_you():
     states = [provider('host', traits=['OWNER_NOVA']), provider('strange', 'host', VGPU=1)]
     [found] = findings(states)
     assert (found.kind, found.subject, found.repair) == ('owner-missing', 'strange', None)
     assert found.reason.startswith('it may be of another service')
 
 
-def test_a_tree_and_a_check_can_be_chosen() -> None:
+def test_a_tree_and_a_check_can_be_chosen():
     states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
     seen = Cloud(cloud(states))
     assert [f.subject for f in audit(seen, roots=['b']).findings] == ['b']

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -47,12 +45,7 @@ BOTH = {'a': {'VCPU': 1}, 'b': {'VCPU': 2}}
         ({'s': ''}, [], 'doubled', None),
     ],
 )
-def test_consumers_on_several_trees_are_told_apart(
-    servers: dict[str, str] | None,
-    migrations: list[dict[str, Any]] | None,
-    id: str,
-    freed: tuple[str, ...] | None,
-) -> None:
+def test_consumers_on_several_trees_are_told_apart(servers, migrations, id, freed):
     held = consumer('s', **BOTH)
     found = only(HOSTS, [held], servers, migrations)
     assert (found.kind, found.subject) == (id, 's')
@@ -65,12 +58,12 @@ def test_consumers_on_several_trees_are_told_apart(
         assert 'openstack server migration list --server' in reason(found)
 
 
-def test_what_is_shared_is_no_other_tree() -> None:
+def test_what_is_shared_is_no_other_tree():
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     assert findings(states, [consumer('s', a={'VCPU': 1}, nfs={'DISK_GB': 1})]) == []
 
 
-def test_an_evacuated_server_keeps_what_is_shared() -> None:
+def test_an_evacuated_server_keeps_what_is_shared():
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
     found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
@@ -88,7 +81,7 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
         ('INSTANCE', [migration('resize', 'confirmed')], False),
     ],
 )
-def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
+def test_orphans(kind, migrations, is_safe):
     held = [consumer('s', kind, a={'VCPU': 1}), *KNOWN]
     found = only(HOSTS, held, LISTED, migrations)
     assert found.kind == 'orphan'
@@ -106,16 +99,12 @@ def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
         ('MIGRATION', {}, None),
     ],
 )
-def test_what_is_no_orphan_as_far_as_one_knows(
-    kind: str, servers: dict[str, str] | None, migrations: Any
-) -> None:
+def test_what_is_no_orphan_as_far_as_one_knows(kind, servers, migrations):
     assert findings(HOSTS, [consumer('s', kind, a={'VCPU': 1})], servers, migrations) == []
 
 
 @pytest.mark.parametrize(('listed', 'is_safe'), [(17, False), (18, True)])
-def test_a_list_that_lacks_more_than_a_tenth_makes_no_deletion_safe(
-    listed: int, is_safe: bool
-) -> None:
+def test_a_list_that_lacks_more_than_a_tenth_makes_no_deletion_safe(listed, is_safe):
     held = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(19)] + [consumer('s19', **BOTH)]
     servers = {f's{n:02}': 'a' for n in range(20 - listed, 20)}
     found = findings([provider(name, VCPU=100) for name in 'ab'], held, servers, [])
@@ -125,7 +114,7 @@ def test_a_list_that_lacks_more_than_a_tenth_makes_no_deletion_safe(
         assert (typed(finding) != '', 'complete' in reason(finding)) == (is_safe, not is_safe)
 
 
-def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe() -> None:
+def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
     """As one without the servers of a cell, however small that is."""
     hosts = [provider(name, VCPU=100) for name in ('a', 'b')]
     hosts.append(provider('b_numa', 'b', VCPU=100))
@@ -143,7 +132,7 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe() -> None:
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_server_that_is_shelved_and_on_no_host(kind: str | None) -> None:
+def test_a_server_that_is_shelved_and_on_no_host(kind):
     held = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     shelved = {'ID': 's', 'Status': 'SHELVED_OFFLOADED', 'Host': None}
@@ -158,7 +147,7 @@ def test_a_server_that_is_shelved_and_on_no_host(kind: str | None) -> None:
     assert not audited(states, [held], [shelved], [], unsettled=['s']).findings
 
 
-def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others() -> None:
+def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others():
     held = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
     found = audited(HOSTS, held, [{'ID': 's', 'Status': 'SHELVED_OFFLOADED'}], []).findings
     assert {finding.kind: finding.repair for finding in found} == {
@@ -171,7 +160,7 @@ def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others() -> 
     [('finished', False), ('migrating', False), ('confirmed', True), ('error', True)],
 )
 @pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
-def test_what_a_migration_holds(status: str, found: bool, kind: str | None) -> None:
+def test_what_a_migration_holds(status, found, kind):
     held = consumer('m', kind, a={'VCPU': 1})
     server = consumer('s', b={'VCPU': 1})
     result = findings(HOSTS, [held, server], {'s': 'b'}, [migration('resize', status)])
@@ -183,7 +172,7 @@ def test_what_a_migration_holds(status: str, found: bool, kind: str | None) -> N
 
 
 @pytest.mark.parametrize('servers', [{}, {'s0': 'a'}], ids=['empty', 'cut off'])
-def test_a_list_that_is_too_short_frees_nobody(servers: dict[str, str]) -> None:
+def test_a_list_that_is_too_short_frees_nobody(servers):
     """However few they are: whoever gives the wrong list must not lose live servers."""
     held = [consumer(f's{n}', a={'VCPU': 1}) for n in range(3)]
     found = findings([provider('a', VCPU=100)], held, servers, [])
@@ -201,8 +190,8 @@ def test_a_list_that_is_too_short_frees_nobody(servers: dict[str, str]) -> None:
     ],
 )
 def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion_safe(
-    status: str, migrations: list[dict[str, Any]], is_safe: bool
-) -> None:
+    status, migrations, is_safe
+):
     """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
     servers = [{'ID': each.uuid, 'Host': 'a'} for each in KNOWN]
     servers[0]['Status'] = status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,8 +10,6 @@ from msgspec.structs import replace
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.aside import aside
-from placementclient.model.consumers import Consumer
-from placementclient.model.findings import Finding
 from placementclient.model.servers import Server
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
@@ -23,24 +20,24 @@ HELD = consumer('s', host={'VCPU': 2})
 TWINS = [provider('host', VCPU=8), provider('host.x', VCPU=8)]
 
 
-def node(uuid: str | None, name: str | None = None, **fields: Any) -> Hypervisor:
+def node(uuid, name=None, **fields):
     """A compute node; its UUID is the name of its provider."""
     usual = {'type': 'QEMU', 'totals': {}, 'used': {}, 'servers': None}
     known = str(name or uuid)
     return Hypervisor(**{'node': known, 'uuid': uuid, 'host': known} | usual | fields)
 
 
-def service(host: str, *, is_up: bool) -> ComputeService:
+def service(host, *, is_up):
     return ComputeService(host, True, is_up)
 
 
 def findings(
-    states: list[ProviderState],
-    nodes: list[Hypervisor] | None,
-    held: list[Consumer] = [],  # noqa: B006 (read only)
-    servers: dict[str, str] | None = None,
-    services: list[ComputeService] | None = None,
-) -> list[Finding]:
+    states,
+    nodes,
+    held=[],  # noqa: B006 (read only)
+    servers=None,
+    services=None,
+):
     """What these checks find, and the one that needs no list.
 
     :param servers: their hosts by UUID
@@ -51,11 +48,11 @@ def findings(
     return [each for each in found if each.kind in ('twin', 'renamed', 'doubled-host')]
 
 
-def told(*args: Any, **more: Any) -> list[tuple[str, str, str]]:
+def told(*args, **more):
     return [(each.kind, each.subject, typed(each)) for each in findings(*args, **more)]
 
 
-def test_the_empty_one_of_two_twins_may_be_the_live_one() -> None:
+def test_the_empty_one_of_two_twins_may_be_the_live_one():
     command = f'{PREFIX} replace host --with host.x --name host.x'
     (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host.x'})
     assert (found.kind, found.subject, typed(found)) == ('twin', 'host', command)
@@ -68,13 +65,13 @@ def test_the_empty_one_of_two_twins_may_be_the_live_one() -> None:
     assert found.repair is None
 
 
-def test_the_other_one_is_purged_where_it_is_dead() -> None:
+def test_the_other_one_is_purged_where_it_is_dead():
     assert told(TWINS, [node('host')], [HELD], {'s': 'host'}) == [
         ('twin', 'host.x', f'{PREFIX} purge host.x')
     ]
 
 
-def test_a_service_that_is_down_does_not_count() -> None:
+def test_a_service_that_is_down_does_not_count():
     nodes = [node('host'), node('host.x')]
     assert told(TWINS, nodes, [HELD], {'s': 'host.x'}) == [('doubled-host', 'host', '')]
     services = [service('host', is_up=False), service('host.x', is_up=True)]
@@ -83,7 +80,7 @@ def test_a_service_that_is_down_does_not_count() -> None:
     ]
 
 
-def test_a_command_that_is_not_safe_yet_says_so() -> None:
+def test_a_command_that_is_not_safe_yet_says_so():
     (found,) = findings(TWINS, [node('host.x')], [HELD])
     assert (found.kind, typed(found)) == ('twin', '')
     assert reason(found) == (
@@ -92,34 +89,34 @@ def test_a_command_that_is_not_safe_yet_says_so() -> None:
     )
 
 
-def test_nothing_is_moved_from_where_nova_has_its_servers() -> None:
+def test_nothing_is_moved_from_where_nova_has_its_servers():
     said = 'Nova has servers on host: give nova-compute this name again, with host in its nova.conf'
     (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host'})
     assert (found.kind, typed(found), reason(found).startswith(said)) == ('twin', '', True)
     assert reason(found).endswith(f': {PREFIX} replace host --with host.x --name host.x')
 
 
-def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them() -> None:
+def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them():
     (found,) = findings(TWINS, None, [HELD])
     assert (found.kind, typed(found)) == ('doubled-host', '')
     assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(found)
 
 
 @pytest.mark.parametrize('held', [[], [HELD]])
-def test_a_host_that_came_back_with_another_uuid(held: list[Consumer]) -> None:
+def test_a_host_that_came_back_with_another_uuid(held):
     """nova-compute finds its name taken: it has no provider."""
     assert told([provider('host', VCPU=8)], [node('uuid', 'host')], held) == [
         ('renamed', 'host', f'{PREFIX} replace host --uuid uuid')
     ]
 
 
-def test_a_host_that_came_back_with_another_uuid_and_name() -> None:
+def test_a_host_that_came_back_with_another_uuid_and_name():
     assert told([provider('host', VCPU=8)], [node('uuid', 'host.x')], [HELD], {'s': 'host.x'}) == [
         ('renamed', 'host', f'{PREFIX} replace host --uuid uuid --name host.x')
     ]
 
 
-def test_a_provider_with_another_name_than_its_hypervisor() -> None:
+def test_a_provider_with_another_name_than_its_hypervisor():
     (found,) = findings([provider('host')], [node('host', 'host.x')])
     assert (found.kind, found.subject, typed(found)) == ('renamed', 'host', '')
     assert reason(found) == (
@@ -128,7 +125,7 @@ def test_a_provider_with_another_name_than_its_hypervisor() -> None:
     )
 
 
-def test_a_replacement_that_was_cut_off_goes_on() -> None:
+def test_a_replacement_that_was_cut_off_goes_on():
     states = [provider('new', VCPU=8), provider('old', VCPU=8)]
     for number, name in enumerate(('host', aside('host', 'old'))):
         state = states[number]
@@ -139,7 +136,7 @@ def test_a_replacement_that_was_cut_off_goes_on() -> None:
     ]
 
 
-def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
+def test_servers_alone_tell_what_an_operator_has_to_confirm():
     states = [provider('former', VCPU=8), provider('host', VCPU=8)]
     held = [consumer('s', former={'VCPU': 2})]
     (found,) = findings(states, [node('host')], held, {'s': 'host'})
@@ -164,11 +161,11 @@ def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
         ([provider('net:agent')], [node('compute')]),
     ],
 )
-def test_what_is_as_it_should_be(states: list[ProviderState], nodes: list[Hypervisor]) -> None:
+def test_what_is_as_it_should_be(states, nodes):
     assert [each for each in findings(states, nodes) if each.kind != 'doubled-host'] == []
 
 
-def test_hypervisors_without_uuids_tell_nothing() -> None:
+def test_hypervisors_without_uuids_tell_nothing():
     seen = Cloud(cloud(TWINS), answers=Answers(hypervisors=[node(None, 'host')]))
     left_out = audit(seen).left_out
     said = ('the hypervisors have no UUIDs: list them at compute API 2.53 or above',)
@@ -176,7 +173,7 @@ def test_hypervisors_without_uuids_tell_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_hosts_take_seconds() -> None:
+def test_ten_thousand_hosts_take_seconds():
     names = [f'host{number}' for number in range(10_000)]
     begun = time.process_time()
     assert findings([provider(name) for name in names], [node(name) for name in names]) == []

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.checks import Audit, audit
+from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
-from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.render import repairs
@@ -32,25 +29,15 @@ HELD = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
 HEAL = 'openstack resource provider allocation heal --server s'
 
 
-def findings(
-    server: Server,
-    *held: Consumer,
-    migrations: list[ServerMigration] | None = None,
-    unsettled: tuple[str, ...] = (),
-) -> list[Finding]:
+def findings(server, *held, migrations=None, unsettled=()):
     return audited(server, *held, migrations=migrations, unsettled=unsettled).findings
 
 
-def audited(
-    server: Server,
-    *held: Consumer,
-    migrations: list[ServerMigration] | None = None,
-    unsettled: tuple[str, ...] = (),
-) -> Audit:
+def audited(server, *held, migrations=None, unsettled=()):
     return audit(Cloud(cloud(HOSTS, [*held]), {'s': server}, migrations, unsettled))
 
 
-def detailed(**changes: Any) -> Server:
+def detailed(**changes):
     return replace(DETAILED, **changes)
 
 
@@ -69,9 +56,7 @@ def detailed(**changes: Any) -> Server:
     ],
 )
 @pytest.mark.parametrize('held', [(), (Consumer('s', {}),)])
-def test_a_server_that_holds_nothing(
-    server: Server, evidence: dict[str, Any], held: tuple[Consumer, ...]
-) -> None:
+def test_a_server_that_holds_nothing(server, evidence, held):
     [found] = findings(server, *held)
     assert (found.kind, found.severity.value, found.subject) == (
         'without-allocations',
@@ -83,13 +68,13 @@ def test_a_server_that_holds_nothing(
     assert found.repair is None
 
 
-def test_a_host_that_placement_does_not_know() -> None:
+def test_a_host_that_placement_does_not_know():
     [found] = findings(replace(DETAILED, hosts=('z',), node='z'))
     assert found.roots == ()
     assert found.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
 
 
-def test_usage_that_nobody_answers_for_may_be_a_servers() -> None:
+def test_usage_that_nobody_answers_for_may_be_a_servers():
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', ('a',))):
         found = audit(Cloud(cloud(states), {'s': server}))
@@ -97,14 +82,14 @@ def test_usage_that_nobody_answers_for_may_be_a_servers() -> None:
         assert found.passed_over == {'its host has usage that no consumer answers for': 1}
 
 
-def test_the_files_of_the_lists_are_in_the_command() -> None:
+def test_the_files_of_the_lists_are_in_the_command():
     [found] = findings(detailed())
     lists = {'--servers': 'my servers.json', '--migrations': 'm.json'}
     step = repairs.next_step(found, Invocation('openstack', {}, lists))
     assert step == (f"{HEAL} --servers 'my servers.json' --migrations m.json", '')
 
 
-def test_a_server_of_another_owner() -> None:
+def test_a_server_of_another_owner():
     [found] = findings(detailed(), replace(HELD, project_id='other', user_id=None))
     assert (found.kind, found.severity.value) == ('foreign-owner', 'warning')
     assert found.facts == {
@@ -126,14 +111,14 @@ def test_a_server_of_another_owner() -> None:
         Server('s'),
     ],
 )
-def test_a_server_under_way_or_nowhere(server: Server) -> None:
+def test_a_server_under_way_or_nowhere(server):
     assert not findings(server)
     if server.node:
         assert not findings(server, replace(HELD, project_id='other'))
 
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
-def test_a_server_that_moves_or_has_changed_since(server: Server) -> None:
+def test_a_server_that_moves_or_has_changed_since(server):
     moving = ServerMigration('m', 's', ('b',), 'running')
     assert not findings(server, migrations=[moving])
     assert not findings(server, unsettled=('s',))
@@ -150,9 +135,7 @@ def test_a_server_that_moves_or_has_changed_since(server: Server) -> None:
         ((HELD,), 0),
     ],
 )
-def test_who_is_passed_over_is_counted_by_reason(
-    server: Server, held: tuple[Consumer, ...], count: int
-) -> None:
+def test_who_is_passed_over_is_counted_by_reason(server, held, count):
     """Those alone of whom something would be found."""
     changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
     found = audited(server, *held, unsettled=('s',))
@@ -184,9 +167,7 @@ def test_who_is_passed_over_is_counted_by_reason(
         (Server('s', ('b',), 'migrating'), ['a'], False),
     ],
 )
-def test_a_server_that_holds_all_on_another_host(
-    server: Server, hosts: list[str], found: bool
-) -> None:
+def test_a_server_that_holds_all_on_another_host(server, hosts, found):
     held = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
     states = [*HOSTS, pool('nfs')]
     wrong = [
@@ -228,9 +209,7 @@ def test_a_server_that_holds_all_on_another_host(
         ({'flavor': None}, {'a': {'VCPU': 1}}, {}),
     ],
 )  # fmt: skip
-def test_a_server_that_holds_another_amount_on_its_host(
-    changes: dict[str, Any], held: dict[str, dict[str, int]], wrong: dict[str, tuple[int, int]]
-) -> None:
+def test_a_server_that_holds_another_amount_on_its_host(changes, held, wrong):
     states = [*HOSTS, provider('a_numa', 'a'), pool('nfs')]
     there = cloud(states, [Consumer('s', held, 'p', 'u')])
     seen = Cloud(there, {'s': detailed(**changes)}, [])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.model.consumers import Consumer
-from placementclient.model.findings import Finding
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.inventories import Inventory
@@ -35,23 +31,17 @@ DISABLED = 'COMPUTE_STATUS_DISABLED'
 ZONE = '8c2e7f9e-4f0b-4a43-9d05-5f2b3e1a7d66'
 
 
-def findings(
-    states: States,
-    held: list[Consumer] | None = None,
-    servers: dict[str, Server] | None = None,
-    migrations: list[ServerMigration] | None = None,
-    **answers: Any,
-) -> list[Finding]:
+def findings(states, held=None, servers=None, migrations=None, **answers):
     """What an audit finds with the lists of other services."""
     seen = Cloud(cloud(states, held or []), servers, migrations, answers=Answers(**answers))
     return audit(seen).findings
 
 
-def evidence(*args: Any, **answers: Any) -> list[dict[str, Any]]:
+def evidence(*args, **answers):
     return [dict(finding.facts) for finding in findings(*args, **answers)]
 
 
-def service(host: str = 'host', **fields: Any) -> ComputeService:
+def service(host='host', **fields):
     return ComputeService(**{'host': host, 'is_enabled': True, 'is_up': True} | fields)
 
 
@@ -72,7 +62,7 @@ def service(host: str = 'host', **fields: Any) -> ComputeService:
         ([DISABLED], {'is_enabled': None}, None),
     ],
 )
-def test_disabled_mismatch(traits: list[str], fields: dict[str, Any], status: str | None) -> None:
+def test_disabled_mismatch(traits, fields, status):
     host = provider('host.example.com', traits=traits)
     found = findings([host], services=[service(**fields)])
     assert [finding.kind for finding in found] == ['disabled-mismatch'] * (status is not None)
@@ -83,21 +73,21 @@ def test_disabled_mismatch(traits: list[str], fields: dict[str, Any], status: st
         assert reason(finding).endswith(f': {PREFIX} trait {word} host.example.com {DISABLED}')
 
 
-def test_a_service_with_many_nodes_is_disabled_on_each() -> None:
+def test_a_service_with_many_nodes_is_disabled_on_each():
     nodes = [provider(name, traits=traits) for name, traits in (('n1', [DISABLED]), ('n2', []))]
     known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
     [found] = findings(nodes, services=[service(is_enabled=False)], hypervisors=known)
     assert found.subject == 'n2'
 
 
-def test_a_service_whose_host_has_no_provider() -> None:
+def test_a_service_whose_host_has_no_provider():
     assert findings([provider('other', traits=[DISABLED])], services=[service()]) == []
 
 
 # inventory-drift
 
 
-def hypervisor(**fields: Any) -> Hypervisor:
+def hypervisor(**fields):
     default = {
         'node': 'host', 'uuid': None, 'host': 'host', 'type': 'QEMU',
         'totals': {'VCPU': 32, 'MEMORY_MB': 65536, 'DISK_GB': 900},
@@ -111,7 +101,7 @@ MEMORY = Inventory(65536, reserved=512, allocation_ratio=1.5)
 DISK = Inventory(900, reserved=2)
 
 
-def host(**inventories: Inventory | int) -> ProviderState:
+def host(**inventories):
     return provider('host', **{'VCPU': CPUS, 'MEMORY_MB': MEMORY, 'DISK_GB': DISK} | inventories)
 
 
@@ -126,7 +116,7 @@ def host(**inventories: Inventory | int) -> ProviderState:
         ('DISK_GB', replace(DISK, reserved=0), {'reserved': 0, 'hypervisor': 1}),
     ],
 )
-def test_inventory_drift(name: str, inventory: Inventory, fields: dict[str, int]) -> None:
+def test_inventory_drift(name, inventory, fields):
     [found] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
     assert (found.kind, found.subject) == ('inventory-drift', 'host')
     assert found.facts == {'resource_class': name, **fields}
@@ -138,7 +128,7 @@ def test_inventory_drift(name: str, inventory: Inventory, fields: dict[str, int]
 
 
 @pytest.mark.parametrize('changes', [{}, {'type': None}, {'uuid': 'host', 'node': 'renamed'}])
-def test_ratios_and_what_is_reserved_are_no_drift(changes: dict[str, Any]) -> None:
+def test_ratios_and_what_is_reserved_are_no_drift(changes):
     found = findings([host()], hypervisors=[hypervisor(**changes)])
     assert [each for each in found if each.kind == 'inventory-drift'] == []
 
@@ -154,18 +144,18 @@ def test_ratios_and_what_is_reserved_are_no_drift(changes: dict[str, Any]) -> No
         {'servers': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}},
     ],
 )
-def test_hypervisors_that_cannot_be_compared(changes: dict[str, Any]) -> None:
+def test_hypervisors_that_cannot_be_compared(changes):
     assert findings([host()], hypervisors=[hypervisor(**changes)]) == []
 
 
-def test_what_is_reserved_is_not_known_while_a_server_comes() -> None:
+def test_what_is_reserved_is_not_known_while_a_server_comes():
     coming = hypervisor(used={'VCPU': 6, 'MEMORY_MB': 8704, 'DISK_GB': 1})
     held = consumer('s', host={'VCPU': 4, 'MEMORY_MB': 8192})
     assert findings([host()], [held], hypervisors=[coming]) == []
 
 
 @pytest.mark.parametrize('disk', [0, 20])
-def test_a_server_that_nova_still_counts_is_no_drift(disk: int) -> None:
+def test_a_server_that_nova_still_counts_is_no_drift(disk):
     # As Nova 34 says it of a host whose server was evacuated there and deleted, for ten minutes.
     counted = hypervisor(used={'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1 + disk})
     assert findings([host()], hypervisors=[counted]) == []
@@ -174,12 +164,12 @@ def test_a_server_that_nova_still_counts_is_no_drift(disk: int) -> None:
     assert (found.kind, found.facts['total']) == ('inventory-drift', 98304)
 
 
-def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift() -> None:
+def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift():
     fenced = host(VCPU=Inventory(16, reserved=16))
     assert findings([fenced], hypervisors=[hypervisor()]) == []
 
 
-def test_the_totals_of_a_tree_count_together() -> None:
+def test_the_totals_of_a_tree_count_together():
     cells = [
         provider(f'host_{n}', 'host', VCPU=Inventory(16, 1), MEMORY_MB=Inventory(32768, 256))
         for n in range(2)
@@ -194,14 +184,14 @@ def test_the_totals_of_a_tree_count_together() -> None:
     assert 'inventory set' not in reason(found)
 
 
-def test_dedicated_cpus_may_be_counted_among_vcpus() -> None:
+def test_dedicated_cpus_may_be_counted_among_vcpus():
     pinned = host(VCPU=Inventory(8, 2), PCPU=24)
     assert findings([pinned], hypervisors=[hypervisor()]) == []
     some = {'totals': {'VCPU': 8, 'MEMORY_MB': 65536, 'DISK_GB': 900}}
     assert findings([pinned], hypervisors=[hypervisor(**some)]) == []
 
 
-def test_shared_disks_are_no_inventory_of_a_host() -> None:
+def test_shared_disks_are_no_inventory_of_a_host():
     sharing = provider('host', aggregates=['shared'], VCPU=CPUS, MEMORY_MB=MEMORY)
     assert findings([sharing, pool('nfs', DISK_GB=50000)], hypervisors=[hypervisor()]) == []
     alone = provider('host', VCPU=CPUS, MEMORY_MB=MEMORY)
@@ -213,7 +203,7 @@ def test_shared_disks_are_no_inventory_of_a_host() -> None:
 # flavor-unplaceable
 
 
-def flavor(name: str = 'm', vcpus: int = 2, disk: int = 0, **specs: str) -> Flavor:
+def flavor(name='m', vcpus=2, disk=0, **specs):
     specs = {key.replace('__', ':'): value for key, value in specs.items()}
     return Flavor(name, vcpus, 1024, disk, extra_specs=specs)
 
@@ -241,7 +231,7 @@ HOSTS = [
     ],
     ids=str,
 )
-def test_flavors_that_fit(asked: Flavor) -> None:
+def test_flavors_that_fit(asked):
     held = [consumer('s', cpus={'VCPU': 8, 'MEMORY_MB': 4096})]
     assert findings(HOSTS, held, flavors=[asked]) == []
 
@@ -273,19 +263,19 @@ def test_flavors_that_fit(asked: Flavor) -> None:
     ],
     ids=str,
 )
-def test_flavors_that_fit_nowhere(asked: Flavor, expected: dict[str, Any]) -> None:
+def test_flavors_that_fit_nowhere(asked, expected):
     [found] = findings(HOSTS, flavors=[asked])
     assert (found.kind, found.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
     assert found.facts == expected
 
 
-def test_a_flavor_fits_on_a_host_that_others_use_or_have_reserved() -> None:
+def test_a_flavor_fits_on_a_host_that_others_use_or_have_reserved():
     node = provider('node', CUSTOM_GOLD=Inventory(1, reserved=1))
     specs = {'resources__CUSTOM_GOLD': '1', 'resources__VCPU': '0', 'resources__MEMORY_MB': '0'}
     assert findings([node], flavors=[flavor(**specs)]) == []
 
 
-def test_a_flavor_fits_on_one_host_of_many_that_share() -> None:
+def test_a_flavor_fits_on_one_host_of_many_that_share():
     """So many kinds of hosts that not all are looked at first."""
     hosts = [
         provider(f'host{n:03}', VCPU=n + 1, MEMORY_MB=2048, aggregates=['shared'])
@@ -299,7 +289,7 @@ def test_a_flavor_fits_on_one_host_of_many_that_share() -> None:
     ]
 
 
-def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others() -> None:
+def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others():
     zone = HostAggregate(ZONE, 'az', ('b',), 'az', metadata={'availability_zone': 'az'})
     scheduling = Scheduling(Settings(default_schedule_zone='az'), Sources(aggregates=[zone]))
     outside = provider('a', VCPU=8, MEMORY_MB=4096)
@@ -311,7 +301,7 @@ def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others() -> None:
     ]
 
 
-def test_a_model_of_tpm_counts_only_where_hosts_have_one() -> None:
+def test_a_model_of_tpm_counts_only_where_hosts_have_one():
     asked = flavor(hw__tpm_version='2.0')
     old = provider('old', VCPU=2, MEMORY_MB=2048, traits=['COMPUTE_SECURITY_TPM_2_0'])
     assert findings([old], flavors=[asked]) == []
@@ -324,7 +314,7 @@ def test_a_model_of_tpm_counts_only_where_hosts_have_one() -> None:
 # limit-missing
 
 
-def test_a_class_that_a_flavor_asks_for_has_no_limit() -> None:
+def test_a_class_that_a_flavor_asks_for_has_no_limit():
     limits = ['volumes', 'servers', 'class:VCPU', 'class:MEMORY_MB']
     asked = [flavor(), flavor('gpu', resources__VGPU='1')]
     states = [provider('host', VCPU=8, MEMORY_MB=4096, VGPU=4)]
@@ -335,12 +325,12 @@ def test_a_class_that_a_flavor_asks_for_has_no_limit() -> None:
 
 
 @pytest.mark.parametrize('limits', [[], ['volumes', 'snapshots']])
-def test_a_cloud_without_unified_limits(limits: list[str]) -> None:
+def test_a_cloud_without_unified_limits(limits):
     held = [consumer('s', host={'VCPU': 1})]
     assert findings([provider('host', VCPU=8)], held, limits=limits) == []
 
 
-def test_without_flavors_the_classes_of_servers_count() -> None:
+def test_without_flavors_the_classes_of_servers_count():
     states = [provider('host', VCPU=8, CUSTOM_PCI_10DE_20B0=2, NET_BW_EGR_KILOBIT_PER_SEC=9)]
     held = [
         consumer('s', None, host={'VCPU': 1, 'CUSTOM_PCI_10DE_20B0': 1}),
@@ -357,7 +347,7 @@ def test_without_flavors_the_classes_of_servers_count() -> None:
 # ironic-node
 
 
-def node(**fields: Any) -> BaremetalNode:
+def node(**fields):
     default = {
         'uuid': 'node', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
@@ -370,7 +360,7 @@ SERVED = [consumer('s', node={GOLD: 1})]
 SERVERS = {'s': Server('s', ('node',))}
 
 
-def held_node(reserved: int = 0) -> States:
+def held_node(reserved=0):
     return [provider('node', **{GOLD: Inventory(1, reserved)})]
 
 
@@ -391,16 +381,14 @@ def held_node(reserved: int = 0) -> States:
         ({'uuid': 'unknown', 'state': 'enroll', 'resource_class': None}, 0, False),
     ],
 )
-def test_nodes_that_are_as_they_should_be(
-    fields: dict[str, Any], reserved: int, held: bool
-) -> None:
+def test_nodes_that_are_as_they_should_be(fields, reserved, held):
     states = held_node(reserved)
     assert (
         findings(states, SERVED * held, SERVERS if held else {}, [], nodes=[node(**fields)]) == []
     )
 
 
-def test_a_node_that_is_available_and_held() -> None:
+def test_a_node_that_is_available_and_held():
     [found] = findings(held_node(), SERVED, SERVERS, [], nodes=[node()])
     assert (found.kind, found.subject) == ('ironic-node', 'node')
     assert found.facts == {'node': 'rack1', 'state': 'available', 'holds': ['s']}
@@ -414,15 +402,13 @@ def test_a_node_that_is_available_and_held() -> None:
         ({'s': Server('s', task='spawning')}, 'it is under way: spawning'),
     ],
 )
-def test_a_node_on_which_a_server_may_be_built(
-    servers: dict[str, Server] | None, said: str
-) -> None:
+def test_a_node_on_which_a_server_may_be_built(servers, said):
     seen = Cloud(cloud(held_node(), SERVED), servers, [], answers=Answers(nodes=[node()]))
     found = audit(seen)
     assert (found.findings, dict(found.passed_over)) == ([], {said: 1})
 
 
-def test_a_node_that_is_available_and_reserved() -> None:
+def test_a_node_that_is_available_and_reserved():
     [found] = findings(held_node(1), nodes=[node()])
     assert found.facts == {
         'node': 'rack1', 'state': 'available', 'resource_class': GOLD, 'reserved': 1
@@ -433,7 +419,7 @@ def test_a_node_that_is_available_and_reserved() -> None:
 
 
 @pytest.mark.parametrize('instance', ['s', None])
-def test_a_node_that_is_active_and_free(instance: str | None) -> None:
+def test_a_node_that_is_active_and_free(instance):
     active = node(state='active', instance_uuid=instance)
     servers = {'s': Server('s')} if instance else {}
     [found] = findings(held_node(), [], servers, [], nodes=[active])
@@ -444,7 +430,7 @@ def test_a_node_that_is_active_and_free(instance: str | None) -> None:
     assert bool(typed(found)) == bool(instance)
 
 
-def test_a_node_of_another_class() -> None:
+def test_a_node_of_another_class():
     [found] = findings(held_node(), nodes=[node(resource_class='silver')])
     assert found.facts == {
         'node': 'rack1', 'state': 'available', 'resource_class': 'CUSTOM_SILVER',
@@ -460,7 +446,7 @@ def test_a_node_of_another_class() -> None:
 EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
 
 
-def port(uuid: str = 'p', amount: int = 1000, provider: str | None = 'bridge') -> Port:
+def port(uuid='p', amount=1000, provider='bridge'):
     noted = {'g': provider} if provider else {}
     return Port(uuid, 's', (PortGroup('g', {EGRESS: amount}),), noted)
 
@@ -503,9 +489,7 @@ NETWORK = [
         ([port()], {}, {}),
     ],
 )
-def test_port_resources(
-    ports: list[Port], held: dict[str, dict[str, int]], expected: dict[str, Any]
-) -> None:
+def test_port_resources(ports, held, expected):
     found = findings(NETWORK, [consumer('s', **held)] if held else [], ports=ports)
     assert [dict(each.facts) for each in found] == ([expected] if expected else [])
     for each in found:
@@ -513,7 +497,7 @@ def test_port_resources(
 
 
 @pytest.mark.parametrize('is_known', [True, False])
-def test_ports_of_a_server_that_moves_are_passed_over(is_known: bool) -> None:
+def test_ports_of_a_server_that_moves_are_passed_over(is_known):
     servers = {'s': Server('s', ('host',), task='migrating')} if is_known else None
     moving = [ServerMigration('m', 's', ('other',), 'running')]
     seen = Cloud(
@@ -539,9 +523,7 @@ NOBODY = '00000000-0000-0000-0000-000000000000'
         (None, 'CONTAINER', False),
     ],
 )
-def test_consumer_incomplete(
-    servers: dict[str, Server] | None, kind: str | None, is_healed: bool
-) -> None:
+def test_consumer_incomplete(servers, kind, is_healed):
     held = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
     found = findings([provider('host', VCPU=8)], [held], servers)
     [finding] = [each for each in found if each.kind == 'consumer-incomplete']
@@ -562,7 +544,7 @@ def test_consumer_incomplete(
         ((None, 'INSTANCE'), 0),
     ],
 )
-def test_consumer_untyped(kinds: tuple[str | None, ...], count: int) -> None:
+def test_consumer_untyped(kinds, count):
     held = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
     found = findings([provider('host', VCPU=8)], held)
     assert [(each.kind, each.severity.value, each.subject) for each in found] == (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
@@ -14,26 +13,26 @@ from placementclient.insight.candidates.conflicts import ConflictSearch, minimiz
 ALL = 'ABCDEF'
 
 
-def planted(seed: int) -> set[frozenset[str]]:
+def planted(seed):
     """Up to four random sets that are not possible; at least one for a seed above 0."""
     chance = random.Random(seed)
     sizes = [chance.randint(1, 6) for _ in range(chance.randint(1, 4) if seed else 0)]
     return {frozenset(chance.sample(ALL, size)) for size in sizes}
 
 
-def minimal(sets: Iterable[frozenset[str]]) -> set[frozenset[str]]:
+def minimal(sets):
     sets = set(sets)
     return {one for one in sets if not any(other < one for other in sets)}
 
 
-def possible_but_for(sets: Iterable[frozenset[str]]) -> conflicts.Possible[str]:
+def possible_but_for(sets):
     """Everything is possible that has none of these in it."""
     forbidden = list(sets)
     return lambda kept: not any(one <= kept for one in forbidden)
 
 
 @pytest.mark.parametrize('seed', range(100))
-def test_all_minimal_sets_of_both_kinds_are_found(seed: int) -> None:
+def test_all_minimal_sets_of_both_kinds_are_found(seed):
     possible = possible_but_for(planted(seed))
     search = ConflictSearch(ALL, possible)
 
@@ -49,12 +48,12 @@ def test_all_minimal_sets_of_both_kinds_are_found(seed: int) -> None:
 
 
 @pytest.mark.parametrize('seed', range(1, 100))
-def test_a_minimized_set_is_one_of_the_minimal(seed: int) -> None:
+def test_a_minimized_set_is_one_of_the_minimal(seed):
     assert minimized(ALL, possible_but_for(planted(seed))) in minimal(planted(seed))
 
 
 @pytest.mark.parametrize('seed', range(100))
-def test_known_conflicts_change_nothing(seed: int) -> None:
+def test_known_conflicts_change_nothing(seed):
     possible, known = possible_but_for(planted(seed)), sorted(minimal(planted(seed)), key=sorted)
 
     given_some, given_none = ConflictSearch(ALL, possible, known), ConflictSearch(ALL, possible)
@@ -63,14 +62,14 @@ def test_known_conflicts_change_nothing(seed: int) -> None:
     assert given_some.conflicts == given_none.conflicts
 
 
-def test_a_search_ends_and_says_that_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_ends_and_says_that_it_was_cut(monkeypatch):
     monkeypatch.setattr(conflicts, 'MAX_STEPS', 5)
     search = ConflictSearch(ALL, possible_but_for(frozenset(pair) for pair in ('AB', 'CD', 'EF')))
     assert 0 < len(list(search.corrections())) < 8
     assert search.is_cut
 
 
-def test_there_is_an_end_to_the_sets_that_are_kept() -> None:
+def test_there_is_an_end_to_the_sets_that_are_kept():
     pairs = [frozenset((number, number + 1)) for number in range(0, 40, 2)]
     search = ConflictSearch(range(40), possible_but_for(pairs))  # type: ignore[arg-type]
     assert all(len(one) == 20 for one in search.corrections())

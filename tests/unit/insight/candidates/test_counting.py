@@ -10,54 +10,53 @@ import pytest
 from placementclient.insight.candidates.counting import TreeCandidates, counted
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 COMMON = Filter({'VCPU': 1})
 
 
-def host(name: str, devices: int, total: int = 1) -> list[object]:
+def host(name, devices, total=1):
     gpus = [provider(f'{name}_{n}', name, VGPU=Inventory(total)) for n in range(devices)]
     return [provider(name, VCPU=8), *gpus]
 
 
-def groups(number: int, policy: str = 'none', limit: int | None = None) -> CandidateRequest:
+def groups(number, policy='none', limit=None):
     each = {str(n): Filter({'VGPU': 1}) for n in range(number)}
     return CandidateRequest(COMMON, each, policy, limit=limit)
 
 
-def count(snapshot: Snapshot, request: CandidateRequest) -> int:
+def count(snapshot, request):
     number = counted(Topology(snapshot), request)
     assert number.is_exact
     return number.total
 
 
 @pytest.mark.parametrize('number', range(1, 9))
-def test_each_way_to_give_devices_to_groups_is_a_candidate(number: int) -> None:
+def test_each_way_to_give_devices_to_groups_is_a_candidate(number):
     assert count(cloud(host('h', 8)), groups(number)) == math.perm(8, number)
 
 
-def test_groups_may_share_a_device_that_has_enough() -> None:
+def test_groups_may_share_a_device_that_has_enough():
     snapshot = cloud(host('h', 3, total=2))
     assert count(snapshot, groups(3)) == 3**3 - 3
     assert count(snapshot, groups(3, 'isolate')) == math.perm(3, 3)
 
 
-def test_what_others_use_is_not_there() -> None:
+def test_what_others_use_is_not_there():
     snapshot = cloud(host('h', 2, total=2), [consumer('s', h_0={'VGPU': 1})])
     assert count(snapshot, groups(2)) == 3
     full = cloud(host('h', 2), [consumer('s', h_0={'VGPU': 1})])
     assert count(full, groups(1)) == 1
 
 
-def test_wide_trees_take_no_time() -> None:
+def test_wide_trees_take_no_time():
     start = time.process_time()
     assert count(cloud(host('h', 64)), groups(8)) == math.perm(64, 8)
     assert time.process_time() - start < 2
 
 
-def test_trees_that_nova_does_not_see() -> None:
+def test_trees_that_nova_does_not_see():
     hosts = [*host('a', 4), *host('b', 4), *host('c', 2)]
     number = counted(Topology(cloud(hosts)), groups(2, limit=20))
     assert set(number.trees) == {
@@ -69,13 +68,13 @@ def test_trees_that_nova_does_not_see() -> None:
     assert counted(Topology(cloud(hosts)), groups(2)).lost == 0
 
 
-def test_groups_below_one_provider_are_at_least_so_many() -> None:
+def test_groups_below_one_provider_are_at_least_so_many():
     request = groups(8)._replace(same_subtree=(('0', '1'),))
     number = counted(Topology(cloud(host('h', 12))), request)
     assert not number.is_exact
 
 
-def test_trees_that_differ_in_their_nesting_are_not_alike() -> None:
+def test_trees_that_differ_in_their_nesting_are_not_alike():
     states = [
         state
         for name, above in (('nested', 'nested_cell'), ('wide', 'wide'))

@@ -8,7 +8,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 
-def test_the_nearest_tree_has_what_is_said_to_be_enough() -> None:
+def test_the_nearest_tree_has_what_is_said_to_be_enough():
     """Of many that lack the same, the one with most left comes first, whatever its name."""
     names = [f'host{number:02}' for number in range(60)]
     states = [provider(name, VGPU=8) for name in [*names, 'last']]
@@ -22,7 +22,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough() -> None:
     assert (host.name, [shortage.amount for shortage in host.shortages]) == ('last', [3])
 
 
-def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest() -> None:
+def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
     left = {'a': 10, 'b': 50, 'c': 80, 'd': 49, 'e': 20, 'f': 79}
     index = SnapshotIndex(
         cloud(

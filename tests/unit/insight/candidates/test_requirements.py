@@ -40,16 +40,16 @@ TEXTS = [
 ]
 
 
-def test_every_part_of_a_request_is_a_requirement() -> None:
+def test_every_part_of_a_request_is_a_requirement():
     assert [str(each) for each in requirements(FULL)] == TEXTS
 
 
-def test_all_requirements_make_the_request_again() -> None:
+def test_all_requirements_make_the_request_again():
     assert restricted(FULL, requirements(FULL)) == FULL
 
 
 @pytest.mark.parametrize('text', TEXTS)
-def test_without_one_the_others_stay(text: str) -> None:
+def test_without_one_the_others_stay(text):
     kept = [each for each in requirements(FULL) if str(each) != text]
     relaxed = restricted(FULL, kept)
     if text in ('trait F (group _E)', 'groups _G,_E in one subtree'):
@@ -60,14 +60,14 @@ def test_without_one_the_others_stay(text: str) -> None:
     assert list(requirements(relaxed)) == kept
 
 
-def test_another_amount_is_asked_for() -> None:
+def test_another_amount_is_asked_for():
     kept = [each for each in requirements(FULL) if each.value != 'VGPU']
     relaxed = restricted(FULL, [*kept, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
     assert relaxed is not None
     assert relaxed.groups['_G'].resources == {'VGPU': 2}
 
 
-def test_what_has_no_resource_cannot_be_asked_for() -> None:
+def test_what_has_no_resource_cannot_be_asked_for():
     request = CandidateRequest(Filter({'VCPU': 1}, ('A',)), {'1': Filter({'VGPU': 1}, ('E',))})
     vcpu, a, vgpu, e = requirements(request)
     assert restricted(request, [a, vgpu, e]) is None
@@ -77,7 +77,7 @@ def test_what_has_no_resource_cannot_be_asked_for() -> None:
     assert restricted(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))
 
 
-def test_what_is_forbidden_is_asked_for_as_what_somebody_has() -> None:
+def test_what_is_forbidden_is_asked_for_as_what_somebody_has():
     assert Requirement(Kind.NOT_TRAIT, 'A').filter() == Filter(required=('A',))
     assert Requirement(Kind.NOT_AGGREGATE, 'a').filter() == Filter(member_of=('a',))
     assert Requirement(Kind.ISOLATE).filter() is None

@@ -11,13 +11,13 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
 
 
-def state(name: str, inventory: Inventory, used: int = 0, *traits: str) -> ProviderState:
+def state(name, inventory, used=0, *traits):
     return ProviderState(
         Provider(name, name, 0), {'VGPU': inventory}, frozenset(traits), usages={'VGPU': used}
     )
 
 
-def wanted(amount: int) -> Requirement:
+def wanted(amount):
     return Requirement(Kind.RESOURCE, 'VGPU', '1', amount)
 
 
@@ -35,15 +35,13 @@ def wanted(amount: int) -> Requirement:
         ),
     ],
 )
-def test_the_limits_of_an_inventory(
-    amount: int, inventory: Inventory, reasons: list[tuple[Reason, int]]
-) -> None:
+def test_the_limits_of_an_inventory(amount, inventory, reasons):
     found = list(shortages(wanted(amount), frozenset(), [state('gpu', inventory, 6)]))
     assert [(shortage.reason, shortage.amount) for shortage in found] == reasons
     assert {shortage.provider for shortage in found} == {'gpu'}
 
 
-def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more() -> None:
+def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
     [shortage] = shortages(wanted(4), frozenset(), providers, [wanted(4), trait])
@@ -52,11 +50,11 @@ def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more() -> None:
     assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
-def test_no_inventory_at_all() -> None:
+def test_no_inventory_at_all():
     assert list(shortages(wanted(1), frozenset(), [])) == [Shortage(wanted(1), Reason.INVENTORY)]
 
 
-def test_what_is_there_but_not_together() -> None:
+def test_what_is_there_but_not_together():
     trait = Requirement(Kind.TRAIT, 'CUSTOM_A40', '1')
     [shortage] = shortages(trait, frozenset({trait, wanted(1)}), [])
     assert (shortage.reason, shortage.others) == (Reason.SHAPE, (wanted(1),))

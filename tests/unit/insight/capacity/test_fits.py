@@ -13,26 +13,25 @@ from hypothesis import strategies as st
 
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
-from placementclient.insight.capacity.supply import Site, Supply
+from placementclient.insight.capacity.supply import Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
-def counts(snapshot: Snapshot, by: str = 'tree', **shape: int) -> dict[str, int]:
+def counts(snapshot, by='tree', **shape):
     request = CandidateRequest(Filter(shape))
     return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), [request])}
 
 
-def first(snapshot: Snapshot, **shape: int) -> dict[str, str]:
+def first(snapshot, **shape):
     request = CandidateRequest(Filter(shape))
     return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), [request])}
 
 
-def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
+def test_a_flat_host_grants_what_its_scarcest_class_has():
     host = provider('host', VCPU=Inventory(8, allocation_ratio=2.0), MEMORY_MB=4096)
     snapshot = cloud([host], [consumer('a', host={'VCPU': 2})])
     assert counts(snapshot, VCPU=3, MEMORY_MB=512) == {'host': 4, ALL: 4}
@@ -42,7 +41,7 @@ def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
 
 
 @pytest.mark.parametrize('seed', range(50))
-def test_servers_of_either_request_share_what_both_ask_for(seed: int) -> None:
+def test_servers_of_either_request_share_what_both_ask_for(seed):
     """Counted by trying all ways to serve some with PCPU and some with VCPU."""
     chance = Random(seed)
     rooms = [[chance.randrange(9) for _ in range(3)] for _ in range(3)]
@@ -69,7 +68,7 @@ def test_servers_of_either_request_share_what_both_ask_for(seed: int) -> None:
         assert found == expected
 
 
-def test_of_one_class_all_comes_from_one_provider() -> None:
+def test_of_one_class_all_comes_from_one_provider():
     cells = [provider('host_0', 'host', VCPU=7), provider('host_1', 'host', VCPU=5)]
     snapshot = cloud([provider('host', MEMORY_MB=100), *cells])
     assert counts(snapshot, VCPU=4) == {'host': 2, ALL: 2}
@@ -82,11 +81,11 @@ def test_of_one_class_all_comes_from_one_provider() -> None:
     [Inventory(8, max_unit=3), Inventory(8, min_unit=5), Inventory(8, step_size=3)],
     ids=['max_unit', 'min_unit', 'step_size'],
 )
-def test_the_units_have_to_admit_it(inventory: Inventory) -> None:
+def test_the_units_have_to_admit_it(inventory):
     assert counts(cloud([provider('host', VGPU=inventory)]), VGPU=4) == {'host': 0, ALL: 0}
 
 
-def test_a_pool_serves_whoever_comes_and_is_counted_once() -> None:
+def test_a_pool_serves_whoever_comes_and_is_counted_once():
     hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
     assert counts(snapshot, VCPU=4, DISK_GB=10) == {'host1': 2, 'host2': 2, ALL: 3}
@@ -94,7 +93,7 @@ def test_a_pool_serves_whoever_comes_and_is_counted_once() -> None:
     assert counts(snapshot, DISK_GB=10) == {'host1': 3, 'host2': 3, 'nfs': 3, ALL: 3}
 
 
-def test_an_own_disk_spares_the_pool() -> None:
+def test_an_own_disk_spares_the_pool():
     hosts = [
         provider('rich', aggregates=['shared'], VCPU=2, DISK_GB=1),
         provider('poor', aggregates=['shared'], VCPU=2),
@@ -103,7 +102,7 @@ def test_an_own_disk_spares_the_pool() -> None:
     assert counts(snapshot, VCPU=1, DISK_GB=1) == {'rich': 2, 'poor': 2, ALL: 3}
 
 
-def test_a_child_brings_its_whole_tree_to_a_pool() -> None:
+def test_a_child_brings_its_whole_tree_to_a_pool():
     snapshot = cloud(
         [
             provider('host', VCPU=2),
@@ -114,12 +113,12 @@ def test_a_child_brings_its_whole_tree_to_a_pool() -> None:
     assert counts(snapshot, VCPU=1, DISK_GB=1) == {'host': 2, ALL: 2}
 
 
-def test_only_trees_that_have_all_classes_are_told() -> None:
+def test_only_trees_that_have_all_classes_are_told():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VCPU=0, VGPU=1)])
     assert counts(snapshot, VCPU=1, VGPU=1) == {'host2': 0, ALL: 0}
 
 
-def test_where_each_class_alone_would_do_none_is_called_scarce() -> None:
+def test_where_each_class_alone_would_do_none_is_called_scarce():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
     [in_all] = fits.by_tree(Topology(snapshot), [request])
@@ -127,7 +126,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce() -> None:
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
 
-def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
+def test_where_no_tree_has_all_classes_it_is_told_what_there_is():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
     [in_all] = fits.by_tree(Topology(snapshot), [request])
@@ -135,7 +134,7 @@ def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
 
 
-def test_in_an_aggregate_a_pool_serves_only_as_a_member() -> None:
+def test_in_an_aggregate_a_pool_serves_only_as_a_member():
     snapshot = cloud(
         [
             provider('host', aggregates=['shared', 'zone'], VCPU=2, MEMORY_MB=2),
@@ -146,7 +145,7 @@ def test_in_an_aggregate_a_pool_serves_only_as_a_member() -> None:
     assert counts(snapshot, 'aggregate', **shape) == {'shared': 2, 'zone': 0, ALL: 2}
 
 
-def test_each_class_is_counted_alone() -> None:
+def test_each_class_is_counted_alone():
     snapshot = cloud([provider('host', VCPU=5, MEMORY_MB=3)])
     assert counts(snapshot, 'class', VCPU=1, MEMORY_MB=1) == {'VCPU': 5, 'MEMORY_MB': 3, ALL: 3}
 
@@ -155,7 +154,7 @@ numbers = st.integers(0, 3)
 
 
 @st.composite
-def clouds(draw: st.DrawFn, pooled: tuple[str, ...]) -> Snapshot:
+def clouds(draw, pooled):
     """Three hosts and three pools of little."""
     states = []
     for name in 'abc':
@@ -169,12 +168,12 @@ def clouds(draw: st.DrawFn, pooled: tuple[str, ...]) -> Snapshot:
     return cloud(states)
 
 
-def most(snapshot: Snapshot, classes: tuple[str, ...]) -> int:
+def most(snapshot, classes):
     """The most servers of one of each class, by trying all ways."""
     pools = {name: snapshot.providers[name] for name in 'xyz'}
 
     @functools.cache
-    def best(host: str, left: tuple[tuple[str, str, int], ...]) -> int:
+    def best(host, left):
         if host == 'd':
             return 0
         following = chr(ord(host) + 1)
@@ -204,14 +203,14 @@ def most(snapshot: Snapshot, classes: tuple[str, ...]) -> int:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(clouds(pooled=('C',)))
-def test_with_one_class_in_pools_it_is_what_trying_all_ways_finds(snapshot: Snapshot) -> None:
+def test_with_one_class_in_pools_it_is_what_trying_all_ways_finds(snapshot):
     assert counts(snapshot, A=1, C=1)[ALL] == most(snapshot, ('A', 'C'))
 
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(clouds(pooled=('B', 'C')))
-def test_with_two_classes_in_pools_too(snapshot: Snapshot) -> None:
+def test_with_two_classes_in_pools_too(snapshot):
     pytest.importorskip('ortools')
     assert counts(snapshot, A=1, B=1, C=1)[ALL] == most(snapshot, ('A', 'B', 'C'))
 
@@ -229,27 +228,25 @@ TANGLED = cloud(
 
 
 @pytest.mark.slow
-def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way() -> None:
+def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way():
     pytest.importorskip('ortools')
     assert counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
 
 
-def test_a_search_that_is_needed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_is_needed_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
     with pytest.raises(errors.PlacementError, match=r'python-placementclient\[solver\]'):
         counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
 
 
-def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
     hosts = [provider(name, aggregates=['shared'], VCPU=2) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, pool('nfs', DISK_GB=3), pool('ips', IPV4_ADDRESS=2)])
     assert counts(snapshot, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
 
 
-def _with_copies(random: Random) -> Snapshot:
+def _with_copies(random):
     """A cloud of few sorts of hosts, of which there are several, and pools for some of them."""
     states, consumers = [], []
     for sort in range(3):
@@ -280,7 +277,7 @@ REQUESTS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize('request_', REQUESTS, ids=range(len(REQUESTS)))
-def test_hosts_that_are_alike_count_as_if_they_were_not(request_: CandidateRequest) -> None:
+def test_hosts_that_are_alike_count_as_if_they_were_not(request_):
     for seed in range(25):
         snapshot = _with_copies(Random(seed))
         single = Topology(snapshot)
@@ -290,11 +287,11 @@ def test_hosts_that_are_alike_count_as_if_they_were_not(request_: CandidateReque
             assert found == count(single, [request_], None), (seed, by)
 
 
-def test_hosts_that_are_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_that_are_alike_are_looked_at_once(monkeypatch):
     looked: list[str] = []
     site = Supply._site
 
-    def noted(self: Supply, root_uuid: str) -> Site | None:
+    def noted(self, root_uuid):
         looked.append(root_uuid)
         return site(self, root_uuid)
 

@@ -8,7 +8,7 @@ from placementclient.client import errors
 from placementclient.insight.capacity.search import Choice, Rules, Use, most
 
 
-def test_too_many_ways_to_have_the_traits() -> None:
+def test_too_many_ways_to_have_the_traits():
     labels = [f'CUSTOM_{number}' for number in range(12)]
     sorts = [frozenset[int](), frozenset({0}), frozenset({1}), frozenset({0, 1})]
     choices = {

@@ -27,7 +27,7 @@ from tests.unit.insight.clouds import cloud, consumer, pool, provider
         (Inventory(8, allocation_ratio=0), 0, Amounts(0, 0, 0, 0)),
     ],
 )
-def test_the_room_in_one_inventory(inventory: Inventory, used: int, amounts: Amounts) -> None:
+def test_the_room_in_one_inventory(inventory, used, amounts):
     assert Amounts.of(inventory, used) == amounts
 
 
@@ -42,7 +42,7 @@ SNAPSHOT = cloud(
 )
 
 
-def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it() -> None:
+def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it():
     trees = [line for line in totals.by_tree(SNAPSHOT) if line.name != ALL]
     shared = Amounts(1000, 300, 700, 700)
     assert trees == [
@@ -57,7 +57,7 @@ def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it() -> None:
 
 
 @pytest.mark.parametrize('by', ['tree', 'aggregate', 'class'])
-def test_in_all_what_is_shared_counts_once(by: str) -> None:
+def test_in_all_what_is_shared_counts_once(by):
     lines = totals.GROUPED[by](SNAPSHOT)
     assert [line for line in lines if line.name == ALL] == [
         TotalsLine(ALL, 'DISK_GB', Amounts(1100, 300, 800, 700), None, 2),
@@ -66,7 +66,7 @@ def test_in_all_what_is_shared_counts_once(by: str) -> None:
     ]
 
 
-def test_a_root_takes_its_tree_into_an_aggregate() -> None:
+def test_a_root_takes_its_tree_into_an_aggregate():
     lines = totals.by_aggregate(SNAPSHOT)
     zone = {line.resource_class: line.amounts.capacity for line in lines if line.name == 'zone'}
     assert zone == {'VCPU': 8, 'VGPU': 4}
@@ -74,18 +74,18 @@ def test_a_root_takes_its_tree_into_an_aggregate() -> None:
     assert shared == {'VCPU': 12, 'VGPU': 4, 'DISK_GB': 1100}
 
 
-def test_a_child_goes_into_an_aggregate_alone() -> None:
+def test_a_child_goes_into_an_aggregate_alone():
     root, child = provider('host', VCPU=8), provider('gpu', 'host', aggregates=['a'], VGPU=4)
     assert [line.resource_class for line in totals.by_aggregate(cloud([root, child]))[:-2]] == [
         'VGPU'
     ]
 
 
-def test_usage_is_what_the_service_sums_up() -> None:
+def test_usage_is_what_the_service_sums_up():
     state = replace(provider('host', VCPU=8), usages={'VCPU': 5})
     [line] = totals.by_class(cloud([state]))
     assert line.amounts.free == 3
 
 
-def test_nothing_has_no_room() -> None:
+def test_nothing_has_no_room():
     assert totals.by_tree(cloud([])) == []

@@ -10,15 +10,13 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Ledger, ServerMove
-from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import AGGREGATE, cloud, pool, provider
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
@@ -26,7 +24,7 @@ _TRAITS = ('CUSTOM_A', 'CUSTOM_B')
 Used = Counter[tuple[str, str]]
 
 
-def case(seed: int) -> tuple[Snapshot, list[str]]:
+def case(seed):
     """Return a cloud, and the hosts that are to be emptied."""
     rng = random.Random(seed)
     kind = rng.choice(('flat', 'alike', 'alike', 'cards', 'cells', 'shared'))
@@ -63,7 +61,7 @@ def case(seed: int) -> tuple[Snapshot, list[str]]:
     return cloud(states, consumers), emptied
 
 
-def _host(rng: random.Random, name: str, kind: str) -> Iterator[ProviderState]:
+def _host(rng, name, kind):
     traits = ['COMPUTE_NODE', *(each for each in _TRAITS if rng.random() < 0.3)]
     traits += [DISABLED] if rng.random() < 0.15 else []
     aggregates = [AGGREGATE] if kind == 'shared' and rng.random() < 0.8 else []
@@ -81,7 +79,7 @@ def _host(rng: random.Random, name: str, kind: str) -> Iterator[ProviderState]:
         yield provider(f'{name}_{number}', name, traits=marks, **inside)
 
 
-def _inventory(rng: random.Random, most: int) -> Inventory:
+def _inventory(rng, most):
     total = rng.randint(1, most)
     return Inventory(
         total,
@@ -92,7 +90,7 @@ def _inventory(rng: random.Random, most: int) -> Inventory:
     )
 
 
-def _held(rng: random.Random, snapshot: Snapshot, host: str, used: Used, most: int) -> Allocations:
+def _held(rng, snapshot, host, used, most):
     """Return what a new server gets on a host; nothing if the first try fails."""
     asked = [('VCPU', rng.randint(1, most)), ('MEMORY_MB', rng.randint(1, most + 1))]
     asked += [('VGPU', rng.randint(1, 2)) for _ in range(rng.choice((0, 1, 1, 2)))]
@@ -113,24 +111,24 @@ def _held(rng: random.Random, snapshot: Snapshot, host: str, used: Used, most: i
     return found if is_granted and any('VCPU' in each for each in found.values()) else {}
 
 
-def _serving(snapshot: Snapshot, host: str) -> list[ProviderState]:
+def _serving(snapshot, host):
     states = list(snapshot.tree(host))
     is_shared = AGGREGATE in snapshot.providers[host].aggregates
     return [*states, *([snapshot.providers['nfs']] if is_shared else [])]
 
 
-def _is_granted(state: ProviderState, name: str, amount: int, used: Used) -> bool:
+def _is_granted(state, name, amount, used):
     inventory = state.inventories[name]
     return inventory.admits(amount) and used[state.uuid, name] + amount <= inventory.capacity
 
 
-def _enter(used: Used, allocations: Allocations, sign: int = 1) -> None:
+def _enter(used, allocations, sign=1):
     for uuid, resources in allocations.items():
         for name, amount in resources.items():
             used[uuid, name] += sign * amount
 
 
-def strict(snapshot: Snapshot, emptied: Sequence[str]) -> int:
+def strict(snapshot, emptied):
     """Return how many servers can move to hosts with all traits and aggregates of their own."""
     servers = list(_servers(snapshot, emptied))
     used: Used = Counter()
@@ -138,7 +136,7 @@ def strict(snapshot: Snapshot, emptied: Sequence[str]) -> int:
         _enter(used, consumer.allocations)
     options = [list(_images(snapshot, emptied, *server)) for server in servers]
 
-    def best(number: int) -> int:
+    def best(number):
         if number == len(servers):
             return 0
         most = best(number + 1)
@@ -163,14 +161,14 @@ def strict(snapshot: Snapshot, emptied: Sequence[str]) -> int:
     return best(0)
 
 
-def _servers(snapshot: Snapshot, emptied: Sequence[str]) -> Iterator[tuple[str, Consumer]]:
+def _servers(snapshot, emptied):
     for consumer in snapshot.consumers.values():
         for host in emptied:
             if any(state.uuid in consumer.allocations for state in snapshot.tree(host)):
                 yield host, consumer
 
 
-def _targets(snapshot: Snapshot, emptied: Sequence[str]) -> list[str]:
+def _targets(snapshot, emptied):
     return [
         root.uuid
         for root in snapshot.roots()
@@ -180,9 +178,7 @@ def _targets(snapshot: Snapshot, emptied: Sequence[str]) -> list[str]:
     ]
 
 
-def _images(
-    snapshot: Snapshot, emptied: Sequence[str], host: str, consumer: Consumer
-) -> Iterator[Allocations]:
+def _images(snapshot, emptied, host, consumer):
     old = snapshot.providers[host]
     for target in _targets(snapshot, emptied):
         new = snapshot.providers[target]
@@ -197,7 +193,7 @@ def _images(
                 yield {to.uuid: held for (_, held), to in pairs}
 
 
-def _is_like(before: ProviderState, held: dict[str, int], after: ProviderState) -> bool:
+def _is_like(before, held, after):
     return (
         before.traits - {DISABLED} <= after.traits
         and before.aggregates <= after.aggregates
@@ -205,7 +201,7 @@ def _is_like(before: ProviderState, held: dict[str, int], after: ProviderState) 
     )
 
 
-def lax(snapshot: Snapshot, emptied: Sequence[str]) -> int:
+def lax(snapshot, emptied):
     """Return how many servers can move if only the sums of a host count."""
     wanted = [
         sum(map(Counter, consumer.allocations.values()), Counter[str]())
@@ -218,7 +214,7 @@ def lax(snapshot: Snapshot, emptied: Sequence[str]) -> int:
             for name in state.inventories:
                 free[target, name] += max(0, state.free(name))
 
-    def best(number: int) -> int:
+    def best(number):
         if number == len(wanted):
             return 0
         most = best(number + 1)
@@ -233,7 +229,7 @@ def lax(snapshot: Snapshot, emptied: Sequence[str]) -> int:
     return best(0)
 
 
-def _sums_fit(snapshot: Snapshot, target: str, wanted: Counter[str], free: Used) -> bool:
+def _sums_fit(snapshot, target, wanted, free):
     for name, amount in wanted.items():
         states = [state for state in _serving(snapshot, target) if name in state.inventories]
         inventories = [state.inventories[name] for state in states]
@@ -250,7 +246,7 @@ def _sums_fit(snapshot: Snapshot, target: str, wanted: Counter[str], free: Used)
     return True
 
 
-def fault(seed: int) -> str | None:
+def fault(seed):
     """Return in what the answer for a case differs from that of the search; ``None``: it agrees."""
     snapshot, emptied = case(seed)
     decision = decide(DrainCloud(snapshot), emptied)
@@ -267,7 +263,7 @@ def fault(seed: int) -> str | None:
     return next(_faults(snapshot, emptied, decision), None)
 
 
-def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
+def refusals(snapshot, moves):
     """Go through a plan wave by wave, and return what Placement would refuse.
 
     :param moves: in the order of their waves
@@ -289,7 +285,7 @@ def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
         under_way.append(move)
 
 
-def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: DrainDecision) -> Iterator[str]:
+def _faults(snapshot, emptied, decision):
     yield from refusals(snapshot, decision.moves)
     if decision.verdict is DrainVerdict.YES:
         moved = {move.server for move in decision.moves}
@@ -300,7 +296,7 @@ def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: DrainDecision)
         yield f'the most under strict is {packing.count} to {packing.bound}'
 
 
-def main() -> None:
+def main():
     """Compare many cases."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--count', type=int, default=500)

@@ -9,15 +9,13 @@ import pytest
 from placementclient.insight.drain import enough
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict, decide
-from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import ProviderState
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 NODE = 'COMPUTE_NODE'
 
 
-def sentences(states: list[ProviderState], consumers: list[Consumer], *emptied: str) -> list[str]:
+def sentences(states, consumers, *emptied):
     scene = DrainCloud(cloud(states, consumers))
     decision = decide(scene, emptied)
     assert decision.verdict is DrainVerdict.NO
@@ -25,11 +23,11 @@ def sentences(states: list[ProviderState], consumers: list[Consumer], *emptied: 
     return enough.remedies(scene, decision.strict.servers, emptied, left)
 
 
-def host(name: str, *traits: str, **amounts: Inventory | int) -> ProviderState:
+def host(name, *traits, **amounts):
     return provider(name, traits=[NODE, *traits], **amounts)
 
 
-def test_empty_hosts() -> None:
+def test_empty_hosts():
     servers = [consumer(f's{number}', old={'CUSTOM_X': 2}) for number in range(5)]
     states = [host('old', CUSTOM_X=4), host('new', CUSTOM_X=2)]
     states[0] = host('old', CUSTOM_X=Inventory(4, allocation_ratio=3.0))
@@ -38,14 +36,14 @@ def test_empty_hosts() -> None:
     assert sentences(states, servers, 'old') == ['2 empty hosts like old']
 
 
-def test_hosts_of_several_kinds() -> None:
+def test_hosts_of_several_kinds():
     states = [host('a', 'CUSTOM_A', CUSTOM_X=2), host('b', 'CUSTOM_B', CUSTOM_X=2), host('c')]
     servers = [consumer('s', a={'CUSTOM_X': 2}), consumer('t', b={'CUSTOM_X': 1})]
     assert sentences(states, servers, 'a', 'b')[:1] == ['1 empty host like a and 1 like b']
 
 
 @pytest.mark.parametrize(('used', 'ratio'), [(1, 1.3), (3, 1.8), (5, 2.3)])
-def test_a_ratio(used: int, ratio: float) -> None:
+def test_a_ratio(used, ratio):
     states = [host('old', VCPU=4), host('new', VCPU=4, MEMORY_MB=9)]
     servers = [consumer('s', old={'VCPU': 4}), consumer('t', new={'VCPU': used})]
     assert sentences(states, servers, 'old') == [
@@ -54,7 +52,7 @@ def test_a_ratio(used: int, ratio: float) -> None:
     ]
 
 
-def test_a_disabled_host() -> None:
+def test_a_disabled_host():
     states = [host('old', VCPU=4), host('off', 'COMPUTE_STATUS_DISABLED', VCPU=4)]
     assert sentences(states, [consumer('s', old={'VCPU': 4})], 'old') == [
         '1 empty host like old',
@@ -62,20 +60,20 @@ def test_a_disabled_host() -> None:
     ]
 
 
-def test_a_host_that_is_left_as_it_is() -> None:
+def test_a_host_that_is_left_as_it_is():
     states = [host('a', CUSTOM_X=4), host('b', CUSTOM_X=4), host('c', CUSTOM_X=4)]
     servers = [consumer('s', a={'CUSTOM_X': 3}), consumer('t', b={'CUSTOM_X': 4})]
     assert sentences(states, servers, 'a', 'b')[1:] == ['leave a out']
 
 
-def test_nothing_that_is_known_is_enough() -> None:
+def test_nothing_that_is_known_is_enough():
     # More than a host has, since its inventory was cut.
     states = [host('old', CUSTOM_X=1), host('new', CUSTOM_X=1)]
     assert sentences(states, [consumer('s', old={'CUSTOM_X': 2})], 'old') == []
 
 
 @pytest.mark.parametrize('first', [1, 3, 11])
-def test_the_least_number(first: int) -> None:
+def test_the_least_number(first):
     for most in range(first, 40):
         for least in range(45):
             suffices: Callable[[int], bool] = least.__le__

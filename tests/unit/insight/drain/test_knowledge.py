@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.knowledge import learn
-from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
-from placementclient.model.snapshots import Snapshot
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -18,7 +15,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 NODE = 'COMPUTE_NODE'
 
 
-def listed(uuid: str, specs: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def listed(uuid, specs=None, **more):
     """A server as ``GET /servers/detail`` has it."""
     return {
         'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
@@ -30,7 +27,7 @@ def listed(uuid: str, specs: dict[str, str] | None = None, **more: Any) -> dict[
     }  # fmt: skip
 
 
-def two_hosts(*traits: str, servers: int = 1) -> Snapshot:
+def two_hosts(*traits, servers=1):
     states = [
         provider('old', traits=[NODE, 'CUSTOM_GPU'], VCPU=8, MEMORY_MB=256),
         provider('new', traits=[NODE, *traits], VCPU=8, MEMORY_MB=256),
@@ -39,7 +36,7 @@ def two_hosts(*traits: str, servers: int = 1) -> Snapshot:
     return cloud(states, [consumer(f's{number}', old=held) for number in range(servers)])
 
 
-def answer(snapshot: Snapshot, document: Any) -> tuple[DrainDecision, list[str]]:
+def answer(snapshot, document):
     knowledge, remarks = learn(snapshot, document, 'x.json')
     return decide(DrainCloud(snapshot, knowledge), ['old']), remarks
 
@@ -53,7 +50,7 @@ def answer(snapshot: Snapshot, document: Any) -> tuple[DrainDecision, list[str]]
         ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
     ],
 )
-def test_flavors_decide(specs: dict[str, str], verdict: DrainVerdict) -> None:
+def test_flavors_decide(specs, verdict):
     decision, _ = answer(two_hosts('CUSTOM_SSD'), [listed('s0', specs)])
     assert (decision.verdict, decision.lax) == (verdict, None)
 
@@ -69,7 +66,7 @@ def test_flavors_decide(specs: dict[str, str], verdict: DrainVerdict) -> None:
         ({'hw_cpu_policy': 'dedicated'}, DrainVerdict.DEPENDS),
     ],
 )
-def test_images_decide(image: dict[str, str], verdict: DrainVerdict) -> None:
+def test_images_decide(image, verdict):
     server = listed('s0', image={'id': 'i', 'properties': image})
     decision, remarks = answer(two_hosts('CUSTOM_SSD'), [server])
     assert decision.verdict is verdict
@@ -91,18 +88,18 @@ def test_images_decide(image: dict[str, str], verdict: DrainVerdict) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_not_known_stays_bracketed(changes: dict[str, Any], reason: str) -> None:
+def test_what_is_not_known_stays_bracketed(changes, reason):
     decision, remarks = answer(two_hosts(), [listed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
 
 
-def test_a_server_with_devices_takes_the_place_of_devices() -> None:
+def test_a_server_with_devices_takes_the_place_of_devices():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
     scheduling = Scheduling(Settings(True, pci_in_placement=True, aliases=(alias,)))
     held = {'old': {'VCPU': 2, 'MEMORY_MB': 64}, 'old_gpu': {'PGPU': 1}}
 
-    def verdict(*traits: str, settings: Scheduling) -> DrainVerdict:
+    def verdict(*traits, settings):
         states = [
             provider('old', traits=[NODE], VCPU=8, MEMORY_MB=256),
             provider('old_gpu', 'old', traits=['CUSTOM_A100'], PGPU=1),
@@ -123,7 +120,7 @@ def test_a_server_with_devices_takes_the_place_of_devices() -> None:
 @pytest.mark.parametrize(
     ('hosts', 'verdict'), [((), DrainVerdict.NO), (('CUSTOM_SSD',), DrainVerdict.YES)]
 )
-def test_what_other_filters_look_at_is_said(hosts: tuple[str, ...], verdict: DrainVerdict) -> None:
+def test_what_other_filters_look_at_is_said(hosts, verdict):
     specs = {'capabilities:cpu_info:arch': 'x', 'trait:CUSTOM_SSD': 'required'}
     decision, remarks = answer(two_hosts(*hosts), [listed('s0', specs, image='')])
     # What the flavor asks of Placement counts all the same.
@@ -134,7 +131,7 @@ def test_what_other_filters_look_at_is_said(hosts: tuple[str, ...], verdict: Dra
     )
 
 
-def test_what_is_not_counted_is_said() -> None:
+def test_what_is_not_counted_is_said():
     _, remarks = answer(two_hosts(), [listed('s0')])
     assert remarks == [
         'Not counted: what the images of 1 server ask for. Servers have the properties of their '
@@ -146,7 +143,7 @@ def test_what_is_not_counted_is_said() -> None:
     assert answer(two_hosts(), whole)[1] == []
 
 
-def zone(name: str, *hosts: str) -> dict[str, Any]:
+def zone(name, *hosts):
     return {
         'uuid': name, 'name': name, 'hosts': list(hosts), 'metadata': {'availability_zone': name}
     }  # fmt: skip
@@ -163,7 +160,7 @@ def zone(name: str, *hosts: str) -> dict[str, Any]:
         ([zone('az1', 'new')], 'nova', DrainVerdict.DEPENDS),
     ],
 )
-def test_zones_decide(aggregates: list[dict[str, Any]], server: str, verdict: DrainVerdict) -> None:
+def test_zones_decide(aggregates, server, verdict):
     record = listed('s0') | {'OS-EXT-AZ:availability_zone': server}
     document = {'servers': [record], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is verdict
@@ -187,7 +184,7 @@ def test_zones_decide(aggregates: list[dict[str, Any]], server: str, verdict: Dr
         ({'policy': 'soft-affinity'}, DrainVerdict.YES),
     ],
 )
-def test_server_groups_decide(group: dict[str, Any], verdict: DrainVerdict) -> None:
+def test_server_groups_decide(group, verdict):
     document = {
         'servers': [listed('s0'), listed('s1')],
         'server_groups': [{'id': 'g', 'members': ['S0', 's1', 'gone'], **group}],
@@ -195,13 +192,13 @@ def test_server_groups_decide(group: dict[str, Any], verdict: DrainVerdict) -> N
     assert answer(two_hosts(servers=2), document)[0].verdict is verdict
 
 
-def test_a_group_of_one_server_binds_nothing() -> None:
+def test_a_group_of_one_server_binds_nothing():
     group = {'id': 'g', 'policy': 'affinity', 'members': ['s0']}
     document = {'servers': [listed('s0')], 'server_groups': [group]}
     assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
 
 
-def test_the_state_of_a_server() -> None:
+def test_the_state_of_a_server():
     record = listed('s0') | {'OS-EXT-STS:vm_state': 'stopped'}
     assert learn(two_hosts(), [record], 'x.json')[0].states == {'s0': 'stopped'}
 
@@ -216,6 +213,6 @@ def test_the_state_of_a_server() -> None:
                                            'rules': {'max_server_per_host': 0}}]},
     ],
 )  # fmt: skip
-def test_a_file_that_is_something_else(document: Any) -> None:
+def test_a_file_that_is_something_else(document):
     with pytest.raises(errors.BadFile, match=r'^x\.json: '):
         learn(two_hosts(), document, 'x.json')

@@ -17,13 +17,13 @@ CASES = 500
 
 
 @pytest.mark.parametrize('first', range(0, CASES, 50))
-def test_the_most_that_can_move_and_the_verdict(first: int) -> None:
+def test_the_most_that_can_move_and_the_verdict(first):
     found = {seed: oracle.fault(seed) for seed in range(first, first + 50)}
     assert {seed: said for seed, said in found.items() if said} == {}
 
 
 @pytest.mark.slow
-def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cases_need_every_step(monkeypatch):
     calls: Counter[str] = Counter()
     solve, patterns = cpsat.solve, groups.patterns
     monkeypatch.setattr(cpsat, 'solve', lambda *a: calls.update(['solve']) or solve(*a))
@@ -50,9 +50,7 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
         (exact, 'MOST_PAIRS', 0),
     ],
 )
-def test_what_is_not_told_apart_is_no_proof(
-    monkeypatch: pytest.MonkeyPatch, module: object, name: str, value: int
-) -> None:
+def test_what_is_not_told_apart_is_no_proof(monkeypatch, module, name, value):
     monkeypatch.setattr(module, name, value)
     for seed in range(300):
         snapshot, emptied = oracle.case(seed)

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.moves import Pace
-from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
-from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 NODE = 'COMPUTE_NODE'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
-def host(name: str, *traits: str, aggregates: Iterable[str] = (), **amounts: int) -> ProviderState:
+def host(name, *traits, aggregates=(), **amounts):
     return provider(name, traits=[NODE, *traits], aggregates=aggregates, **amounts)
 
 
-def drained(
-    states: Iterable[ProviderState],
-    consumers: Iterable[Consumer],
-    knowledge: Knowledge | None = None,
-) -> DrainDecision:
+def drained(states, consumers, knowledge=None):
     """The answer for the host ``old``."""
     return decide(DrainCloud(cloud(states, consumers), knowledge), ['old'])
 
@@ -37,7 +30,7 @@ def drained(
 SERVER = consumer('s', old={'VCPU': 2})
 
 
-def test_a_server_goes_to_the_fullest_host_that_has_room() -> None:
+def test_a_server_goes_to_the_fullest_host_that_has_room():
     decision = drained([host('old', VCPU=2), host('a', VCPU=8), host('b', VCPU=3)], [SERVER])
     [move] = decision.moves
     assert decision.verdict is DrainVerdict.YES
@@ -64,7 +57,7 @@ def test_a_server_goes_to_the_fullest_host_that_has_room() -> None:
         (provider('new', traits=['CUSTOM_OTHER'], VCPU=2), DrainVerdict.NO),
     ],
 )
-def test_the_amounts_decide(target: ProviderState, verdict: DrainVerdict) -> None:
+def test_the_amounts_decide(target, verdict):
     assert drained([host('old', VCPU=2), target], [SERVER]).verdict is verdict
 
 
@@ -77,26 +70,26 @@ def test_the_amounts_decide(target: ProviderState, verdict: DrainVerdict) -> Non
         (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
     ],
 )
-def test_what_only_the_old_host_has(old: ProviderState, verdict: DrainVerdict) -> None:
+def test_what_only_the_old_host_has(old, verdict):
     decision = drained([old, host('new', VCPU=2)], [SERVER])
     assert decision.verdict is verdict
     assert decision.bounds == (verdict is DrainVerdict.YES, 1)
 
 
-def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less() -> None:
+def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less():
     states = [host('old', 'CUSTOM_GPU', VCPU=2), host('new', VCPU=2)]
     decision = decide(DrainCloud(cloud(states, [SERVER])), ['old'], is_certain=True)
     assert (decision.verdict, decision.lax) == (DrainVerdict.NO, None)
 
 
-def test_a_host_like_the_old_one_is_preferred() -> None:
+def test_a_host_like_the_old_one_is_preferred():
     states = [host('old', VCPU=2), host('a', 'CUSTOM_GPU', VCPU=2), host('b', VCPU=9)]
     [move] = drained(states, [SERVER]).moves
     assert move.target == 'b'
 
 
-def test_a_card_of_the_same_kind_that_is_free() -> None:
-    def cards(name: str, *traits: str) -> list[ProviderState]:
+def test_a_card_of_the_same_kind_that_is_free():
+    def cards(name, *traits):
         return [
             host(name, VCPU=4),
             *(
@@ -123,8 +116,8 @@ def test_a_card_of_the_same_kind_that_is_free() -> None:
     ]
 
 
-def test_cells_and_what_is_below_them_stay_together() -> None:
-    def cells(name: str, *places: int) -> list[ProviderState]:
+def test_cells_and_what_is_below_them_stay_together():
+    def cells(name, *places):
         """Two cells; the cards are below the cells of these numbers."""
         return [
             host(name, MEMORY_MB=9),
@@ -141,7 +134,7 @@ def test_cells_and_what_is_below_them_stay_together() -> None:
 
 
 @pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
-def test_shared_storage_has_what_moves_twice(total: int, verdict: DrainVerdict) -> None:
+def test_shared_storage_has_what_moves_twice(total, verdict):
     states = [
         host('old', aggregates=['shared'], VCPU=2),
         host('new', aggregates=['shared'], VCPU=2),
@@ -157,7 +150,7 @@ def test_shared_storage_has_what_moves_twice(total: int, verdict: DrainVerdict) 
         assert all(move.after['nfs'] == move.before['nfs'] for move in decision.moves)
 
 
-def test_several_servers_on_shared_storage_are_no_more_than_before() -> None:
+def test_several_servers_on_shared_storage_are_no_more_than_before():
     states = [
         host('old', aggregates=['shared'], VCPU=9),
         host('new', aggregates=['shared'], VCPU=9),
@@ -183,7 +176,7 @@ def test_several_servers_on_shared_storage_are_no_more_than_before() -> None:
         ),
     ],
 )
-def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> None:
+def test_what_no_plan_can_move_is_named(others, reason):
     states = [host('old', VCPU=4), host('new', VCPU=8)]
     known_states = {state.uuid for state in states}
     snapshot = cloud(states, [SERVER, *(o for o in others if o.allocations.keys() <= known_states)])
@@ -196,7 +189,7 @@ def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> 
     assert [move.server for move in decision.moves] == ['s']
 
 
-def test_usage_without_a_consumer_is_named() -> None:
+def test_usage_without_a_consumer_is_named():
     old = replace(host('old', VCPU=4), usages={'VCPU': 3})
     decision = drained([old, host('new', VCPU=8)], [SERVER])
     assert decision.verdict is DrainVerdict.DEPENDS
@@ -206,7 +199,7 @@ def test_usage_without_a_consumer_is_named() -> None:
     )
 
 
-def test_storage_that_a_host_shares_is_not_emptied() -> None:
+def test_storage_that_a_host_shares_is_not_emptied():
     states = [
         host('old', VCPU=4),
         replace(pool('old_disk', DISK_GB=9), provider=provider('old_disk', 'old').provider),
@@ -219,7 +212,7 @@ def test_storage_that_a_host_shares_is_not_emptied() -> None:
     )
 
 
-def test_what_nova_does_not_know_is_no_server() -> None:
+def test_what_nova_does_not_know_is_no_server():
     knowledge = Knowledge(consumers={'other'})
     decision = drained([host('old', VCPU=4), host('new', VCPU=8)], [SERVER], knowledge)
     assert decision.verdict is DrainVerdict.DEPENDS
@@ -228,7 +221,7 @@ def test_what_nova_does_not_know_is_no_server() -> None:
     )
 
 
-def test_requests_that_are_known_are_a_proof() -> None:
+def test_requests_that_are_known_are_a_proof():
     states = [host('old', 'CUSTOM_GPU', VCPU=4), host('new', VCPU=8)]
     snapshot = cloud(states, [SERVER])
     for traits, verdict in (((), DrainVerdict.YES), (('CUSTOM_GPU',), DrainVerdict.NO)):
@@ -237,7 +230,7 @@ def test_requests_that_are_known_are_a_proof() -> None:
         assert decide(DrainCloud(snapshot, knowledge), ['old']).verdict is verdict
 
 
-def test_server_groups_keep_apart() -> None:
+def test_server_groups_keep_apart():
     states = [host('old', VCPU=9), host('a', VCPU=9), host('b', VCPU=9)]
     consumers = [consumer(f's{n}', old={'VCPU': 1}) for n in range(3)]
     consumers.append(consumer('there', b={'VCPU': 1}))
@@ -255,13 +248,13 @@ def test_server_groups_keep_apart() -> None:
         assert decision.bounds == ((1, 1) if most == 1 else (3, 3))
 
 
-def test_a_part_of_each_host_is_kept_free() -> None:
+def test_a_part_of_each_host_is_kept_free():
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
     for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
         assert decide(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
 
 
-def test_the_pace() -> None:
+def test_the_pace():
     states = [host('old', VCPU=9), host('older', VCPU=9), host('new', VCPU=99)]
     consumers = [consumer(f's{n}', old={'VCPU': 1}) for n in range(5)]
     consumers += [consumer(f't{n}', older={'VCPU': 1}) for n in range(5)]
@@ -273,11 +266,11 @@ def test_the_pace() -> None:
         assert max(move.wave for move in decision.moves) == waves
 
 
-def test_nothing_to_move() -> None:
+def test_nothing_to_move():
     decision = drained([host('old', VCPU=9)], [])
     assert (decision.verdict, decision.total, list(decision.moves)) == (DrainVerdict.YES, 0, [])
 
 
-def test_no_other_host() -> None:
+def test_no_other_host():
     decision = drained([host('old', VCPU=9)], [SERVER])
     assert (decision.verdict, decision.bounds) == (DrainVerdict.NO, (0, 0))

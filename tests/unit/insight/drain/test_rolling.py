@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -13,15 +12,13 @@ from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
-from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
 
-def hosts(*sizes: int, aggregates: Sequence[str] = ()) -> list[ProviderState]:
+def hosts(*sizes, aggregates=()):
     return [
         provider(
             f'h{number}',
@@ -33,7 +30,7 @@ def hosts(*sizes: int, aggregates: Sequence[str] = ()) -> list[ProviderState]:
     ]
 
 
-def servers(**held: Iterable[int]) -> list[Consumer]:
+def servers(**held):
     return [
         consumer(f'{host}-{number}', **{host: {'VCPU': amount}})
         for host, amounts in held.items()
@@ -41,7 +38,7 @@ def servers(**held: Iterable[int]) -> list[Consumer]:
     ]
 
 
-def test_each_host_is_empty_once_and_back_before_the_next() -> None:
+def test_each_host_is_empty_once_and_back_before_the_next():
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
     rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert (rolling.verdict, rolling.order) == (DrainVerdict.YES, [('h0',), ('h1',), ('h2',)])
@@ -57,7 +54,7 @@ def test_each_host_is_empty_once_and_back_before_the_next() -> None:
     assert emptied == ['h0', 'h1', 'h2']
 
 
-def test_a_batch_that_is_blocked_comes_again() -> None:
+def test_a_batch_that_is_blocked_comes_again():
     # Only the large host can take the others, and only when it is empty.
     snapshot = cloud(hosts(8, 8, 9), servers(h0=[8], h2=[1, 1]))
     rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
@@ -65,7 +62,7 @@ def test_a_batch_that_is_blocked_comes_again() -> None:
     assert sorted(rolling.order) == [('h0',), ('h1',), ('h2',)]
 
 
-def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
+def test_a_batch_that_is_blocked_for_ever_is_proved():
     snapshot = cloud(hosts(8, 7, 7), servers(h0=[8], h1=[1]))
     rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.NO
@@ -75,7 +72,7 @@ def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
     assert blocked.facts == {'servers': ['h0-0']}
 
 
-def test_a_batch_may_be_blocked_without_a_proof() -> None:
+def test_a_batch_may_be_blocked_without_a_proof():
     # 2+2 and 3+1 would free a host; moving one server at a time to one new place does not.
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[3, 1], h1=[2], h2=[2]))
     scene = DrainCloud(snapshot)
@@ -83,7 +80,7 @@ def test_a_batch_may_be_blocked_without_a_proof() -> None:
     assert roll(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
 
 
-def test_batches_are_racks() -> None:
+def test_batches_are_racks():
     snapshot = cloud(
         [
             provider('h0', aggregates=['zone', 'rack1'], VCPU=1),
@@ -98,7 +95,7 @@ def test_batches_are_racks() -> None:
     assert batches(scene, scene.hosts, 2) == [('h0', 'h1'), ('h2', 'h3'), ('h4',)]
 
 
-def test_rolling_with_storage_that_two_pools_share() -> None:
+def test_rolling_with_storage_that_two_pools_share():
     states = [
         provider('h0', traits=['COMPUTE_NODE'], aggregates=['one'], VCPU=4),
         provider('h1', traits=['COMPUTE_NODE'], aggregates=['one', 'two'], VCPU=4),
@@ -116,7 +113,7 @@ def test_rolling_with_storage_that_two_pools_share() -> None:
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
 
 
-def _room(snapshot: Snapshot, targets: Iterable[str]) -> Counter[tuple[str, str]]:
+def _room(snapshot, targets):
     room: Counter[tuple[str, str]] = Counter()
     for target in targets:
         for state in snapshot.tree(target):
@@ -125,7 +122,7 @@ def _room(snapshot: Snapshot, targets: Iterable[str]) -> Counter[tuple[str, str]
     return room
 
 
-def _may_be_empty(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
+def _may_be_empty(snapshot, emptied):
     """Whether all servers have a place elsewhere, each moved however often, by sums alone."""
     targets = [
         root.uuid
@@ -138,7 +135,7 @@ def _may_be_empty(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
         everybody.append(sum(map(Counter, own), Counter[str]()))
     room = _room(snapshot, targets)
 
-    def fits(number: int) -> bool:
+    def fits(number):
         if number == len(everybody):
             return True
         wanted = everybody[number]
@@ -155,7 +152,7 @@ def _may_be_empty(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
     return fits(0)
 
 
-def _have_a_place_alone(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
+def _have_a_place_alone(snapshot, emptied):
     """Whether the servers of some hosts have a place on others that are empty."""
     left = [
         each
@@ -168,7 +165,7 @@ def _have_a_place_alone(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('first', range(0, 400, 50))
-def test_small_clouds(first: int) -> None:
+def test_small_clouds(first):
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
         scene = DrainCloud(snapshot)
@@ -184,7 +181,7 @@ def test_small_clouds(first: int) -> None:
                 assert decide(scene, blocked.roots).verdict is not DrainVerdict.YES
 
 
-def test_the_loss_of_any_host() -> None:
+def test_the_loss_of_any_host():
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
     found = host_failure.check(DrainCloud(snapshot), ['h0', 'h1', 'h2'], 1)
     assert found.verdict is DrainVerdict.NO
@@ -197,7 +194,7 @@ def test_the_loss_of_any_host() -> None:
 
 
 @pytest.mark.slow
-def test_each_loss_is_what_a_drain_says() -> None:
+def test_each_loss_is_what_a_drain_says():
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
@@ -209,7 +206,7 @@ def test_each_loss_is_what_a_drain_says() -> None:
                 assert verdicts.get(host, DrainVerdict.YES) is decision.verdict
 
 
-def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_losses_are_undetermined(monkeypatch):
     monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)
@@ -219,7 +216,7 @@ def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.worst.hosts == ('h0', 'h1')
 
 
-def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied() -> None:
+def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
     asked = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)

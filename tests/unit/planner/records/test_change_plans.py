@@ -13,24 +13,23 @@ from hypothesis import strategies as st
 from placementclient.changes.plan import plan_of as plan
 from placementclient.client import errors
 from placementclient.model.origin import Origin
-from placementclient.model.plans import Plan
 from placementclient.planner.records import plans
 from tests.snapshot_pairs import content, pair
 
 
-def a_plan(seed: int) -> Plan:
+def a_plan(seed):
     before, after = pair(Random(seed))
     before.origin = Origin('2026-01-02T03:04:05+00:00', 'http://placement', 'placement 1.0')
     return plan('resource provider purge', before, after)
 
 
-def encoded(made: Plan) -> bytes:
+def encoded(made):
     return b''.join(plans.encode(made))
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_a_plan_that_was_written_is_read(seed: int) -> None:
+def test_a_plan_that_was_written_is_read(seed):
     made = a_plan(seed)
     read = plans.decode(encoded(made), 'plan.json')
     assert (read.command, read.origin) == (made.command, made.origin)
@@ -42,26 +41,26 @@ def test_a_plan_that_was_written_is_read(seed: int) -> None:
     assert encoded(replace(read, digest=None)) == encoded(made)
 
 
-def test_json_that_was_laid_out_anew_is_read() -> None:
+def test_json_that_was_laid_out_anew_is_read():
     made = a_plan(1)
     text = json.dumps(json.loads(encoded(made)), indent=2)
     assert plans.decode(text.encode(), 'plan.json').trees
 
 
-def test_a_plan_that_was_edited_is_refused() -> None:
+def test_a_plan_that_was_edited_is_refused():
     document = json.loads(encoded(a_plan(1)))
     document['command'] = 'resource provider tree apply'
     with pytest.raises(errors.BadFile, match='was edited'):
         plans.decode(json.dumps(document).encode(), 'plan.json')
 
 
-def test_a_plan_with_a_key_twice_is_refused() -> None:
+def test_a_plan_with_a_key_twice_is_refused():
     text = encoded(a_plan(1)).replace(b'"command":', b'"command":"another","command":')
     with pytest.raises(errors.BadFile, match="the key 'command' is there twice"):
         plans.decode(text, 'plan.json')
 
 
-def test_a_plan_whose_parts_contradict_each_other_is_refused() -> None:
+def test_a_plan_whose_parts_contradict_each_other_is_refused():
     made = a_plan(1)
     twice = replace(made, trees=(made.trees[0], made.trees[0]))
     with pytest.raises(errors.BadFile, match='is there twice'):

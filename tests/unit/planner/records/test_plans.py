@@ -12,7 +12,6 @@ import pytest
 from placementclient.client import errors
 from placementclient.files import snapshots
 from placementclient.model.origin import Origin
-from placementclient.model.plans import Plan
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
@@ -34,18 +33,18 @@ SPEC = {
 
 
 @pytest.fixture
-def plan() -> Plan:
+def plan():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
     snapshot.origin = Origin('2026-11-21T14:00:00Z', 'http://placement', 'a program')
     spec = specification.from_document(SPEC, 'spec')
     return planner.make(snapshot, spec, skip_infeasible=True, migrations=())
 
 
-def encoded(plan: Plan) -> bytes:
+def encoded(plan):
     return b''.join(plans.encode(plan))
 
 
-def test_a_plan_comes_back_and_is_known_by_its_digest(plan: Plan) -> None:
+def test_a_plan_comes_back_and_is_known_by_its_digest(plan):
     content = encoded(plan)
     read = plans.decode(content, 'plan.json')
     assert read == plan
@@ -54,14 +53,14 @@ def test_a_plan_comes_back_and_is_known_by_its_digest(plan: Plan) -> None:
     assert encoded(read) == content
 
 
-def test_one_tree_to_a_line(plan: Plan) -> None:
+def test_one_tree_to_a_line(plan):
     lines = encoded(plan).decode().splitlines()
     assert len(lines) == 4
     assert ['Köln-1' in lines[1], 'small' in lines[2]] == [True, True]
 
 
 @pytest.mark.parametrize('indent', [None, 2])
-def test_the_layout_may_be_another(plan: Plan, indent: int | None) -> None:
+def test_the_layout_may_be_another(plan, indent):
     content = json.loads(encoded(plan))
     laid_out = json.dumps(content, indent=indent, sort_keys=True).encode()
     assert plans.decode(laid_out, 'plan.json').digest == content['digest']
@@ -81,27 +80,27 @@ EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize('edit', EDITS.values(), ids=EDITS)
-def test_an_edited_plan_is_refused(plan: Plan, edit: Callable[[dict[str, Any]], Any]) -> None:
+def test_an_edited_plan_is_refused(plan, edit):
     content = json.loads(encoded(plan))
     edit(content)
     with pytest.raises(errors.BadFile, match=r'^plan.json: was edited'):
         plans.decode(json.dumps(content).encode(), 'plan.json')
 
 
-def test_a_key_that_follows_the_digest_replaces_none_before_it(plan: Plan) -> None:
+def test_a_key_that_follows_the_digest_replaces_none_before_it(plan):
     content = encoded(plan).rstrip()[:-1] + b',"trees":[]}\n'
     with pytest.raises(errors.BadFile, match="the key 'trees' is there twice"):
         plans.decode(content, 'plan.json')
 
 
-def test_a_plan_without_its_digest_is_refused(plan: Plan) -> None:
+def test_a_plan_without_its_digest_is_refused(plan):
     content = json.loads(encoded(plan))
     del content['digest']
     with pytest.raises(errors.BadFile, match='missing required field digest'):
         plans.decode(json.dumps(content).encode(), 'plan.json')
 
 
-def test_a_fault_is_told_with_its_line_and_field(plan: Plan) -> None:
+def test_a_fault_is_told_with_its_line_and_field(plan):
     content = encoded(plan).replace(b'"total":4,"res', b'"total":"4","res', 1)
     with pytest.raises(errors.BadFile) as caught:
         plans.decode(content, 'plan.json')
@@ -119,9 +118,7 @@ def test_a_fault_is_told_with_its_line_and_field(plan: Plan) -> None:
         ('usages', {'VGPU': 'x'}, 'usages[...]: expected int, got str'),
     ],
 )
-def test_a_fault_in_what_providers_have_in_common_is_told_too(
-    plan: Plan, member: str, value: Any, fault: str
-) -> None:
+def test_a_fault_in_what_providers_have_in_common_is_told_too(plan, member, value, fault):
     document = json.loads(encoded(plan))
     document['trees'][1]['after']['providers'][1][member] = value
     with pytest.raises(errors.BadFile) as raised:
@@ -129,14 +126,14 @@ def test_a_fault_in_what_providers_have_in_common_is_told_too(
     assert str(raised.value) == f'plan.json:1: damaged plan: trees[1].after.providers[1].{fault}'
 
 
-def test_what_is_equal_is_in_memory_once(plan: Plan) -> None:
+def test_what_is_equal_is_in_memory_once(plan):
     first, second, *_ = plans.decode(encoded(plan), 'plan.json').trees
     ours, theirs = (tree.providers[1].content_after for tree in (first, second))
     assert ours.traits is theirs.traits
     assert ours.aggregates is theirs.aggregates
 
 
-def test_a_program_gets_the_inverse_too(plan: Plan) -> None:
+def test_a_program_gets_the_inverse_too(plan):
     written, shown = json.loads(encoded(plan)), plans.document(plan)
     (root, child), (consumer,) = plan.trees[0].providers, plan.trees[0].consumers
     assert [operation['operation'] for operation in shown['trees'][0]['inverse']] == [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,25 +14,24 @@ from placementclient.files import snapshots
 from placementclient.planner import planner
 from placementclient.planner.records import plans, schema
 from placementclient.planner.specification import assignments, specification
-from tests.unit.conftest import Placement
 from tests.unit.planner.records.test_plans import CLOUD, SPEC
 
 CASES = sorted((Path(__file__).parents[1] / 'cases').glob('*.yaml'))
 
 
-def faults(kind: str, value: Any) -> list[str]:
+def faults(kind, value):
     return [fault.message for fault in Draft202012Validator(schema.schema(kind)).iter_errors(value)]
 
 
 @pytest.mark.parametrize('kind', schema.KINDS)
-def test_the_package_ships_what_is_generated(kind: str) -> None:
+def test_the_package_ships_what_is_generated(kind):
     """Made anew by ``placement resource provider reshape schema KIND``."""
     shipped = resources.files('placementclient.files') / 'schemas' / f'{kind}.json'
     assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.schema(kind)))
     Draft202012Validator.check_schema(schema.schema(kind))
 
 
-def test_files_as_they_are_written() -> None:
+def test_files_as_they_are_written():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
     plan = planner.make(snapshot, specification.from_document(SPEC, 'spec'))
     assert faults('snapshot', json.loads(b''.join(snapshots.encode(snapshot)))) == []
@@ -41,25 +39,25 @@ def test_files_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize('path', CASES, ids=lambda path: path.stem)
-def test_every_specification_that_is_read_is_one(path: Path) -> None:
+def test_every_specification_that_is_read_is_one(path):
     document = yaml.safe_load(path.read_text())
     if 'error' not in document['expect']:
         assert faults('spec', document['spec']) == []
 
 
-def test_rows_of_assignments() -> None:
+def test_rows_of_assignments():
     row = dict.fromkeys(assignments.COLUMNS) | {'consumer_uuid': 'a', 'resource_class': 'VGPU'}
     assert faults('assignments', [row]) == []
     assert faults('assignments', [{'consumer_uuid': 'a'}]) != []
 
 
-def test_what_is_none() -> None:
+def test_what_is_none():
     assert faults('spec', {'move': []}) != []
     assert faults('spec', {**SPEC, 'split': 'yes'}) != []
     assert faults('snapshot', {'format': 'placementclient/plan', 'version': 1}) != []
 
 
-def test_it_is_printed(placement: Placement) -> None:
+def test_it_is_printed(placement):
     printed = placement('resource provider reshape schema spec')
     assert json.loads(printed.stdout) == json.loads(json.dumps(schema.schema('spec')))
     assert placement('resource provider reshape schema spec -f json').status == 0

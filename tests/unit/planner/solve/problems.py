@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
 
 from placementclient.planner.solve.problem import (
     Bin,
@@ -11,24 +10,23 @@ from placementclient.planner.solve.problem import (
     Demand,
     Item,
     ItemGroup,
-    ItemPlacement,
     Part,
     Problem,
 )
 
 
-def whole(*wheres_and_amounts: tuple[int, int]) -> Item:
+def whole(*wheres_and_amounts):
     """An item that has an option in each of some bins."""
     return Item(tuple((Demand(where, amount),) for where, amount in wheres_and_amounts))
 
 
-def problem(free: Sequence[int], *groups: tuple[Item, int]) -> Problem:
+def problem(free, *groups):
     """Bins without units, and so many of each item."""
     bins = tuple(Bin(room) for room in free)
     return Problem(bins, tuple(ItemGroup(item, count) for item, count in groups))
 
 
-def solutions(given: Problem) -> Iterator[list[list[ItemPlacement]]]:
+def solutions(given):
     """All solutions with whole items, those of a group in the order of their options."""
     ways = [
         list(itertools.combinations_with_replacement(range(len(group.item.options)), group.count))
@@ -43,7 +41,7 @@ def solutions(given: Problem) -> Iterator[list[list[ItemPlacement]]]:
             yield placements
 
 
-def holds(given: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> bool:
+def holds(given, placements):
     """Whether everything is placed, and nothing overflows."""
     free = [bin_.free for bin_ in given.bins]
     for group, placed in zip(given.groups, placements, strict=True):
@@ -55,7 +53,7 @@ def holds(given: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> bool
     return min(free) >= 0
 
 
-def possible(given: Problem) -> list[set[int]]:
+def possible(given):
     """Of each group the options that some solution uses."""
     found: list[set[int]] = [set() for _ in given.groups]
     for placements in solutions(given):
@@ -64,12 +62,12 @@ def possible(given: Problem) -> list[set[int]]:
     return found
 
 
-def decision(placements: list[list[ItemPlacement]]) -> Decision:
+def decision(placements):
     """What one solution tells."""
     known = Decision(placements, [set() for _ in placements], [True] * len(placements))
     known.note(placements)
     return known
 
 
-def _size(item: Item, option: int) -> int:
+def _size(item, option):
     return sum(demand.amount for demand in item.options[option])

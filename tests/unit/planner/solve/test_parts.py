@@ -28,7 +28,7 @@ from tests.unit.planner.solve.problems import (
 
 
 @st.composite
-def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
+def packings(draw, sizes=(1, 2, 3, 5)):
     free = draw(st.lists(st.integers(0, 7), min_size=1, max_size=3))
     groups = []
     for _ in range(draw(st.integers(1, 3))):
@@ -41,7 +41,7 @@ def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings())
-def test_what_is_found_is_a_solution(packing: Problem) -> None:
+def test_what_is_found_is_a_solution(packing):
     every = list(solutions(packing))
     found = heuristics.place(packing)
     if found is not None:
@@ -52,7 +52,7 @@ def test_what_is_found_is_a_solution(packing: Problem) -> None:
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings())
-def test_what_is_learnt_is_possible(packing: Problem) -> None:
+def test_what_is_learnt_is_possible(packing):
     every = list(solutions(packing))
     if not every:
         return
@@ -65,7 +65,7 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings(sizes=(2,)))
-def test_more_items_of_one_size_than_there_is_room_for(packing: Problem) -> None:
+def test_more_items_of_one_size_than_there_is_room_for(packing):
     core = heuristics.overfull(packing)
     if core is not None:
         assert not list(solutions(core))
@@ -74,7 +74,7 @@ def test_more_items_of_one_size_than_there_is_room_for(packing: Problem) -> None
         )
 
 
-def test_sizes_and_classes_that_are_not_counted() -> None:
+def test_sizes_and_classes_that_are_not_counted():
     assert heuristics.overfull(problem([3], (whole((0, 2)), 2)))
     assert not heuristics.overfull(problem([3], (whole((0, 2)), 1)))
     assert not heuristics.overfull(problem([1], (whole((0, 1)), 1), (whole((0, 2)), 1)))
@@ -83,28 +83,28 @@ def test_sizes_and_classes_that_are_not_counted() -> None:
     assert not heuristics.overfull(problem([1, 1], (together, 1)))
 
 
-def test_what_stays_is_placed_against_the_units() -> None:
+def test_what_stays_is_placed_against_the_units():
     bins = (Bin(9, Units(1, 2)), Bin(9, Units(1, 2)))
     stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)), divisible=True)
     packing = Problem(bins, (ItemGroup(stays, 1),))
     assert heuristics.place(packing) == [[((1, 3),)]]
 
 
-def test_fewest_parts() -> None:
+def test_fewest_parts():
     divisible = Item(((Demand(0, 5),), (Demand(1, 5),), (Demand(2, 5),)), divisible=True)
     assert heuristics.place(problem([1, 2, 4], (divisible, 1))) is None
     assert heuristics.place(problem([1, 4, 5], (divisible, 1))) == [[((2, 5),)]]
     assert heuristics.place(problem([2, 3, 0], (divisible, 1))) == [[((0, 2), (1, 3))]]
 
 
-def test_an_exchange_makes_room() -> None:
+def test_an_exchange_makes_room():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
     heuristics.explore(packing, known)
     assert known.possible == possible(packing) == [{0, 1}, {0, 1}]
 
 
-def test_items_make_room_for_each_other() -> None:
+def test_items_make_room_for_each_other():
     """Each place is full, and has items of another size."""
     everywhere = (0, 1, 2)
     fours, twos, ones = (
@@ -118,6 +118,6 @@ def test_items_make_room_for_each_other() -> None:
     assert known.fixed == [False] * 3
 
 
-def test_what_has_something_in_common() -> None:
+def test_what_has_something_in_common():
     touched = {'a': {'s'}, 'b': {'t'}, 'c': {'u'}, 'd': {'s', 'u'}, 'e': {'t'}, 'f': set[str]()}
     assert list(connected(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +11,13 @@ from hypothesis import strategies as st
 
 from placementclient.model.inventories import Units
 from placementclient.optimize import cpsat
-from placementclient.planner.solve.problem import Bin, Demand, Item, ItemPlacement
+from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
 
 pytest.importorskip('ortools')
 
 
-def divisions(size: int, options: int) -> Iterator[tuple[int, ...]]:
+def divisions(size, options):
     if options == 1:
         yield (size,)
         return
@@ -27,7 +26,7 @@ def divisions(size: int, options: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def options(item: Item) -> list[ItemPlacement]:
+def options(item):
     if item.divisible:
         return [
             tuple((option, amount) for option, amount in enumerate(amounts) if amount)
@@ -39,7 +38,7 @@ def options(item: Item) -> list[ItemPlacement]:
     ]
 
 
-def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[ItemPlacement]) -> bool:
+def holds(bins, items, solution):
     loads = Counter[int]()
     for item, placement in zip(items, solution, strict=True):
         for option, part in placement:
@@ -51,7 +50,7 @@ def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[ItemPla
     return all(bins[where].free >= load for where, load in loads.items())
 
 
-def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[ItemPlacement, ...]]:
+def solutions(bins, items):
     return [
         solution
         for solution in itertools.product(*map(options, items))
@@ -60,7 +59,7 @@ def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[ItemPlac
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
+def problems(draw):
     bins = draw(
         st.lists(
             st.builds(
@@ -97,7 +96,7 @@ def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(problems())
-def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> None:
+def test_brute_force_says_the_same(problem):
     bins, items = problem
     every = solutions(bins, items)
     found = search(bins, items)
@@ -122,9 +121,7 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
         assert one.forced == (len(placements) == 1)
 
 
-def alike(
-    sizes: Sequence[int], free: Sequence[int], divisible: bool = False
-) -> tuple[list[Bin], list[Item]]:
+def alike(sizes, free, divisible=False):
     bins = [Bin(bin_) for bin_ in free]
     return bins, [
         Item(tuple((Demand(where, size),) for where in range(len(free))), divisible)
@@ -132,7 +129,7 @@ def alike(
     ]
 
 
-def cells(slack: float) -> tuple[list[Bin], list[Item]]:
+def cells(slack):
     sizes = [(2 ** (n % 5), 2 ** (n % 5) * 1024 * (1 + n % 3)) for n in range(1000)]
     bins = []
     for _ in range(16):
@@ -159,7 +156,7 @@ def cells(slack: float) -> tuple[list[Bin], list[Item]]:
         pytest.param(cells(1.03), id='VCPU and MEMORY_MB together'),
     ],
 )
-def test_a_thousand_consumers_on_sixteen_children(problem: tuple[list[Bin], list[Item]]) -> None:
+def test_a_thousand_consumers_on_sixteen_children(problem):
     bins, items = problem
     found = search(bins, items)
     assert isinstance(found, list)
@@ -167,7 +164,7 @@ def test_a_thousand_consumers_on_sixteen_children(problem: tuple[list[Bin], list
     assert all(len(one.possible) == 16 for one in found)
 
 
-def test_thousand_of_them_that_do_not_fit() -> None:
+def test_thousand_of_them_that_do_not_fit():
     bins, items = alike([2] * 1000, [125] * 16)
     found = search(bins, items)
     assert isinstance(found, Impossible)
@@ -175,7 +172,7 @@ def test_thousand_of_them_that_do_not_fit() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_with_places_of_their_own() -> None:
+def test_a_thousand_with_places_of_their_own():
     bins = [Bin(63)] * 16
     places = [
         [where for where in range(16) if (index >> where % 10) & 1 or not where]
@@ -187,7 +184,7 @@ def test_a_thousand_with_places_of_their_own() -> None:
     assert holds(bins, items, [one.placement for one in found])
 
 
-def test_what_is_forced_by_what_is_left() -> None:
+def test_what_is_forced_by_what_is_left():
     bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
     found = search(bins, [Item((both[0],)), Item(both), Item(both)])
@@ -199,7 +196,7 @@ def test_what_is_forced_by_what_is_left() -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_divided_where_all_have_room_undivided() -> None:
+def test_nothing_is_divided_where_all_have_room_undivided():
     sizes = []
     for number in range(10):
         first, second = 2600 + number * 617 % 1400, 2600 + number * 431 % 800
@@ -211,10 +208,10 @@ def test_nothing_is_divided_where_all_have_room_undivided() -> None:
     assert all(len(decision.placement) == 1 for decision in found)
 
 
-def test_seconds_are_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_are_those_of_the_clock(monkeypatch):
     limits = []
 
-    def solve(model: object, effort: float, seconds: float) -> cpsat.Solved:
+    def solve(model, effort, seconds):
         limits.append(seconds)
         return cpsat.Solved('UNKNOWN', None, 0.1)
 

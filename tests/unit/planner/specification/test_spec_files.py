@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.specifications import Spec
 from placementclient.planner.records import specs
 from placementclient.planner.specification import assignments, specification
 
@@ -104,23 +102,23 @@ BAD_SPECS = {
 
 
 @pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
-def test_bad_specification(text: str, message: str) -> None:
+def test_bad_specification(text, message):
     with pytest.raises(errors.BadFile) as error:
         specification.parse(text, 'spec')
     assert str(error.value) == message
 
 
-def _written(spec: Spec) -> Any:
+def _written(spec):
     return builtins(specs.record(spec))
 
 
-def test_both_forms_are_one() -> None:
+def test_both_forms_are_one():
     short = specification.parse(f'- {MOVE}', 'spec')
     assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
     assert short == specification.from_document(_written(short), 'plan')
 
 
-def test_resources_may_be_a_list() -> None:
+def test_resources_may_be_a_list():
     move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
     listed = specification.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
     assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
@@ -132,20 +130,20 @@ def test_resources_may_be_a_list() -> None:
         assert empty == specification.from_document(_written(empty), 'plan')
 
 
-def test_json_is_read_too() -> None:
+def test_json_is_read_too():
     text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
     with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
         specification.parse(text, 'spec')
 
 
 @pytest.mark.parametrize('text', ['[]', 'moves: []', 'moves:', 'trees: {name: [a]}', '{}'])
-def test_a_specification_may_move_nothing(text: str) -> None:
+def test_a_specification_may_move_nothing(text):
     spec = specification.parse(text, 'spec')
     assert spec.moves == ()
     assert spec == specification.from_document(_written(spec), 'plan')
 
 
-def test_long_form() -> None:
+def test_long_form():
     parsed = specification.parse(
         """
         trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
@@ -197,13 +195,13 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize(('text', 'message'), BAD_ROWS.items())
-def test_bad_assignments(text: str, message: str) -> None:
+def test_bad_assignments(text, message):
     with pytest.raises(errors.BadFile) as error:
         assignments.parse(text, 'rows')
     assert str(error.value) == message
 
 
-def test_all_faults_of_a_file_at_once() -> None:
+def test_all_faults_of_a_file_at_once():
     text = f'consumer_uuid,resource_class,amount,to_provider\nx,vgpu,0,b\n{A},VGPU\n{A},VGPU,1,b\n'
     with pytest.raises(errors.BadFile) as error:
         assignments.parse(text + f'{A},VGPU,1,b\n', 'rows.csv')
@@ -216,7 +214,7 @@ def test_all_faults_of_a_file_at_once() -> None:
     ]
 
 
-def test_all_faults_of_a_document_at_once() -> None:
+def test_all_faults_of_a_document_at_once():
     text = (
         f'- consumer_uuid: {A}\n  resource_class: vgpu\n  to_provider: b\n- resource_clas: VGPU\n'
     )
@@ -225,7 +223,7 @@ def test_all_faults_of_a_document_at_once() -> None:
     assert [fault.line for fault in error.value.faults] == [2, 4, 4]
 
 
-def test_the_same_rows_from_every_format() -> None:
+def test_the_same_rows_from_every_format():
     comma = HEADER + f'{A},VGPU,,gpu0,"mdev, read"\n'
     json = (
         f'[{{"consumer_uuid": "{A}", "resource_class": "VGPU", "amount": null,'
@@ -242,14 +240,14 @@ def test_the_same_rows_from_every_format() -> None:
 
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
-def test_no_character_but_a_line_feed_begins_a_row(control: str) -> None:
+def test_no_character_but_a_line_feed_begins_a_row(control):
     text = f'{HEADER}# note{control}{A},VGPU,1,other,\n{A},VGPU,1,b,\n'
     (row,) = assignments.parse(text, 'rows')
     assert (row.to_provider, row.line) == ('b', 3)
 
 
 @pytest.mark.parametrize('end', ['\n', '\r', '\r\n'], ids=ascii)
-def test_no_name_in_a_comment_begins_a_row(end: str) -> None:
+def test_no_name_in_a_comment_begins_a_row(end):
     hostile = f'gpu0{end}{A},VGPU,1,other,'
     undecided = SimpleNamespace(
         consumer_uuid=A, resource_class='VGPU', amount=1, choices=['b', hostile], classes=[hostile]

@@ -24,14 +24,14 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize(('text', 'said'), DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_document(text: str, said: str) -> None:
+def test_a_document(text, said):
     with pytest.raises(errors.BadFile) as fault:
         cursors.read(text, 'f')
     assert str(fault.value).startswith(said)
 
 
 @pytest.mark.parametrize(('character', 'name'), [(';', 'semicolons'), ('\t', 'tabs')])
-def test_fields_that_are_separated_otherwise(character: str, name: str) -> None:
+def test_fields_that_are_separated_otherwise(character, name):
     header = character.join(assignments.COLUMNS)
     with pytest.raises(errors.BadFile, match=f'has {name} between its fields: save it with commas'):
         assignments.parse(f'{header}\n', 'f')

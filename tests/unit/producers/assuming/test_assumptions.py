@@ -8,7 +8,6 @@ from placementclient.client import errors
 from placementclient.insight.shapes import ServerShape
 from placementclient.model.flavors import Flavor
 from placementclient.producers.assuming.assumptions import (
-    Assumption,
     HostsGone,
     NamedFiles,
     NewHosts,
@@ -21,17 +20,17 @@ LARGE = Flavor('m1.large', 4, 8192, 80)
 AGGREGATE = '7f3d2b14-35f1-4f7c-8d2c-0c7e86d7a5d1'
 
 
-def read(text: str) -> tuple[Assumption, ...]:
-    def no_plan(path: str) -> None:
+def read(text):
+    def no_plan(path):
         raise errors.BadFile(path, 'No such file or directory')
 
-    def flavors(path: str | None) -> list[Flavor]:
+    def flavors(path):
         return [LARGE] if path in (None, 'flavors.json') else []
 
     return parse(text, 'assume.yaml', NamedFiles(no_plan, flavors))  # type: ignore[arg-type]
 
 
-def test_providers_by_all_selectors() -> None:
+def test_providers_by_all_selectors():
     [edit] = read(
         f'- {{match: compute1*, with_trait: HW_GPU, with_class: VCPU, member_of: {AGGREGATE},'
         ' inventories: {VCPU: {allocation_ratio: 4}}, traits: {add: [CUSTOM_A], remove: [B]},'
@@ -54,19 +53,19 @@ def test_providers_by_all_selectors() -> None:
         ('r{n}-h{n:3d}', ['r1-h  1', 'r2-h  2', 'r3-h  3']),
     ],
 )
-def test_new_hosts_have_numbers_in_their_names(name: str, names: list[str]) -> None:
+def test_new_hosts_have_numbers_in_their_names(name, names):
     [hosts] = read(f'[{{add: 3, like: compute1, name: "{name}"}}]')
     assert isinstance(hosts, NewHosts)
     assert list(hosts.names()) == names
 
 
-def test_one_new_host_needs_no_number() -> None:
+def test_one_new_host_needs_no_number():
     [hosts] = read('[{add: 1, like: compute1, name: other}]')
     assert isinstance(hosts, NewHosts)
     assert list(hosts.names()) == ['other']
 
 
-def test_one_name_or_several() -> None:
+def test_one_name_or_several():
     found = read('[{without: compute7}, {without: [compute8, "gpu*"]}]')
     assert [each.without for each in found if isinstance(each, HostsGone)] == [
         ('compute7',),
@@ -75,13 +74,13 @@ def test_one_name_or_several() -> None:
 
 
 @pytest.mark.parametrize('flavors', ['', ', flavors: flavors.json'])
-def test_servers_of_a_flavor_on_any_host(flavors: str) -> None:
+def test_servers_of_a_flavor_on_any_host(flavors):
     [servers] = read(f'- servers: {{flavor: m1.large, count: 40, on: any{flavors}}}')
     assert isinstance(servers, NewServers)
     assert (servers.shape.flavor, servers.count, servers.on) == (LARGE, 40, ())
 
 
-def test_servers_of_resources_on_some_hosts() -> None:
+def test_servers_of_resources_on_some_hosts():
     [servers] = read(
         '- servers: {resources: {VCPU: 2}, required: [A], forbidden: [B], count: 1, on: compute1*}'
     )
@@ -145,19 +144,19 @@ def test_servers_of_resources_on_some_hosts() -> None:
         ),
     ],
 )
-def test_a_fault_says_its_line_and_column(text: str, fault: str) -> None:
+def test_a_fault_says_its_line_and_column(text, fault):
     with pytest.raises(errors.BadFile) as raised:
         read(text)
     expected = f'assume.yaml{fault}' if fault.startswith(':') else f'assume.yaml:1:1:{fault}'
     assert str(raised.value) == expected
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_told_at_once():
     with pytest.raises(errors.BadFile) as raised:
         read('- {without: []}\n- {add: 0, like: a, name: b}')
     assert [(fault.line, fault.column) for fault in raised.value.faults] == [(1, 4), (2, 4)]
 
 
-def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file() -> None:
+def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file():
     with pytest.raises(errors.BadFile, match=r'^plan\.json: No such file or directory$'):
         read('- plan: plan.json')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import tracemalloc
-from collections.abc import Mapping
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from placementclient.client import errors
 from placementclient.insight.capacity import fits
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
@@ -32,7 +30,7 @@ FLAVORS = [
 ]
 
 
-def small() -> Snapshot:
+def small():
     """Two hosts, one of them with a GPU below it, and a pool that both use."""
     return cloud(
         [
@@ -50,31 +48,31 @@ def small() -> Snapshot:
     )
 
 
-def under(text: str, snapshot: Snapshot | None = None, **plans: Plan) -> Assumed:
+def under(text, snapshot=None, **plans):
     entries = parse(text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS))
     return assumed(snapshot or small(), entries)
 
 
-def fault(text: str, **plans: Plan) -> str:
+def fault(text, **plans):
     with pytest.raises(errors.BadFile) as raised:
         under(text, **plans)
     return str(raised.value)
 
 
-def used(snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
+def used(snapshot):
     return {
         state.name: {name: n for name, n in state.usages.items() if n}
         for state in snapshot.providers.values()
     }
 
 
-def test_nothing_is_assumed() -> None:
+def test_nothing_is_assumed():
     before = small()
     found = assumed(before, ())
     assert found == Assumed(before)
 
 
-def test_providers_get_what_is_given_and_keep_the_rest() -> None:
+def test_providers_get_what_is_given_and_keep_the_rest():
     found = under(
         '- match: compute?\n'
         '  inventories: {VCPU: {allocation_ratio: 4.0}, CUSTOM_X: {total: 3}}\n'
@@ -108,12 +106,12 @@ def test_providers_get_what_is_given_and_keep_the_rest() -> None:
         ),
     ],
 )
-def test_a_selector_selects(selector: str, names: set[str]) -> None:
+def test_a_selector_selects(selector, names):
     found = under(f'- {{{selector}, traits: {{add: [CUSTOM_NEW]}}}}').snapshot
     assert {s.name for s in found.providers.values() if 'CUSTOM_NEW' in s.traits} == names
 
 
-def test_a_new_host_is_an_empty_copy_with_its_children() -> None:
+def test_a_new_host_is_an_empty_copy_with_its_children():
     found = under('- {add: 2, like: compute1, name: "new{n:02d}"}').snapshot
     assert [root.name for root in found.roots()] == [
         'compute1',
@@ -137,13 +135,13 @@ def test_a_new_host_is_an_empty_copy_with_its_children() -> None:
     assert new.usages == {}
 
 
-def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front() -> None:
+def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front():
     there = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
     found = under('- {add: 1, like: compute1, name: new}', there).snapshot
     assert found.named('new_bridge') is not None
 
 
-def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere() -> None:
+def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere():
     found = under('- without: compute2')
     assert sorted(found.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
     assert found.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
@@ -154,7 +152,7 @@ def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere() 
     assert used(found.snapshot)['nfs'] == {'DISK_GB': 10}
 
 
-def test_servers_that_are_to_come_get_their_places_in_turn() -> None:
+def test_servers_that_are_to_come_get_their_places_in_turn():
     found = under('- servers: {flavor: m1, count: 3, on: any}')
     assert used(found.snapshot) == {
         'compute1': {'VCPU': 6, 'MEMORY_MB': 1024},
@@ -167,7 +165,7 @@ def test_servers_that_are_to_come_get_their_places_in_turn() -> None:
     assert sorted(held.type or '' for held in new) == ['INSTANCE'] * 3
 
 
-def test_as_many_servers_get_a_place_as_fit() -> None:
+def test_as_many_servers_get_a_place_as_fit():
     found = under('- servers: {flavor: m1, count: 40}')
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
     assert len(found.placed) == fits.by_tree(Topology(small()), [request])[-1].count == 4
@@ -175,7 +173,7 @@ def test_as_many_servers_get_a_place_as_fit() -> None:
     assert found.notes == ('assume.yaml:1: No room for 36 of 40 servers of m1',)
 
 
-def test_a_server_takes_a_group_and_a_share_of_a_pool() -> None:
+def test_a_server_takes_a_group_and_a_share_of_a_pool():
     found = under(
         '- servers: {flavor: gpu, count: 1}\n'
         '- servers: {resources: {VCPU: 1, DISK_GB: 5}, forbidden: [CUSTOM_SSD], count: 1}\n'
@@ -189,13 +187,13 @@ def test_a_server_takes_a_group_and_a_share_of_a_pool() -> None:
     }
 
 
-def test_servers_find_room_that_is_assumed_before() -> None:
+def test_servers_find_room_that_is_assumed_before():
     text = '- servers: {resources: {VCPU: 8}, count: 2}'
     assert len(under(text).placed) == 0
     assert len(under(f'- {{add: 2, like: compute1, name: "n{{n}}"}}\n{text}').placed) == 2
 
 
-def test_the_cloud_is_as_it_is_after_a_plan_of_changes() -> None:
+def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
     before = small()
     state = before.providers['compute2']
     after = Snapshot(
@@ -217,7 +215,7 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes() -> None:
     assert found.consumers['a'] == before.consumers['a']
 
 
-def test_a_plan_that_deletes_a_provider() -> None:
+def test_a_plan_that_deletes_a_provider():
     before = cloud([provider('a', VCPU=1), provider('b', VCPU=2)])
     after = Snapshot([before.providers['a']], ())
     assert list(under('- plan: it', before, it=plan_of('x', before, after)).snapshot.providers) == [
@@ -225,7 +223,7 @@ def test_a_plan_that_deletes_a_provider() -> None:
     ]
 
 
-def test_the_cloud_is_as_it_is_after_a_reshape() -> None:
+def test_the_cloud_is_as_it_is_after_a_reshape():
     before = clouds.used(clouds.cloud(hosts=1, servers=2))
     plan = clouds.plan_of(before, 2)
     found = under('- plan: it', before, it=plan).snapshot
@@ -243,7 +241,7 @@ def test_the_cloud_is_as_it_is_after_a_reshape() -> None:
     assert again.providers == found.providers, 'what is done already stays so'
 
 
-def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
+def test_the_plan_does_not_suit_the_cloud_any_more():
     before = small()
     state = before.providers['compute2']
     edited = replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)})
@@ -319,11 +317,11 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
         ),
     ],
 )
-def test_a_fault_says_where_it_is_and_what_was_meant(text: str, said: str) -> None:
+def test_a_fault_says_where_it_is_and_what_was_meant(text, said):
     assert fault(text) == f'assume.yaml{said}'
 
 
-def test_long_names_of_many_hosts_are_refused_at_the_first() -> None:
+def test_long_names_of_many_hosts_are_refused_at_the_first():
     tracemalloc.start()
     said = fault(f'- {{add: 100000, like: compute1, name: "{"x" * 1000}{{n}}"}}')
     _, peak = tracemalloc.get_traced_memory()
@@ -332,7 +330,7 @@ def test_long_names_of_many_hosts_are_refused_at_the_first() -> None:
     assert peak < 10 << 20
 
 
-def test_the_same_assumptions_give_the_same_cloud() -> None:
+def test_the_same_assumptions_give_the_same_cloud():
     text = '[{add: 2, like: compute1, name: "n{n}"}, {servers: {flavor: m1, count: 5}}]'
     once, again = under(text).snapshot, under(text).snapshot
     assert (once.providers, once.consumers) == (again.providers, again.consumers)

@@ -10,7 +10,6 @@ from placementclient.insight.audit import checks
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
@@ -20,7 +19,7 @@ from placementclient.render.report.contents import Report
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
-def nested() -> Snapshot:
+def nested():
     """Two hosts with GPUs, one without disk of its own, and the pool that it uses."""
     return cloud(
         [
@@ -41,7 +40,7 @@ HOST, OTHER = '00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-0
 SERVERS = [f'00000000-0000-4000-9000-00000000000{number}' for number in range(3)]
 
 
-def flat(name: str = 'gpu1') -> Snapshot:
+def flat(name='gpu1'):
     """A host that has its VGPU itself; of its three servers, one has two."""
     held = [
         Consumer(uuid, {HOST: {'VCPU': 1, 'VGPU': 2 if number == 0 else 1}}, 'p', 'u', 1)
@@ -57,7 +56,7 @@ def flat(name: str = 'gpu1') -> Snapshot:
     return Snapshot([state], held)
 
 
-def plan(snapshot: Snapshot) -> Plan:
+def plan(snapshot):
     """Half of the VGPU of a host go to one child, half to another; who has two is mapped."""
     document = [
         {
@@ -73,7 +72,7 @@ def plan(snapshot: Snapshot) -> Plan:
     return planner.make(snapshot, spec, allow_inferred=True)
 
 
-def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
+def report(snapshot, plan=None):
     """A report of all that the audit finds without lists."""
     seen = Cloud(snapshot)
     return Report(
@@ -87,12 +86,12 @@ def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
     )
 
 
-def written(snapshot: Snapshot, plan: Plan | None = None) -> str:
+def written(snapshot, plan=None):
     """The page."""
     return page.page(page.template(), report(snapshot, plan))
 
 
-def embedded(text: str) -> dict[str, Any]:
+def embedded(text):
     """The records in a page."""
     [found] = re.findall(r'<script type="application/json" id="records">(.*?)</script>', text, re.S)
     document: dict[str, Any] = json.loads(found)

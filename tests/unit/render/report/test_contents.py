@@ -10,7 +10,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import HOST, flat, nested, plan
 
 
-def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill() -> None:
+def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
     found = contents.room(Cloud(nested()))
     assert [room.line for room in found] == totals.by_class(nested())
     assert {room.line.resource_class: room.spread for room in found} == {
@@ -21,7 +21,7 @@ def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill() -> None:
     assert [room.trees for room in found] == [2, 2, 1]
 
 
-def test_a_tree_counts_once_with_all_its_providers() -> None:
+def test_a_tree_counts_once_with_all_its_providers():
     snapshot = cloud(
         [provider('host'), provider('a', 'host', VGPU=1), provider('b', 'host', VGPU=3)],
         [consumer('s', a={'VGPU': 1})],
@@ -30,13 +30,13 @@ def test_a_tree_counts_once_with_all_its_providers() -> None:
     assert room.spread == (0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 
 
-def test_what_is_over_its_capacity_is_full() -> None:
+def test_what_is_over_its_capacity_is_full():
     snapshot = cloud([provider('host', VCPU=1)], [consumer('s', host={'VCPU': 5})])
     [room] = contents.room(Cloud(snapshot))
     assert room.spread[-1] == 1
 
 
-def test_the_heat_map_has_the_fullest_class_of_each_host() -> None:
+def test_the_heat_map_has_the_fullest_class_of_each_host():
     snapshot = cloud(
         [provider('b', VCPU=4, VGPU=4), provider('a', VCPU=4), provider('empty')],
         [consumer('s', b={'VCPU': 1, 'VGPU': 3}), consumer('t', a={'VCPU': 4})],
@@ -47,7 +47,7 @@ def test_the_heat_map_has_the_fullest_class_of_each_host() -> None:
     ]
 
 
-def test_before_and_after_a_plan() -> None:
+def test_before_and_after_a_plan():
     [tree] = plan(flat()).trees
     root, *children = tree.providers
     assert contents.before(root) == {'VCPU': Amount(3, 8), 'VGPU': Amount(4, 8)}
@@ -58,7 +58,7 @@ def test_before_and_after_a_plan() -> None:
     assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Amount(4, 8)}
 
 
-def test_nothing_is_lost_or_won_by_a_plan() -> None:
+def test_nothing_is_lost_or_won_by_a_plan():
     assert contents.changed(plan(flat())) == [
         ('VCPU', Amount(3, 8), Amount(3, 8)),
         ('VGPU', Amount(4, 8), Amount(4, 8)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from placementclient.client import errors
@@ -17,7 +15,7 @@ SNAPSHOT = cloud(
 )
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def document(**changes):
     moves = [
         {'wave': 1, 'server': 's', 'from': 'a', 'to': 'b', 'allocations': {'b': {'VCPU': 2}}},
         {'wave': 1, 'server': 't', 'from': 'a', 'to': 'b', 'allocations': {'b': {'VCPU': 1}}},
@@ -30,7 +28,7 @@ def document(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_before_and_after() -> None:
+def test_before_and_after():
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
         HostLine('b', 'VCPU', Amount(1, 8), Amount(2, 8)),
@@ -40,7 +38,7 @@ def test_before_and_after() -> None:
     assert panel.left_out == (0, 0)
 
 
-def test_a_long_plan_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_plan_is_cut(monkeypatch):
     monkeypatch.setattr(drain, 'MOST', 1)
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert (len(panel.hosts), len(panel.waves), panel.left_out) == (1, 1, (1, 1))
@@ -54,7 +52,7 @@ def test_a_long_plan_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         ({'hosts': ['c', 'd']}, 'd.json: is about another cloud: there is no c, d'),
     ],
 )
-def test_another_file(changes: dict[str, Any], said: str) -> None:
+def test_another_file(changes, said):
     with pytest.raises(errors.BadFile) as raised:
         drain.panel(document(**changes), 'd.json', SNAPSHOT)
     assert str(raised.value).startswith(said)

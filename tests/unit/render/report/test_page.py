@@ -24,7 +24,7 @@ HOSTILE = '</script><script>alert(1)</script><!--\u202egnp\x1b[31m&"\'\u2028\ud8
 SHOWN = r"""</script><script>alert(1)</script><!--\u202egnp\x1b[31m&"'\u2028\ud800"""
 
 
-def rows(text: str, section: str) -> list[list[str]]:
+def rows(text, section):
     """The rows of the first table of a section, as they are read."""
     part = text.partition(f'<section id="{section}"')[2].partition('</table>')[0]
     body = part.partition('<tbody')[2]
@@ -37,11 +37,11 @@ def rows(text: str, section: str) -> list[list[str]]:
     ]
 
 
-def digest(text: str) -> str:
+def digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known() -> None:
+def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known():
     text = written(nested())
     [style] = re.findall('<style>(.*?)</style>', text, re.DOTALL)
     [script] = re.findall('<script>(.*?)</script>', text, re.DOTALL)
@@ -52,7 +52,7 @@ def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known() -
     )
 
 
-def test_there_is_nothing_to_load_and_nothing_that_the_policy_would_refuse() -> None:
+def test_there_is_nothing_to_load_and_nothing_that_the_policy_would_refuse():
     text = written(flat(), plan(flat()))
     assert not re.search(r'\s(src|srcset|action|style|on\w+)=', text.partition('<script')[0])
     assert {link[0] for link in re.findall(r'href="(.+?)"', text)} == {'#'}
@@ -60,7 +60,7 @@ def test_there_is_nothing_to_load_and_nothing_that_the_policy_would_refuse() -> 
     assert 'url(' not in text
 
 
-def test_hostile_names_stay_text() -> None:
+def test_hostile_names_stay_text():
     snapshot = cloud(
         [
             provider(HOSTILE, traits=[HOSTILE], **{HOSTILE: 1}),
@@ -81,14 +81,14 @@ def test_hostile_names_stay_text() -> None:
     assert text.encode()
 
 
-def test_hostile_names_in_a_plan_stay_text() -> None:
+def test_hostile_names_in_a_plan_stay_text():
     snapshot = flat(HOSTILE)
     text = written(snapshot, plan(snapshot))
     assert text.count('</script>') == 2
     assert embedded(text)['plan'][0][0] == SHOWN
 
 
-def test_capacity_without_the_script() -> None:
+def test_capacity_without_the_script():
     assert rows(written(nested()), 'capacity') == [
         ['DISK_GB', '', '45 %', '50 GiB', '60 GiB', '110 GiB', '60 GiB', '2', ''],
         ['VCPU', '', '50 %', '6', '6', '12', '6', '2', ''],
@@ -96,13 +96,13 @@ def test_capacity_without_the_script() -> None:
     ]
 
 
-def test_an_empty_cloud() -> None:
+def test_an_empty_cloud():
     text = written(Snapshot([], []))
     assert rows(text, 'capacity') == [['There is no inventory.']]
     assert embedded(text)['trees'] == []
 
 
-def test_when_and_of_which_service() -> None:
+def test_when_and_of_which_service():
     snapshot = nested()
     snapshot.origin = Origin('2026-11-20T23:00:00+00:00', 'https://there/', 'whatever')
     text = written(snapshot)
@@ -115,7 +115,7 @@ def test_when_and_of_which_service() -> None:
     assert '<dd><bdi>not noted</bdi></dd>' in written(nested())
 
 
-def test_the_audit_without_the_script() -> None:
+def test_the_audit_without_the_script():
     [check] = [check for check in CHECKS if check.id == 'over-capacity']
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
@@ -126,7 +126,7 @@ def test_the_audit_without_the_script() -> None:
     assert 'Nothing found: ' in written(flat())
 
 
-def test_a_plan_without_the_script() -> None:
+def test_a_plan_without_the_script():
     snapshot = flat()
     text = written(snapshot, plan(snapshot))
     assert rows(text, 'plan') == [
@@ -142,7 +142,7 @@ def test_a_plan_without_the_script() -> None:
     assert '<section id="plan"' not in written(snapshot)
 
 
-def test_trees_that_were_left_out_are_named() -> None:
+def test_trees_that_were_left_out_are_named():
     made = plan(flat())
     tree = made.trees[0]
     left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
@@ -150,7 +150,7 @@ def test_trees_that_were_left_out_are_named() -> None:
     assert '<li><bdi>other</bdi>: <bdi>too &lt;small&gt;</bdi></li>' in text
 
 
-def test_other_classes_have_a_column_where_there_are_any() -> None:
+def test_other_classes_have_a_column_where_there_are_any():
     few = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS)})])
     many = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS + 1)})])
     assert embedded(written(few))['others'] == []
@@ -173,6 +173,6 @@ def test_other_classes_have_a_column_where_there_are_any() -> None:
         (1, 0, '–', 'full'),
     ],
 )
-def test_how_full(used: int, capacity: int, said: str, level: str) -> None:
+def test_how_full(used, capacity, said, level):
     amount = Amount(used, capacity)
     assert (contents.percent(amount), page.level(amount)) == (said, level)

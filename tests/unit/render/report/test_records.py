@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from placementclient.render.report.records import NOWHERE, Records
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import SERVERS, flat, nested, plan, report
 
 
-def document(snapshot: Any, of: Any = None) -> dict[str, Any]:
+def document(snapshot, of=None):
     return Records(report(snapshot, of)).document()
 
 
-def test_a_tree() -> None:
+def test_a_tree():
     records = document(nested())
     texts = records['texts']
     host, pools = records['trees'][0]
@@ -38,7 +36,7 @@ def test_a_tree() -> None:
     assert held == [texts.index('VCPU'), 2]
 
 
-def test_what_hosts_have_in_common_is_there_once() -> None:
+def test_what_hosts_have_in_common_is_there_once():
     states = [provider(f'host{n}', traits=['A', 'B'], VCPU=8, MEMORY_MB=8) for n in range(50)]
     records = document(cloud(states))
     assert records['inventories'] == [(8, 8, 0, 1.0, 1, 2147483647, 1)]
@@ -47,7 +45,7 @@ def test_what_hosts_have_in_common_is_there_once() -> None:
     assert sorted(records['texts']) == ['A', 'B', 'MEMORY_MB', 'VCPU']
 
 
-def test_findings_the_worst_first() -> None:
+def test_findings_the_worst_first():
     records = document(
         cloud(
             [
@@ -77,7 +75,7 @@ def test_findings_the_worst_first() -> None:
     ]  # fmt: skip
 
 
-def test_a_planned_tree() -> None:
+def test_a_planned_tree():
     snapshot = flat()
     records = document(snapshot, plan(snapshot))
     texts = records['texts']
@@ -103,7 +101,7 @@ def test_a_planned_tree() -> None:
     assert len(warnings) == len(plan(snapshot).trees[0].warnings)
 
 
-def test_a_plan_of_another_moment_may_know_consumers_that_have_gone() -> None:
+def test_a_plan_of_another_moment_may_know_consumers_that_have_gone():
     snapshot = flat()
     gone = type(snapshot)(snapshot.providers.values(), [])
     records = document(gone, plan(snapshot))

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from msgspec import structs
 
-from placementclient.model.plans import LeftOut, Notice, Plan
+from placementclient.model.plans import LeftOut, Notice
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents, verdict
-from placementclient.render.report.contents import DrainPanel, Report
+from placementclient.render.report.contents import DrainPanel
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
 
 V = TypeVar('V')
 
 
-def said(made: Report) -> list[tuple[str, str]]:
+def said(made):
     return list(map(tuple, verdict.verdict(made, contents.room(made.cloud))))  # type: ignore[arg-type]
 
 
-def of_plan(changed: Plan) -> list[tuple[str, str]]:
+def of_plan(changed):
     """Return the sentences on a plan; those on its cloud are the last three."""
     return said(report(flat(), changed))[:-3]
 
 
-def test_nothing_is_lost() -> None:
+def test_nothing_is_lost():
     assert said(report(flat(), plan(flat()))) == [
         ('good', 'Nothing is lost: VGPU 4 used before and after'),
         ('good', 'No host is over its capacity'),
@@ -36,7 +35,7 @@ def test_nothing_is_lost() -> None:
     ]
 
 
-def test_a_plan_without_allocations() -> None:
+def test_a_plan_without_allocations():
     made = plan(flat())
     tree = replace(made.trees[0], rows=(), before=Snapshot((), ()), after=Snapshot((), ()))
     assert of_plan(replace(made, trees=(tree,))) == [
@@ -44,11 +43,11 @@ def test_a_plan_without_allocations() -> None:
     ]
 
 
-def test_a_renamed_class_is_not_lost() -> None:
+def test_a_renamed_class_is_not_lost():
     made = plan(flat())
     [tree] = made.trees
 
-    def named(values: Mapping[str, V]) -> dict[str, V]:
+    def named(values):
         return {'CUSTOM_GPU' if name == 'VGPU' else name: each for name, each in values.items()}
 
     consumers = [
@@ -72,7 +71,7 @@ def test_a_renamed_class_is_not_lost() -> None:
     ]
 
 
-def test_a_loss_is_told_with_the_hosts_that_are_left_out() -> None:
+def test_a_loss_is_told_with_the_hosts_that_are_left_out():
     made = plan(flat())
     [tree] = made.trees
     [_, *others] = tree.after.consumers.values()
@@ -87,7 +86,7 @@ def test_a_loss_is_told_with_the_hosts_that_are_left_out() -> None:
     ]
 
 
-def test_hosts_over_their_capacity_and_scarce_classes() -> None:
+def test_hosts_over_their_capacity_and_scarce_classes():
     full = cloud(
         [provider('a', VCPU=1), provider('b', VCPU=1, MEMORY_MB=1024)],
         [consumer('s', a={'VCPU': 2}), consumer('t', b={'VCPU': 2, 'MEMORY_MB': 700})],
@@ -99,7 +98,7 @@ def test_hosts_over_their_capacity_and_scarce_classes() -> None:
     ]
 
 
-def test_an_empty_cloud_and_a_drain() -> None:
+def test_an_empty_cloud_and_a_drain():
     panel = DrainPanel('depends', ['It depends on the order'], [], [], [], (0, 0))
     assert said(replace(report(Snapshot([], [])), drain=panel)) == [
         ('attention', 'It depends on the order'),
