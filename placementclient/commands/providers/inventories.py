@@ -127,6 +127,9 @@ class ReplaceInventories(Editing):
             current = api.inventory.list(self.client, uuid)
             desired = _amended(_fields(current.value), given) if parsed_args.amend else given
             if parsed_args.dry_run:
+                if deleted := ', '.join(name for name in current.value if name not in desired):
+                    provider = self.client.names.get(uuid, uuid)
+                    self.hint(f'{provider} would lose {deleted}: --amend keeps other classes')
                 return desired
             generation = parsed_args.generation
             if generation is None:

@@ -189,11 +189,12 @@ ALL_CLASSES = {
         [READ, written({'VCPU': VCPU | {'reserved': 0}, 'VGPU': VGPU, 'CUSTOM_X': {'total': 1}})],
         'VCPU\nVGPU\nCUSTOM_X\n',
     ),
-    'a dry run writes nothing and leaves empty what it does not know': Case(
+    'a dry run names the classes that would go, and leaves empty what it does not know': Case(
         f'{WHOLE} --dry-run --resource VGPU=4 -f json',
         [READ],
         json.dumps([{'resource_class': 'VGPU', **dict.fromkeys(VCPU, ''), 'total': 4}], indent=2)
         + '\n',
+        stderr=f'{RP} would lose VCPU: --amend keeps other classes\n',
     ),
     'a dry run with --amend shows what would be there': Case(
         f'{WHOLE} --dry-run --amend --resource VCPU:reserved=0 -f value',
