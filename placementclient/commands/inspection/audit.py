@@ -153,6 +153,8 @@ class AuditProvider(watching.Watching, LineLister, Changing):
         if not parsed_args.plan and (is_wrong or refused):
             status = errors.ExitStatus.DIFFERS if is_wrong else errors.ExitStatus.ERROR
             self.exit_status = self.exit_status or status
+            if fixed and self.exit_status == errors.ExitStatus.DIFFERS:
+                self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
         return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
 
     def produce_output(
