@@ -108,6 +108,12 @@ def with_literal_blocks(text):
     return re.sub(r':\n\n?(?=  )', '::\n\n', text)
 
 
+def with_links_to_pages(app, page, source):
+    """Link pages from the index, whose links also work on a code host."""
+    if page == 'index':
+        source[0] = re.sub(r'`([^`]+) <([\w/-]+)\.rst>`__', r':doc:`\1 <\2>`', source[0])
+
+
 def setup(app):
     # reno and the theme look for the repository from the current folder on.
     os.chdir(Path(__file__).parents[2])
@@ -129,3 +135,4 @@ def setup(app):
     app.add_directive('command-group', CommandGroup)
     app.add_directive('command-statuses', CommandStatuses)
     app.connect('builder-inited', write_command_pages)
+    app.connect('source-read', with_links_to_pages)

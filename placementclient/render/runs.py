@@ -21,7 +21,7 @@ from placementclient.render.columns import Output
 
 _IMPOSSIBLE = (
     'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
-    'name, or give another specification as --spec. Then plan them again'
+    'name, or give another specification as --spec'
 )
 _AS_PLANNED = 'as planned'
 _TREES = ('tree', 'state', 'reason')
@@ -63,20 +63,21 @@ def planning_anew(
             f'{program} {plan.command} … --plan {shlex.quote(new_path)}'
         )
         return
-    by_advice: dict[str, list[str]] = {}
+    roots: list[str] = []
+    are_impossible: set[bool] = set()
     for tree in trees:
-        is_impossible = f'{errors.Infeasible.TITLE}: ' in tree.reason
-        advice = _IMPOSSIBLE if is_impossible else 'Plan again for the trees that were left alone'
         planned = plan.tree(tree.root_provider_uuid)
-        names = planned.roots.values() if planned else [tree.root_provider_name]
-        by_advice.setdefault(advice, []).extend(names)
-    for advice, names in by_advice.items():
-        options = ['--allow-inferred'] if plan.recipe.allow_inferred else []
-        options += [f'--tree {shlex.quote(name)}' for name in names]
-        yield (
-            f'{advice}: {program} resource provider reshape plan --spec {shlex.quote(path)} '
-            f'{" ".join(options)} -o {shlex.quote(new_path)}'
-        )
+        roots += planned.roots.values() if planned else [tree.root_provider_name]
+        are_impossible.add(f'{errors.Infeasible.TITLE}: ' in tree.reason)
+    options = ['--allow-inferred'] if plan.recipe.allow_inferred else []
+    if True in are_impossible:
+        yield _IMPOSSIBLE
+        options += ['--skip-infeasible'] if False in are_impossible else []
+    options += [f'--tree {shlex.quote(name)}' for name in roots]
+    yield (
+        f'Plan again for the trees that were left alone: {program} resource provider reshape plan '
+        f'--spec {shlex.quote(path)} {" ".join(options)} -o {shlex.quote(new_path)}'
+    )
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:

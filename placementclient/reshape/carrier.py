@@ -217,7 +217,7 @@ class ReshapeCarrier(Carrier):
         obstacle = self._obstacle(self._current(tree))
         then = f'left alone at {record.ended_at}: {record.reason}'
         if status is Status.PENDING and not obstacle:
-            return status, f'nothing is in the way any more; {then}'
+            return status, f'apply tries this tree again; {then}'
         # The present obstacle may be a part of the former reason.
         is_same = obstacle in record.reason
         return Status.DIFFERS, f'left alone: {record.reason}' if is_same else f'{obstacle}; {then}'

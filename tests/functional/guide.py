@@ -154,7 +154,10 @@ def _in_bash(command, status):
     done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
     folder, variables = done.stderr.split('\n', 1)
     os.chdir(folder)
-    os.environ.update(each.split('=', 1) for each in variables.split('\0') if each)
+    after = dict(variable.split('=', 1) for variable in variables.split('\0') if variable)
+    for name in os.environ.keys() - after.keys():
+        del os.environ[name]
+    os.environ.update(after)
     return done.stdout
 
 

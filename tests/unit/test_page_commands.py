@@ -20,8 +20,7 @@ LITERAL = re.compile(rf'``(?:placement |openstack )?((?:{FIRST})\b[^`]*)``')
 PROMPTED = re.compile(r'^ +\$ (?:placement|openstack) ', re.M)
 #: It says to which Placement the commands go.
 OWN_PLACEMENT = re.compile(
-    r'^(\.\. include:: include/own-placement\.rst| +\$ export OS_AUTH_TYPE=placement_direct\b.*)$',
-    re.M,
+    r'^ +\$ (?:\. doc/source/examples/begin\.sh|export OS_AUTH_TYPE=placement_direct\b.*)$', re.M
 )
 #: What is left to the reader in a text: places and alternatives.
 LEFT_OPEN = re.compile(r'…|\|')
@@ -74,7 +73,7 @@ def test_the_literals_name_commands_and_options(path):
 def test_commands_with_a_prompt_reach_a_placement_of_their_own(path):
     before, *typed = PROMPTED.split(path.read_text(), maxsplit=1)
     if path.parent.name != 'include':
-        assert not typed or OWN_PLACEMENT.search(before), 'include include/own-placement.rst first'
+        assert not typed or OWN_PLACEMENT.search(before), 'begin with examples/begin.sh'
 
 
 def test_there_are_commands_in_the_pages():

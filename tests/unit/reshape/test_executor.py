@@ -312,7 +312,7 @@ def test_status_repeats_why_a_tree_was_left_alone(when, tmp_path):
     first, _ = engines.status(client, plan, journal_path=path)
     assert (first.status, first.is_left_alone) == (Status.PENDING, False)
     assert re.fullmatch(
-        f'nothing is in the way any more; left alone at 20.+: {re.escape(left.reason)}',
+        f'apply tries this tree again; left alone at 20.+: {re.escape(left.reason)}',
         first.reason,
     )
     assert engines.apply(client, plan, path).trees[0].state is State.APPLIED

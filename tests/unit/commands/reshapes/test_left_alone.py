@@ -38,11 +38,10 @@ def test_a_tree_that_has_no_plan_needs_a_change_first():
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=Recipe(cast(Any, None)))
     assert list(runs.planning_anew(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
-        'Plan again for the trees that were left alone: placement resource provider reshape plan '
-        '--spec plan.json --tree gpu0 -o plan-2.json',
         'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
-        'name, or give another specification as --spec. Then plan them again: placement resource '
-        'provider reshape plan --spec plan.json --tree gpu1 -o plan-2.json',
+        'name, or give another specification as --spec',
+        'Plan again for the trees that were left alone: placement resource provider reshape plan '
+        '--spec plan.json --skip-infeasible --tree gpu0 --tree gpu1 -o plan-2.json',
     ]
 
 
