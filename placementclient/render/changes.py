@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from placementclient.changes.results import ChangeResult, Note
 from placementclient.changes.summary import ChangeRow
-from placementclient.client.printable import printable
+from placementclient.client.printable import shown
 from placementclient.client.wording import tally
 from placementclient.model.outcomes import State
+from placementclient.render import differences
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
 
-if TYPE_CHECKING:
-    from prettytable import PrettyTable
-
 PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
+_SIGNS = {'create': '+', 'delete': '-'}
+#: States that a line does not name.
+_EXPECTED = ('', 'planned', 'done')
 
 
 def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
@@ -86,15 +87,33 @@ def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
     return names, [*rows, *refused]
 
 
-def lines(rows: Iterable[ChangeRow]) -> list[str]:
-    """Return the table as text, for a confirmation on a terminal."""
-    from prettytable import PrettyTable  # takes long to load
+def lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
+    """Return the rows of a change as lines: ``+``, ``~`` or ``-``, and the part that changes.
 
-    table: PrettyTable = PrettyTable(PLANNED, align='l')
-    for row in rows:
-        cells = (row.object, row.change, Facts(row.before), Facts(row.after))
-        table.add_row([printable(c.human_readable() if isinstance(c, Facts) else c) for c in cells])
-    return table.get_string().splitlines()
+    :param names: the columns, :data:`PLANNED` or :data:`CARRIED`
+    :param width: of the longest line, in characters
+    """
+    return differences.lines((_text(*map(shown, row)) for row in rows), width)
+
+
+def planned_lines(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
+    """Return the parts of a planned change as lines.
+
+    :param width: of the longest line, in characters
+    """
+    return lines(PLANNED, map(_cells, rows), width)
+
+
+def _text(
+    name: str, change: str, before: str, after: str, state: str = '', reason: str = ''
+) -> str:
+    outcome = '' if state in _EXPECTED else f'{state}: {reason}' if reason else state
+    if not change:
+        return f'{name}: {outcome}'
+    sign = _SIGNS.get(change) or ('~' if before and after else '-' if before else '+')
+    part = '' if change in _SIGNS else change
+    values = ' → '.join(filter(None, (before, after)))
+    return ' '.join(filter(None, (sign, name, part, values, outcome and f'({outcome})')))
 
 
 def _cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:

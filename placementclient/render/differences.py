@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,6 +13,8 @@ from placementclient.render import facts
 from placementclient.render.units import sized
 
 _SIGNS = {'added': '+', 'changed': '~', 'removed': '-'}
+#: The space before an amount and before its unit.
+_IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
 _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
@@ -25,12 +28,17 @@ def parts(differences: Iterable[Difference]) -> Iterator[str]:
 def lines(texts: Iterable[str], width: int) -> Iterator[str]:
     """Return some texts as lines.
 
-    :param width: of the longest line, in characters; names and UUIDs are never broken
+    :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
     """
     for text in texts:
-        yield from textwrap.wrap(
-            text, width, subsequent_indent='    ', break_long_words=False, break_on_hyphens=False
+        wrapped = textwrap.wrap(
+            _IN_AMOUNT.sub('\xa0', text),
+            width,
+            subsequent_indent='    ',
+            break_long_words=False,
+            break_on_hyphens=False,
         )
+        yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
 def _parts(difference: Difference) -> Iterator[tuple[str, str]]:

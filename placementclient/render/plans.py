@@ -15,6 +15,8 @@ from placementclient.render import trees
 
 #: The title of the moves of a reshape. A table of changes has the aggregates, moves do not.
 _MOVES = 'who goes where'
+#: The longest line of a change, in characters.
+_WIDTH = 96
 
 
 def extent(trees: Iterable[TreeChange]) -> str:
@@ -68,7 +70,14 @@ def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
         if is_summary:
             yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
         else:
-            yield from ('', *_tree(tree, 'changes', changes.lines(parts)))
+            yield from (
+                '',
+                *_tree(
+                    tree,
+                    'changes',
+                    changes.planned_lines(parts, _WIDTH),
+                ),
+            )
 
 
 def _warned(plan: Plan) -> Iterator[str]:

@@ -14,9 +14,11 @@ import uuid
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from unittest import mock
 
 from msgspec.structs import replace
 
+from placementclient.commands.framework.document import LineLister
 from placementclient.files import disk
 from placementclient.hosts import archive, assignments
 from placementclient.model.consumers import Consumer, Resources
@@ -166,7 +168,10 @@ def shown(run, argv):
 
     :return: the exit status, and all that was printed
     """
-    with contextlib.redirect_stderr(sys.stdout):
+    with (
+        contextlib.redirect_stderr(sys.stdout),
+        mock.patch.object(LineLister, 'formatter_default', 'text'),
+    ):
         result = run(*argv)
     assert not result.stderr
     return result.status, result.stdout

@@ -169,12 +169,8 @@ def test_what_would_change_is_shown_before_it_asks(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
     assert result.stderr == (
-        '+----------+---------------+--------+-------+\n'
-        '| object   | change        | before | after |\n'
-        '+----------+---------------+--------+-------+\n'
-        '| compute0 | VCPU:reserved | 0      | 2     |\n'
-        '| compute1 | VCPU:reserved | 0      | 2     |\n'
-        '+----------+---------------+--------+-------+\n'
+        '~ compute0 VCPU:reserved 0 → 2\n'
+        '~ compute1 VCPU:reserved 0 → 2\n'
         '0 providers to create, 2 to change, 0 to delete. Go on? This is not a terminal: '
         'use --yes to confirm\n'
     )

@@ -262,7 +262,7 @@ def test_nothing_is_mended_without_a_yes(small, placement):
     before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
-    assert f'| consumer {uuid_of("gone")} | allocations ' in result.stderr
+    assert f'- consumer {uuid_of("gone")} allocations' in result.stderr
     assert 'This is not a terminal: use --yes to confirm' in result.stderr
     assert content(clouds.captured(small.client)) == content(before)
 
@@ -285,7 +285,7 @@ def test_a_dry_run_prints_the_changes_of_the_fixes(small, placement):
     both = small.audit(placement, *small.files, '--dry-run', '--plan', 'plan.json')
     assert (both.status, both.stdout) == (2, '')
     one = placement('resource', 'provider', 'audit', '-f', 'text', *small.files, '--dry-run')
-    assert one.stdout.splitlines()[1].split()[1::2][:2] == ['object', 'change']
+    assert '+ owner_gpu traits OWNER_NOVA\n' in one.stdout
     small.audit(placement, *small.files, '--fix', '--yes')
     again = small.audit(placement, *small.lists, '--dry-run')
     assert (again.status, json.loads(again.stdout)) == (0, [])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from placementclient.client import errors
 from placementclient.client.wording import counted
 from placementclient.commands.framework import base, option
+from placementclient.commands.framework.document import LineLister, width
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import check_free
 
@@ -31,8 +32,11 @@ _SHOWN = 40
 OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
-class Changing(base.Lister):
-    """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
+class Changing(LineLister):
+    """Shows the changes, asks for confirmation and applies them, or writes them as a plan.
+
+    On a terminal each change is a line that begins with + (added), ~ (changed) or - (removed).
+    """
 
     prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
     statuses: ClassVar[tuple[tuple[errors.ExitStatus, str], ...]] = (
@@ -42,6 +46,12 @@ class Changing(base.Lister):
     nothing = 'Nothing to change'
     #: The reasons against the providers that cannot be changed, by name.
     refused: Mapping[str, str] = MappingProxyType({})
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient.render import changes
+
+        parsed_args.lines = changes.lines
+        super()._check(parsed_args)
 
     def change(self, parsed_args: argparse.Namespace, producer: Producer) -> base.Output:
         """Plan the changes of a producer; show, write or apply the plan, as the options say."""
@@ -98,7 +108,7 @@ class Changing(base.Lister):
         from placementclient.render import changes
 
         rows = _rows(plan.trees)
-        shown = '\n'.join(changes.lines(rows[:_SHOWN]))
+        shown = '\n'.join(changes.planned_lines(rows[:_SHOWN], width()))
         if len(rows) > _SHOWN:
             shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)

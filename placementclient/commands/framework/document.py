@@ -98,6 +98,16 @@ class LineLister(base.Lister):
         stdout = getattr(self.app, 'stdout', None)
         return 'text' if stdout is not None and stdout.isatty() else 'table'
 
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        has_text = self.has_text(parsed_args) and not parsed_args.wide
+        if parsed_args.formatter == 'text' and not has_text:
+            parsed_args.formatter = 'table'
+        super()._check(parsed_args)
+
+    def has_text(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether the rows can be printed as text: columns are those of a table."""
+        return not parsed_args.columns
+
 
 def width() -> int:
     """Return the line length of this terminal, in characters."""

@@ -48,6 +48,9 @@ class Editing(Changing):
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
         return Changing.prints if selectors.are_given(parsed_args) else self.prints_one
 
+    def has_text(self, parsed_args: argparse.Namespace) -> bool:
+        return selectors.are_given(parsed_args) and super().has_text(parsed_args)
+
     def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
         return selectors.are_given(parsed_args) or super().says_nothing(parsed_args)
 

@@ -21,7 +21,6 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import examination, lists
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from placementclient.render.repairs import Invocation
 
 
-class AuditProvider(watching.Watching, LineLister, Changing):
+class AuditProvider(watching.Watching, Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -97,9 +96,6 @@ class AuditProvider(watching.Watching, LineLister, Changing):
         return audit_checks.COLUMNS if parsed_args.explain else self.prints
 
     def _check(self, parsed_args: argparse.Namespace) -> None:
-        if parsed_args.dry_run and parsed_args.formatter == 'text':
-            # Paragraphs are for findings.
-            parsed_args.formatter = 'table'
         is_asked_to_fix = parsed_args.fix or parsed_args.plan or parsed_args.dry_run
         for name in ('assume', 'watch') if is_asked_to_fix else ():
             if getattr(parsed_args, name):
@@ -107,6 +103,9 @@ class AuditProvider(watching.Watching, LineLister, Changing):
                     f'--{name} is to look only: leave out --fix, --dry-run and --plan'
                 )
         super()._check(parsed_args)
+
+    def has_text(self, parsed_args: argparse.Namespace) -> bool:
+        return not parsed_args.dry_run or super().has_text(parsed_args)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight.audit import checks
@@ -128,7 +127,8 @@ class AuditProvider(watching.Watching, LineLister, Changing):
         def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, parsed_args.subject)
 
-        parsed_args.lines = tables.paragraphs
+        if not parsed_args.dry_run:
+            parsed_args.lines = tables.paragraphs
         cloud, audit, known = examination.examine(self, parsed_args, judged, set(ids) - ignored)
         chosen = len(ids) - len(ignored)
         self.nothing = tables.nothing(chosen - len(audit.left_out), cloud, roots(cloud))

@@ -115,12 +115,6 @@ class DiffSnapshot(LineLister):
         reading.ASSUME,
     )
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
-        if parsed_args.columns and parsed_args.formatter == 'text':
-            # Columns are those of the table.
-            parsed_args.formatter = 'table'
-        super()._check(parsed_args)
-
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
         from placementclient.render import differences as render

@@ -11,7 +11,26 @@ def test_a_root_has_no_parent_to_be_named():
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),
     ]
-    assert [line.split('|')[4].strip() for line in changes.lines(rows)[3:5]] == ['', 'parent host']
+    assert list(changes.planned_lines(rows, 80)) == ['+ host', '+ gpu parent host']
     # A script finds the field in any case.
     _, [root, _] = changes.planned(rows)
     assert root[3].machine_readable() == {'parent': None}
+
+
+def test_a_line_tells_what_changes_and_why_it_was_not_made():
+    uuid = '0c1f6f5c-4d0e-4f5a-8b27-6a4a3f0d8f01'
+    rows = [
+        ('host', 'delete', '', '', 'planned', ''),
+        ('host', 'VCPU:total', '4', '8', 'done', ''),
+        ('gpu', 'traits', '', 'CUSTOM_A', 'not known', 'no answer'),
+        (f'consumer {uuid}', 'allocations', 'host (VCPU 2, DISK_GB 21)', '', 'planned', ''),
+        (f'consumer {uuid}', '', '', '', 'refused', 'is a migration'),
+    ]
+    assert list(changes.lines(changes.CARRIED, rows, 80)) == [
+        '- host',
+        '~ host VCPU:total 4 → 8',
+        '+ gpu traits CUSTOM_A (not known: no answer)',
+        f'- consumer {uuid} allocations host (VCPU 2,',
+        '    DISK_GB 21)',
+        f'consumer {uuid}: refused: is a migration',
+    ]
