@@ -121,9 +121,12 @@ class NamedCloud:
             missing = re.findall(r'Missing value (\S+) required', str(unusable))
             if missing:
                 raise _missing(missing) from None
-            known = self._clouds.get_cloud_names()
-            near = '' if given.cloud in known else suggestion(given.cloud or '', known)
-            raise errors.PlacementError(f'{str(unusable).rstrip(".")}{near or "."}') from None
+            # Without a file the SDK names the cloud of its defaults.
+            known = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
+            hint = '.'
+            if given.cloud not in known:
+                hint = suggestion(given.cloud or '', known) or f'. {_clouds_there_are(known)}'
+            raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         self.selection = {
             'interface': region.config.get('interface'),
             'region_name': region.region_name,
@@ -152,6 +155,15 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
     except (ValueError, yaml.YAMLError) as reason:
         raise errors.BadFile(path, ' '.join(str(reason).split())) from None
+
+
+def _clouds_there_are(names: Sequence[str]) -> str:
+    from openstack.config.loader import CONFIG_FILES
+
+    if names:
+        return f'clouds.yaml has {", ".join(names)}'
+    folders = dict.fromkeys(os.path.dirname(path) for path in CONFIG_FILES)
+    return f'No clouds.yaml is in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE names another file'
 
 
 def _unknown_type(name: str) -> errors.UsageError:

@@ -168,8 +168,9 @@ def test_the_report_names_the_cloud(service, capsys):
 
 @pytest.mark.usefixtures('clouds')
 def test_a_cloud_that_is_not_there_is_told(service, capsys):
-    assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
-    assert 'nowhere' in capsys.readouterr().err
+    assert shell.main(['--os-cloud', 'paris', *LIST]) == 1
+    there = 'clouds.yaml has elsewhere, lab, slow'
+    assert capsys.readouterr().err == f'Cloud paris was not found. {there}\n'
     assert shell.main(['--os-cloud', 'slwo', *LIST]) == 1
     assert capsys.readouterr().err == 'Cloud slwo was not found. Did you mean "slow"?\n'
     assert service.requests == []
@@ -263,3 +264,12 @@ def test_an_environment_that_says_nothing_is_not_looked_at_for_each_request(
     lines.write_text('resource class list\n' * 2)
     assert shell.main([*NO_AUTH, 'batch', str(lines)]) == 0
     assert looks == ['look']
+
+
+def test_without_clouds_the_folders_are_told(monkeypatch, capsys):
+    monkeypatch.setattr(loader, 'CONFIG_FILES', ['/etc/openstack/clouds.yaml'])
+    assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
+    assert capsys.readouterr().err == (
+        'Cloud nowhere was not found. No clouds.yaml is in /etc/openstack; OS_CLIENT_CONFIG_FILE '
+        'names another file\n'
+    )
