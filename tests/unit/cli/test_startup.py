@@ -25,11 +25,13 @@ NEVER = {
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
-    'base', 'changing', 'editing', 'filters', 'fitting', 'option', 'placement_command',
+    'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'option', 'placement_command',
     'plan_files', 'selectors', 'signals',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
-LISTING = BASES - {'changing', 'editing', 'plan_files', 'selectors'} | {'resource_provider'}
+LISTING = BASES - {'changing', 'document', 'editing', 'plan_files', 'selectors'} | {
+    'resource_provider'
+}
 OURS_NEVER = {'planner', 'insight', 'reshape', 'producers', 'embedded', 'completion'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
