@@ -33,6 +33,7 @@ _FAILURES = Columns(
 FAILURES = _FAILURES.names
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
+_REQUESTS = 'Add --requests nova to read what they require'
 
 
 class _Held(Facts):
@@ -125,12 +126,12 @@ def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision)
         return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}'
     if decision.verdict is DrainVerdict.NO:
         many = f'{least}' if least == most else f'at most {most}'
-        certain = '' if least == most else f', {least} for certain'
+        certain = '' if least == most else f', {least} certainly'
         return f'Impossible: {many} of {servers} can move{certain} (proved)'
     if decision.verdict is DrainVerdict.DEPENDS:
         return (
-            f'It depends on what servers ask for: {least} of {servers} can move for certain, '
-            f'{"all" if most >= decision.total else most} by their amounts'
+            f'Unknown: {least} of {servers} can certainly move, '
+            f'{"all" if most >= decision.total else most} if only their amounts count'
         )
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
@@ -149,7 +150,7 @@ def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
     yield from _left(cloud, chosen)
     if decision.verdict is DrainVerdict.DEPENDS:
         names = [server.uuid for server, _ in decision.strict.left()]
-        yield (f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova')
+        yield f'Not certain: {listed(names, 20)}. {_REQUESTS}'
 
 
 def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
@@ -197,7 +198,7 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
     if len(rolling.blocked) > _NAMED:
         yield f'… and {len(rolling.blocked) - _NAMED} more batches'
     if rolling.verdict is DrainVerdict.UNDETERMINED:
-        yield 'Say what servers ask for with --requests nova, or make smaller batches (--batch)'
+        yield f'{_REQUESTS}, or make smaller batches (--batch)'
 
 
 def _blocked(snapshot: Snapshot, blocked: Finding) -> str:

@@ -124,11 +124,11 @@ NO_NOVA = (
         (
             'compute1',
             5,
-            'It depends on what servers ask for: 0 of 2 servers can move for certain, all by their '
-            'amounts\n'
+            'Unknown: 0 of 2 servers can certainly move, all if only their '
+            'amounts count\n'
             f'1 server of VCPU 2 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
             f'1 server of VCPU 4 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
-            'Not certain: s1, s2. Say what servers ask for with --requests nova\n',
+            'Not certain: s1, s2. Add --requests nova to read what they require\n',
         ),
         (
             'compute1 --strict',
@@ -149,7 +149,7 @@ NO_NOVA = (
         (
             f'compute2 --member-of {RACK}',
             4,
-            'Impossible: at most 1 of 3 servers can move, 0 for certain (proved)\n'
+            'Impossible: at most 1 of 3 servers can move, 0 certainly (proved)\n'
             '1 server of VCPU 2: room for 0\n'
             '1 server of VCPU 5: room for 0\n'
             'Would be enough: 1 empty host like compute2 and 1 like compute1\n',
@@ -161,7 +161,7 @@ NO_NOVA = (
             'Blocked (not proved): compute1: no place for s1, s2\n'
             'Blocked (not proved): compute2: no place for s3\n'
             'Blocked (not proved): compute3: no place for s4\n'
-            'Say what servers ask for with --requests nova, or make smaller batches (--batch)\n',
+            'Add --requests nova to read what they require, or make smaller batches (--batch)\n',
         ),
         (
             "--match 'compute*' --rolling --batch 2",
