@@ -12,7 +12,7 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
-from placementclient.commands.framework import base, option, watching
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
@@ -51,7 +51,7 @@ OWNER = (
 )
 
 
-class ListAllocation(watching.WatchingLister):
+class ListAllocation(base.Lister):
     """List the consumers of a resource provider with their allocations.
 
     Example:
@@ -60,7 +60,7 @@ class ListAllocation(watching.WatchingLister):
     """
 
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
-    options = (option.PROVIDER, watching.WATCH)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

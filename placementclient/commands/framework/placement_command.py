@@ -147,8 +147,7 @@ class PlacementCommand(command.Command):
             with self._printing():
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
-            if not getattr(parsed_args, 'watch', None):
-                self._say_ending(parsed_args, status)
+            self._say_ending(parsed_args, status)
         except errors.PlacementError as failure:
             self.log_failure(failure)
             if change := self._last_change:

@@ -17,7 +17,6 @@ from placementclient.commands.framework import (
     reading,
     scheduling,
     selectors,
-    watching,
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from placementclient.render.repairs import Invocation
 
 
-class AuditProvider(watching.Watching, Changing):
+class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -85,7 +84,6 @@ class AuditProvider(watching.Watching, Changing):
         ),
         Flag('--fix', help='Carry out the fixes that are safe'),
         *changing.OPTIONS,
-        watching.WATCH,
     )
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
@@ -97,11 +95,10 @@ class AuditProvider(watching.Watching, Changing):
 
     def _check(self, parsed_args: argparse.Namespace) -> None:
         is_asked_to_fix = parsed_args.fix or parsed_args.plan or parsed_args.dry_run
-        for name in ('assume', 'watch') if is_asked_to_fix else ():
-            if getattr(parsed_args, name):
-                raise errors.UsageError(
-                    f'--{name} is to look only: leave out --fix, --dry-run and --plan'
-                )
+        if parsed_args.assume and is_asked_to_fix:
+            raise errors.UsageError(
+                '--assume is to look only: leave out --fix, --dry-run and --plan'
+            )
         super()._check(parsed_args)
 
     def has_text(self, parsed_args: argparse.Namespace) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, flavors, reading, scheduling, watching
+from placementclient.commands.framework import base, flavors, reading, scheduling
 from placementclient.commands.framework.option import Option
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -48,7 +48,7 @@ _RESTRICTIONS = (
 )
 
 
-class ShowCapacity(watching.WatchingLister):
+class ShowCapacity(base.Lister):
     """Show capacity, used and free amounts, and the largest amount that still fits.
 
     Capacity is (total - reserved) * allocation_ratio. A shared pool counts once in the lines for
@@ -88,7 +88,6 @@ class ShowCapacity(watching.WatchingLister):
         *scheduling.SERVER,
         *_RESTRICTIONS,
         *reading.OPTIONS,
-        watching.WATCH,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:

@@ -10,7 +10,7 @@ from typing import Any
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, option, watching
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
@@ -58,7 +58,7 @@ _FIELD_OPTIONS = (
 )
 
 
-class ListInventory(watching.WatchingLister):
+class ListInventory(base.Lister):
     """List the inventories of a resource provider, and how much of each is used.
 
     Example:
@@ -67,7 +67,7 @@ class ListInventory(watching.WatchingLister):
     """
 
     endpoint = endpoints.LIST_INVENTORIES
-    options = (option.PROVIDER, watching.WATCH)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

@@ -8,7 +8,7 @@ import itertools
 from placementclient import api
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import option, watching
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Usage
 from placementclient.render import columns
@@ -16,7 +16,7 @@ from placementclient.render import columns
 _BY_TYPE = Microversion(1, 38)
 
 
-class ShowProviderUsage(watching.WatchingLister):
+class ShowProviderUsage(base.Lister):
     """Show how much of each resource class of a resource provider is used.
 
     Example:
@@ -25,7 +25,7 @@ class ShowProviderUsage(watching.WatchingLister):
     """
 
     endpoint = endpoints.SHOW_PROVIDER_USAGES
-    options = (option.PROVIDER, option.LONG, watching.WATCH)
+    options = (option.PROVIDER, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -33,7 +33,7 @@ class ShowProviderUsage(watching.WatchingLister):
         return self.dated(columns.USAGE.rows(used.value.items()), used, parsed_args)
 
 
-class ShowUsage(watching.WatchingLister):
+class ShowUsage(base.Lister):
     """Show how much of each resource class a project uses.
 
     From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
@@ -54,7 +54,6 @@ class ShowUsage(watching.WatchingLister):
             help='Only consumers of this type; all for the sum, unknown for those without a type',
         ),
         option.LONG,
-        watching.WATCH,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import tally
-from placementclient.commands.framework import base, option, progress, selectors, watching
+from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.option import Flag
 from placementclient.commands.framework.plan_files import NOTHING, PLAN
 from placementclient.commands.reshapes.plan_run import (
@@ -118,7 +118,7 @@ class RollbackReshape(PlanRunCommand):
         return self.output(self.carry_out(plan, count, parsed_args, backward=True))
 
 
-class StatusReshape(PlanCommand, watching.WatchingLister):
+class StatusReshape(PlanCommand):
     """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
@@ -130,7 +130,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, *selectors.TREES, option.workers('trees to read'), watching.WATCH)
+    options = (PLAN, *selectors.TREES, option.workers('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.model.outcomes import Status

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, option, reading, selectors, watching
+from placementclient.commands.framework import base, option, reading, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.plans import TreeChange
@@ -28,7 +28,7 @@ _WITH = (
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
-class _Trees(watching.Watching, DocumentCommand):
+class _Trees(DocumentCommand):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
     # With --snapshot there is no service to authenticate with.
@@ -69,7 +69,7 @@ class ShowTree(_Trees):
       openstack resource provider tree show compute1 --traits
     """
 
-    options = (option.PROVIDER, *_WITH, watching.WATCH)
+    options = (option.PROVIDER, *_WITH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = list(self.trees(parsed_args))
@@ -95,7 +95,7 @@ class ListTree(_Trees):
       openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
     """
 
-    options = (*selectors.TREES, *_WITH, watching.WATCH)
+    options = (*selectors.TREES, *_WITH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = self.trees(parsed_args)

@@ -105,7 +105,7 @@ def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(
     assert result == Result(0, 'CUSTOM_A\n', said)
 
 
-@pytest.mark.parametrize('option', ['--fits', '--column=tree --column', '--required', '--watch'])
+@pytest.mark.parametrize('option', ['--fits', '--column=tree --column', '--required'])
 def test_two_hyphens_are_no_value(placement, tmp_path, option):
     """What argparse makes of them is an empty list in some releases of Python."""
     snapshot = save(tmp_path, 'cloud.json', small())
