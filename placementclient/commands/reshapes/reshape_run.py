@@ -126,7 +126,7 @@ class StatusReshape(PlanCommand):
     Example:
 
       openstack resource provider reshape status plan.json
-      openstack resource provider reshape status plan.json --watch 5
+      openstack resource provider reshape status plan.json
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
