@@ -28,7 +28,9 @@ class OwnValues:
         self._steps = defaultdict(list)
         self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
+        self.is_any = False
         for operation in operations:
+            self.is_any = True
             self._learn(operation)
 
     def _learn(self, operation: Operation) -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.own_values import OwnValues, held_by
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
@@ -64,6 +64,7 @@ def rebase(
     sent: Iterable[Operation] = (),
     *,
     is_atomic: bool = False,
+    is_back: bool = False,
 ) -> Rebased:
     """Merge the change from one snapshot to another with a third one.
 
@@ -77,8 +78,10 @@ def rebase(
     :param sent: operations of this change that were sent before: what they changed is its own
     :param is_atomic: whether all inventories and allocations change in one request: then an
         inventory that changes is compared whole, as it moves whole
+    :param is_back: whether this is the way back, on which a consumer gets nothing that others had
+        ended before the change was made
     """
-    rebase = _Rebase(before, after, there, OwnValues(sent), is_atomic)
+    rebase = _Rebase(before, after, there, OwnValues(sent), is_atomic, is_back)
     rebase.providers()
     rebase.consumers()
     wanted = Snapshot(rebase.states.values(), rebase.held.values())
@@ -94,7 +97,7 @@ def rebase_change(
     :param backward: of the way back
     """
     sides = (change.after, change.before) if backward else (change.before, change.after)
-    return rebase(*sides, live, sent, is_atomic=change.is_atomic)
+    return rebase(*sides, live, sent, is_atomic=change.is_atomic, is_back=backward)
 
 
 def additions(
@@ -130,9 +133,10 @@ class _Rebase:
         there: Snapshot,
         own: OwnValues,
         is_atomic: bool,
+        is_back: bool,
     ) -> None:
         self._before, self._after, self._there, self._own = before, after, there, own
-        self._is_atomic = is_atomic
+        self._is_atomic, self._is_back = is_atomic, is_back
         self.states = dict(there.providers)
         self.held = dict(there.consumers)
         self.obstacles: list[Obstacle] = []
@@ -169,7 +173,7 @@ class _Rebase:
                     wanted, project_id=there.project_id, user_id=there.user_id, type=there.type
                 )
                 before, after = (before[0], found[1]), held_by(wanted)
-            if before == after or found == after:
+            if before == after or found == after or self._is_ended(uuid, found):
                 continue
             if found != before and found not in self._own.consumers.get(uuid, ()):
                 self.obstacles.append(
@@ -182,6 +186,11 @@ class _Rebase:
         self._crowded()
         self._settle()
         self._overused()
+
+    def _is_ended(self, uuid: str, found: tuple[Allocations, object]) -> bool:
+        """Return True if others had ended a consumer before the change was made."""
+        is_made = self._is_back and self._own.is_any
+        return is_made and not found[0] and uuid not in self._own.consumers
 
     def _settle(self) -> None:
         """Refuse the parts of the change that need a part that is refused, until nothing changes.

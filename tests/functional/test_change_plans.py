@@ -229,3 +229,21 @@ def test_allocations_that_no_longer_fit_are_left_alone(client, tmp_path):
         f'consumer {server.uuid}: compute0 has no room for its VGPU any more',
     )
     assert content(clouds.captured(client)) == content(there)
+
+
+def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_applied(
+    client, tmp_path
+):
+    before, _ = pair(Random(0))
+    clouds.load(client, before)
+    there = clouds.captured(client)
+    made = plan('resource provider purge', there, Snapshot([], []))
+    ended = next(iter(there.consumers.values()))
+    allocation.delete(client, ended.uuid)
+    path = str(tmp_path / 'journal')
+    for act in (engines.apply, engines.rollback):
+        outcome = act(client, made, path)
+        assert outcome.exit_status is ExitStatus.DONE, outcome
+    back = clouds.captured(client)
+    assert back.consumers.keys() == there.consumers.keys() - {ended.uuid}
+    assert back.providers.keys() == there.providers.keys()

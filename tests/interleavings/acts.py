@@ -62,6 +62,9 @@ class Act(NamedTuple):
             return self.subject in answer and (is_root or HOST in answer)
         if self.kind == 'move':
             return STRANGER in path + answer
+        if self.kind == 'end':
+            is_listed = path.endswith(f'{HOST}/allocations') and self.subject not in answer
+            return is_listed or self.subject in path
         if self.kind == 'delete':
             return self.subject in path or ('in_tree' in path and self.subject not in answer)
         marks = _MARKS.get(self.kind, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -75,6 +76,7 @@ class Explorer:
         self._name = Trace(scenario.name)
         self._seen: set[int] = set()
         self._orders: dict[Act | None, list[Order]] = {}
+        self._backs: dict[Act, list[State]] = {}
         self._prepare()
         self._start = Moment.now(world)
         warm_up(world, scenario.words)
@@ -237,7 +239,7 @@ class Explorer:
         def follow(line: str, allowed: list[State]) -> None:
             later, state = self._run(line, self._name), self._world.state()
             is_alone = trace.act is None
-            is_mixed = trace.fate == KILLED and not is_alone
+            is_mixed = outcome.status != ExitStatus.DONE and not is_alone
             found.extend(
                 judging.of_later(
                     later, state, allowed, uneven, is_alone=is_alone, is_mixed=is_mixed
@@ -246,12 +248,24 @@ class Explorer:
 
         if outcome.status != ExitStatus.DONE:
             # Half of it may be done, and what the other changes may be gone by then.
-            reached = [self._aim] if trace.fate == KILLED else []
-            follow(self._scenario.line, [*(order.state for order in orders), *reached])
+            follow(self._scenario.line, [*(order.state for order in orders), self._aim])
         if self._scenario.back:
             allowed = [_with(start, outcome.acted or {}), *([start] if in_window else [])]
-            follow(self._scenario.back, allowed)
+            follow(self._scenario.back, [*allowed, *self._taken_back(trace.act)])
         return found
+
+    def _taken_back(self, act: Act | None) -> list[State]:
+        """Return the end of the command, the act, and the command that takes it back, in order."""
+        if act is not None and act not in self._backs:
+            self._backs[act] = []
+            saved = Moment.now(self._world)
+            self._end.restore(self._world)
+            with contextlib.suppress(Refused):
+                act.done(self._world)
+                self._run(self._scenario.back, self._name)
+                self._backs[act].append(self._world.state())
+            saved.restore(self._world)
+        return self._backs[act] if act is not None else []
 
     def _ordered(self, act: Act | None) -> list[Order]:
         """Return the ends of both orders of the command and the act, where they are possible."""

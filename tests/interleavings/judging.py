@@ -83,13 +83,13 @@ def _unordered(
     text: str, end: State, allowed: list[State], *, is_mixed: bool = False
 ) -> Iterator[Violation]:
     """Return the difference from the nearest of some states, if it is none of them."""
-    differences = [_kept(delta(state, end)) for state in allowed]
+    differences = [_kept(delta(_named(state), _named(end))) for state in allowed]
     if is_mixed:
         differences = [
             {
                 key: (was, now)
                 for key, (was, now) in difference.items()
-                if all(state.get(key) != now for state in allowed)
+                if all(_named(state).get(key) != now for state in allowed)
             }
             for difference in differences
         ]
@@ -98,6 +98,19 @@ def _unordered(
         shown = [f'{key} {was!r} -> {now!r}' for key, (was, now) in least.items()]
         text = f'{text}, but no order of the two leads here: {"; ".join(shown[:5])}'
         yield Violation('order', text)
+
+
+def _named(state: State) -> State:
+    """Put the name of a provider in place of a UUID that the service or the product has chosen."""
+    names = {key[1]: value[0] for key, value in state.items() if key[0] == 'provider'}
+    chosen = {uuid: name for uuid, name in names.items() if uuid[:8] != uuid[0] * 8}
+
+    def known(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(known(part) for part in value)
+        return chosen.get(value, value) if isinstance(value, str) else value
+
+    return State({known(key): known(value) for key, value in state.items()}) if chosen else state
 
 
 def _kept(changed: Delta) -> Delta:
