@@ -278,10 +278,11 @@ class Explorer:
     def _begun_again(self, trace: Trace) -> Iterator[Order]:
         """Return the end of a command that stops at a request, and is run again after the act."""
         number = (trace.number or 0) + (trace.fate == LOST_BEFORE)
-        if trace.act is None or number >= len(self.base.exchanges):
+        if trace.act is None:
             return
         saved = Moment.now(self._world)
-        self._before(number).restore(self._world)
+        is_last = number == len(self.base.exchanges)
+        (self._end if is_last else self._before(number)).restore(self._world)
         try:
             trace.act.done(self._world)
             outcome = self._run(self._scenario.line, self._name)
