@@ -53,7 +53,7 @@ class Applier:
     before it. It retries nothing: :func:`placementclient.api.attempts.retried` reads and decides
     again.
 
-    :param generations: of the providers, when the operations were decided on, by UUID
+    :param live: the providers, as the operations were decided on
     :param journal: gets the intent before the request is sent, and the outcome after it
     :param names: what other appliers of the run have made: custom classes and traits
     :param report: gets each operation when it is done; and, with ``False``, one that may be done
@@ -62,7 +62,7 @@ class Applier:
     def __init__(
         self,
         client: Client,
-        generations: Mapping[str, int],
+        live: Snapshot,
         *,
         journal: TreeJournal | None = None,
         names: set[Operation] | None = None,
@@ -70,7 +70,11 @@ class Applier:
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
         self._names = set() if names is None else names
-        self._generations: dict[str, int | None] = dict(generations)
+        providers = [state.provider for state in live.providers.values()]
+        self._generations: dict[str, int | None] = {
+            each.uuid: each.generation for each in providers
+        }
+        self._roots = {provider.root_uuid for provider in providers}
         self._is_joint = False
         # The providers and consumers whose generations an earlier operation has moved.
         self._moved: set[str] = set()
@@ -158,11 +162,14 @@ class Applier:
             parent_provider_uuid=operation.parent_provider_uuid,
         )
         self._generations[operation.uuid] = made.generation
+        self._roots.add(made.root_uuid)
 
     @_perform.register
     def _(self, operation: UpdateProvider) -> None:
         self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
+        if parent is None:
+            self._roots.add(operation.uuid)
         resource_provider.set(
             self._client,
             operation.uuid,
@@ -246,7 +253,7 @@ class Applier:
     def _check_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
-        """See that a provider has the expected name and parent, which no generation guards.
+        """See that a provider has the expected name, parent and root: no generation guards them.
 
         :param generation: the one that it has to have too
         :raises errors.ConcurrentUpdate: if it is gone or different
@@ -254,6 +261,7 @@ class Applier:
         with _existing(uuid):
             provider = resource_provider.show(self._client, uuid).value
         is_same = (provider.name, provider.parent_provider_uuid) == position
+        is_same &= provider.root_uuid in self._roots
         if not is_same or provider.generation != (generation or provider.generation):
             raise _changed(uuid)
 
@@ -308,10 +316,6 @@ def check_allowed(client: Client, operations: Iterable[Operation]) -> None:
     """
     if any(isinstance(operation, Reshape) for operation in operations):
         reshaper.check_allowed(client)
-
-
-def generations_of(snapshot: Snapshot) -> dict[str, int]:
-    return {uuid: state.provider.generation for uuid, state in snapshot.providers.items()}
 
 
 def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from placementclient.api import attempts, resource_provider
 from placementclient.changes import journal, scope
-from placementclient.changes.applier import Applier, check_allowed, generations_of
+from placementclient.changes.applier import Applier, check_allowed
 from placementclient.changes.comparison import (
     LeftAlone,
     Obstructed,
@@ -249,7 +249,7 @@ class Carrier:
         """Apply operations, in one transaction if the service has transactions."""
         applier = Applier(
             self.client,
-            generations_of(live),
+            live,
             journal=TreeJournal(self.journal, tree.root_provider_uuid, self.record_of),
             names=self._names,
             report=functools.partial(self.report, tree),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.api import allocation, resource_provider
 from placementclient.api.attempts import retried
-from placementclient.changes.applier import Applier, generations_of
+from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
 from placementclient.changes.rebase import Obstacle, rebase
 from placementclient.changes.simulation import simulate
@@ -90,7 +90,7 @@ def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
         after = restoring.desired(live)
         # Another writer may change what this one makes: the next attempt goes on beside that.
         roots[:] = [root.uuid for root in snapshot.roots()]
-        Applier(client, generations_of(live)).run(diff(live, after))
+        Applier(client, live).run(diff(live, after))
 
     retried(client, attempt)
 

@@ -199,7 +199,9 @@ class Explorer:
             # Nobody can tell who has done what both wanted.
             orders = [*orders, Order(ExitStatus.DONE, _with(self._aim, outcome.acted))]
         is_before = trace.act is not None and trace.fate in (ON, LOST)
-        in_window = is_before and outcome.is_unguarded(trace.number)
+        # No generation guards the place of a provider in its tree.
+        is_moved = trace.act is not None and trace.act.kind == 'parent'
+        in_window = is_before and (is_moved or outcome.is_unguarded(trace.number))
         end = Moment.now(self._world)
         found = self._judged(trace, outcome, start, orders, in_window)
         if any(violation.kind == 'order' for violation in found) and self._scenario.is_reviewed:
