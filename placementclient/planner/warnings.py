@@ -179,7 +179,7 @@ def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) 
         yield Notice(
             'migrations-unknown',
             f'whether a migration is under way is not known, as {_having(len(untyped))} no '
-            'type: say it with --migrations',
+            'type: add --migrations',
             {'consumers': untyped},
         )
 

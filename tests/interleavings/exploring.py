@@ -201,7 +201,8 @@ class Explorer:
         is_before = trace.act is not None and trace.fate in (ON, LOST)
         # No generation guards the place of a provider in its tree.
         is_moved = trace.act is not None and trace.act.kind == 'parent'
-        in_window = is_before and (is_moved or outcome.is_unguarded(trace.number))
+        is_unguarded = outcome.is_unguarded(trace.number, is_reviewed=self._scenario.is_reviewed)
+        in_window = is_before and (is_moved or is_unguarded)
         end = Moment.now(self._world)
         found = self._judged(trace, outcome, start, orders, in_window)
         if any(violation.kind == 'order' for violation in found) and self._scenario.is_reviewed:

@@ -148,12 +148,16 @@ class Outcome:
         """Return the providers and consumers that the other has changed."""
         return {key[1] for key in self.acted or {}}
 
-    def is_unguarded(self, number: int | None) -> bool:
-        """Return whether a request was sent that changes a provider of any generation."""
-        return number is not None and any(
-            exchange.is_unguarded and exchange.status < 400
-            for exchange in self.exchanges[number : number + 1]
-        )
+    def is_unguarded(self, number: int | None, *, is_reviewed: bool) -> bool:
+        """Return whether a request was sent that changes a provider of any generation.
+
+        :param is_reviewed: whether the command has to look at the provider just before
+        """
+        if number is None or number >= len(self.exchanges):
+            return False
+        look, write = self.exchanges[number - 1], self.exchanges[number]
+        is_seen = look.is_read and look.path == write.path
+        return write.is_unguarded and write.status < 400 and (is_seen or not is_reviewed)
 
     def overwritten(self, since: int) -> list[tuple[int, Key]]:
         """Return what the command has changed of what the other wrote before a request."""

@@ -56,8 +56,8 @@ def test_nobody_has_said_what_nova_knows():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
-            'whether a migration is under way is not known, as 2 consumers have no type: say it '
-            'with --migrations',
+            'whether a migration is under way is not known, as 2 consumers have no type: add '
+            '--migrations',
         )
     ]
     assert not warnings_of({'a': vm()}, [])
