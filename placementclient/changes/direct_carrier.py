@@ -164,8 +164,8 @@ class DirectCarrier(Carrier):
     def _decided_again(self, result: ChangeResult) -> Sequence[TreeChange]:
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
-        # One that is made meanwhile may be the first root by then.
-        known = {*roots, *(state.uuid for state in tree.after.roots())}
+        # One that is made meanwhile may be the first root by then, and another may have the name.
+        known = {*roots, tree.root_provider_name, *(state.uuid for state in tree.after.roots())}
         left = [each for each in self._decide(roots).trees if known & _roots(each)]
         if added := list(_not_shown(result, self.done(tree), left)):
             raise NotShown(tree.root_provider_name, added)
