@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from placementclient.hosts.assignments import Assignments, Misfit
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova import schema
+from placementclient.nova.records import ImageRecord
+from placementclient.nova.schema import Record, RecordPlace, Text, Values, decoded
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
+
+
+class _FlavorOfServer(msgspec.Struct):
+    extra_specs: Values | None = None
+
+
+class _PinnedServer(Record):
+    key = 'servers'
+
+    id: Text
+    flavor: _FlavorOfServer | str = ''
+    image: ImageRecord | str = ''
 
 
 def of_servers(
@@ -28,42 +43,34 @@ def of_servers(
     :raises errors.BadFile: if the document is something else, or has a server twice
     """
     outcome = Assignments()
-    standing: dict[str, list[str]] = {}
-    for migration in migrations:
-        if migration.uuid and not migration.is_over:
-            standing.setdefault(migration.server_uuid, []).append(migration.uuid)
-    for place, record in schema.decoded(
-        document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
-    ):
-        uuid = place.required('ID', record.server_uuid)
+    for place, record in decoded(document, path, _PinnedServer):
+        uuid = record.id.lower()
         policy, source = _policy(record, place)
         if policy == 'mixed':
             reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
             outcome.misfits.append(Misfit(uuid, reason, path))
         elif policy == 'dedicated':
             outcome.rows += _rows(snapshot, uuid, source)
-            for migration_uuid in standing.get(uuid, ()):
-                evidence = f'{source}, migration of server {uuid}'
-                outcome.rows += _rows(snapshot, migration_uuid, evidence)
+            evidence = f'{source}, migration of server {uuid}'
+            for migration in migrations:
+                if migration.server_uuid == uuid and migration.uuid and not migration.is_over:
+                    outcome.rows += _rows(snapshot, migration.uuid, evidence)
     return outcome
 
 
-def _policy(record: schema.ServerRecord, place: schema.RecordPlace) -> tuple[str, str]:
-    """The CPU policy of a server, and what says so; the flavor counts before the image."""
-    specs = None
-    if isinstance(record.flavor, Mapping):
-        specs = schema.convert(record.flavor, schema.FlavorRecord, place).extraspecs
-    if not isinstance(specs, Mapping):
+def _policy(record: _PinnedServer, place: RecordPlace) -> tuple[str, str]:
+    """Return the CPU policy of a server, and its source; the flavor counts before the image."""
+    specs = record.flavor.extra_specs if isinstance(record.flavor, _FlavorOfServer) else None
+    if specs is None:
         raise place.error(
-            f'server {record.server_uuid} does not say the extra specs of its flavor: list the '
+            f'server {record.id.lower()} does not say the extra specs of its flavor: list the '
             'servers at compute API 2.47 or later, as an administrator'
         )
-    if _FLAVOR in specs:
-        return str(specs[_FLAVOR]), f'{_FLAVOR}={specs[_FLAVOR]}'
-    # From compute API 2.98 on.
-    properties = record.image.properties if isinstance(record.image, schema.ImageRecord) else None
-    if properties and _IMAGE in properties:
-        return str(properties[_IMAGE]), f'{_IMAGE}={properties[_IMAGE]}'
+    # Servers have the properties of their images from compute API 2.98 on.
+    properties = record.image.properties if isinstance(record.image, ImageRecord) else None
+    for values, key in ((specs, _FLAVOR), (properties or {}, _IMAGE)):
+        if key in values:
+            return str(values[key]), f'{key}={values[key]}'
     return '', ''
 
 

@@ -6,9 +6,8 @@ As in :mod:`placementclient.nova.records`, each takes a document and where it ca
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -20,87 +19,113 @@ from placementclient.model.services import (
     Port,
     PortGroup,
 )
-from placementclient.nova import schema
-from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
+from placementclient.nova.schema import Amount, OptionalText, Record, RecordPlace, Text, decoded
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
 #: What decides whether a node should be reserved; a list may leave fields out.
-_NEEDED = frozenset({'powerstate', 'resourceclass', 'maintenance'})
+_NEEDED = ('power_state', 'resource_class', 'maintenance')
 #: The owner of the ports of servers is this, with the availability zone behind it.
 _SERVERS = 'compute:'
 
 
-class _ServiceRecord(msgspec.Struct):
+class _ServiceRecord(Record):
+    key = 'services'
+
+    host: Text
     id: Text | int | None = None
-    binary: OptionalText = None
+    binary: Text = 'nova-compute'
+    status: Text = ''
+    state: Text = ''
+    forced_down: bool = False
+
+
+class _ServiceOfHypervisor(msgspec.Struct, frozen=True):
     host: OptionalText = None
-    status: OptionalText = None
-    state: OptionalText = None
-    forceddown: bool = False
 
 
-class _ServiceOfHypervisor(msgspec.Struct):
-    host: OptionalText = None
+class _HypervisorRecord(Record):
+    key = 'hypervisors'
 
-
-class _HypervisorRecord(msgspec.Struct):
+    hypervisor_hostname: Text
     id: Text | int | None = None
-    hypervisorhostname: OptionalText = None
-    hypervisortype: OptionalText = None
-    service: _ServiceOfHypervisor | None = None
+    hypervisor_type: OptionalText = None
+    service: _ServiceOfHypervisor = _ServiceOfHypervisor()
     vcpus: Amount | None = None
-    vcpusused: Amount | None = None
-    memorymb: Amount | None = None
-    memorymbused: Amount | None = None
-    localgb: Amount | None = None
-    localgbused: Amount | None = None
-    runningvms: Amount | None = None
+    vcpus_used: Amount | None = None
+    memory_mb: Amount | None = None
+    memory_mb_used: Amount | None = None
+    local_gb: Amount | None = None
+    local_gb_used: Amount | None = None
+    running_vms: Amount | None = None
 
 
-class _LimitRecord(msgspec.Struct):
+class _LimitRecord(Record):
+    key = 'registered_limits'
+
+    resource_name: Text
     id: OptionalText = None
-    resourcename: OptionalText = None
 
 
-class _NodeRecord(msgspec.Struct):
-    uuid: OptionalText = None
+class _NodeRecord(Record):
+    key = 'nodes'
+    aliases: ClassVar = {'provisioning_state': 'provision_state'}
+    unique = ('uuid',)
+
+    uuid: Text
     name: OptionalText = None
-    instanceuuid: OptionalText = None
-    provisionstate: OptionalText = None
-    provisioningstate: OptionalText = None
-    targetprovisionstate: OptionalText = None
-    powerstate: OptionalText = None
+    instance_uuid: OptionalText = None
+    provision_state: Text = ''
+    target_provision_state: OptionalText = None
+    power_state: OptionalText = None
     maintenance: bool = False
     retired: bool = False
     reservation: OptionalText = None
-    resourceclass: OptionalText = None
+    resource_class: OptionalText = None
 
 
-class _GroupRecord(msgspec.Struct):
+class _GroupRecord(msgspec.Struct, frozen=True):
     id: str = ''
     resources: dict[Text, Amount] = {}
-    required: list[Text] = []
+    required: tuple[Text, ...] = ()
 
 
-class _RequestRecord(msgspec.Struct):
+class _RequestRecord(_GroupRecord, frozen=True):
+    """What a port asks for: one group before Neutron had several."""
+
     request_groups: list[_GroupRecord] | None = None
-    resources: dict[Text, Amount] = {}
-    required: list[Text] = []
-    same_subtree: list[Text] = []
+    same_subtree: tuple[Text, ...] = ()
 
 
 class _AddressRecord(msgspec.Struct):
     subnet_id: OptionalText = None
 
 
-class _ProfileRecord(msgspec.Struct):
+class _ProfileRecord(msgspec.Struct, frozen=True):
     allocation: dict[str, str] | str | None = None
 
 
-class _DeviceProfileRecord(msgspec.Struct):
-    name: OptionalText = None
-    groups: list[dict[str, str]] = []
+class _PortRecord(Record):
+    key = 'ports'
+
+    id: Text
+    device_id: Text = ''
+    device_owner: Text = ''
+    binding_host_id: OptionalText = None
+    resource_request: _RequestRecord = _RequestRecord()
+    binding_profile: _ProfileRecord = _ProfileRecord()
+    binding_vnic_type: Text = 'normal'
+    device_profile: OptionalText = None
+    network_id: OptionalText = None
+    fixed_ips: tuple[_AddressRecord, ...] = ()
+
+
+class _DeviceProfileRecord(Record):
+    key = 'device_profiles'
+    unique = ('name',)
+
+    name: Text
+    groups: list[dict[str, str]]
 
 
 class _BandwidthRecord(msgspec.Struct):
@@ -113,11 +138,13 @@ class _ConfigurationRecord(msgspec.Struct):
     resource_provider_hypervisors: dict[Text, Text] = {}
 
 
-class _AgentRecord(msgspec.Struct):
+class _AgentRecord(Record):
+    key = 'agents'
+
+    agent_type: Text
+    host: Text
     id: OptionalText = None
-    agenttype: OptionalText = None
-    host: OptionalText = None
-    resourcessynced: bool | None = None
+    resources_synced: bool | None = None
     configurations: _ConfigurationRecord | None = None
 
 
@@ -126,71 +153,62 @@ class _PoolRecord(msgspec.Struct):
     end: Text
 
 
-class _SubnetRecord(msgspec.Struct):
+class _SubnetRecord(Record):
+    key = 'subnets'
+
     id: OptionalText = None
-    ipversion: int | None = None
-    gatewayip: OptionalText = None
-    allocationpools: list[_PoolRecord] = []
-    networkid: OptionalText = None
-    segmentid: OptionalText = None
-    aggregates: list[Text] = []
+    ip_version: int | None = None
+    gateway_ip: OptionalText = None
+    allocation_pools: tuple[_PoolRecord, ...] = ()
+    network_id: OptionalText = None
+    segment_id: OptionalText = None
+    aggregates: tuple[Text, ...] = ()
 
 
-class _PortRecord(msgspec.Struct):
-    id: OptionalText = None
-    deviceid: OptionalText = None
-    deviceowner: OptionalText = None
-    bindinghostid: OptionalText = None
-    resourcerequest: _RequestRecord | None = None
-    bindingprofile: _ProfileRecord | None = None
-    bindingvnictype: OptionalText = None
-    deviceprofile: OptionalText = None
-    networkid: OptionalText = None
-    fixedips: list[_AddressRecord] = []
-
-
-@schema.reader('services', _ServiceRecord, lambda r: (r.id,))
-def compute_services(place: RecordPlace, record: _ServiceRecord) -> ComputeService | None:
-    """The nova-compute of all hosts: what ``GET /os-services`` answers, or what ``openstack compute
-    service list -f json`` prints.
+def compute_services(document: Any, path: str) -> list[ComputeService]:
+    """Return the nova-compute of all hosts: what ``GET /os-services`` answers, or what ``openstack
+    compute service list -f json`` prints.
     """
-    known = {'enabled': True, 'disabled': False}
-    if record.binary not in (None, 'nova-compute'):
-        return None
-    return ComputeService(
-        place.required('Host', record.host),
-        known.get((record.status or '').lower()),
-        (record.state or '').lower() == 'up' and not record.forceddown,
-    )
+    enabled = {'enabled': True, 'disabled': False}
+    return [
+        ComputeService(
+            record.host,
+            enabled.get(record.status.lower()),
+            record.state.lower() == 'up' and not record.forced_down,
+        )
+        for _, record in decoded(document, path, _ServiceRecord)
+        if record.binary == 'nova-compute'
+    ]
 
 
-@schema.reader('hypervisors', _HypervisorRecord, lambda r: (r.id,))
-def hypervisors(place: RecordPlace, record: _HypervisorRecord) -> Hypervisor:
-    """The compute nodes: what ``GET /os-hypervisors/detail`` answers, or what ``openstack
+def hypervisors(document: Any, path: str) -> list[Hypervisor]:
+    """Return the compute nodes: what ``GET /os-hypervisors/detail`` answers, or what ``openstack
     hypervisor list --long -f json`` prints.
     """
-    return Hypervisor(
-        place.required('Hypervisor Hostname', record.hypervisorhostname),
-        # A number before compute API 2.53.
-        record.id.lower() if isinstance(record.id, str) and '-' in record.id else None,
-        record.service.host if record.service else None,
-        record.hypervisortype,
-        _amounts(VCPU=record.vcpus, MEMORY_MB=record.memorymb, DISK_GB=record.localgb),
-        _amounts(VCPU=record.vcpusused, MEMORY_MB=record.memorymbused, DISK_GB=record.localgbused),
-        record.runningvms,
-    )
+    return [
+        Hypervisor(
+            r.hypervisor_hostname,
+            # A number before compute API 2.53.
+            r.id.lower() if isinstance(r.id, str) and '-' in r.id else None,
+            r.service.host,
+            r.hypervisor_type,
+            _amounts(VCPU=r.vcpus, MEMORY_MB=r.memory_mb, DISK_GB=r.local_gb),
+            _amounts(VCPU=r.vcpus_used, MEMORY_MB=r.memory_mb_used, DISK_GB=r.local_gb_used),
+            r.running_vms,
+        )
+        for _, r in decoded(document, path, _HypervisorRecord)
+    ]
 
 
 def _amounts(**amounts: int | None) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-@schema.reader('registered_limits', _LimitRecord, lambda r: (r.id,))
-def registered_limits(place: RecordPlace, record: _LimitRecord) -> str:
-    """The names of the resources that have a registered limit, in any region: what ``GET
+def registered_limits(document: Any, path: str) -> list[str]:
+    """Return the names of the resources that have a registered limit, in any region: what ``GET
     /v3/registered_limits`` answers, or what ``openstack registered limit list -f json`` prints.
     """
-    return place.required('Resource Name', record.resourcename)
+    return [record.resource_name for _, record in decoded(document, path, _LimitRecord)]
 
 
 def nodes(document: Any, path: str) -> list[BaremetalNode]:
@@ -198,95 +216,119 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
 
     :param document: what ``GET /v1/nodes/detail`` answers from bare metal API 1.21 on, or what
         ``openstack baremetal node list --long -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, lacks the resource classes, or has a node twice
     """
-    for each in schema.listed(document, 'nodes', path):
-        if not {schema.normal(str(name)) for name in each} >= _NEEDED:
-            raise RecordPlace(path, 'nodes').error(
-                'has no resource classes or no power states: list nodes with --long, or GET '
+    result = []
+    for place, record in decoded(document, path, _NodeRecord):
+        if place.lacking(*_NEEDED):
+            raise place.error(
+                'has no resource class or no power state: list nodes with --long, or GET '
                 '/v1/nodes/detail'
             )
-    return [
-        BaremetalNode(
-            place.required('UUID', record.uuid).lower(),
-            record.name,
-            (record.provisionstate or record.provisioningstate or '').lower(),
-            record.resourceclass,
-            record.instanceuuid and record.instanceuuid.lower(),
-            bool(record.reservation or record.targetprovisionstate),
-            record.maintenance or record.retired or record.powerstate in _POWERLESS,
+        result.append(
+            BaremetalNode(
+                record.uuid.lower(),
+                record.name,
+                record.provision_state.lower(),
+                record.resource_class,
+                record.instance_uuid and record.instance_uuid.lower(),
+                bool(record.reservation or record.target_provision_state),
+                record.maintenance or record.retired or record.power_state in _POWERLESS,
+            )
         )
-        for place, record in schema.decoded(
-            document, 'nodes', path, _NodeRecord, lambda r: (r.uuid,)
-        )
-    ]
+    return result
 
 
 def ports(document: Any, path: str) -> list[Port]:
     """Return the bound ports of servers that require resources.
 
     :param document: what ``GET /v2.0/ports`` answers an administrator
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, does not say what ports ask for, or has a port
-        twice
     """
-    raw = schema.listed(document, 'ports', path)
-    if raw and not any('resource_request' in each for each in raw):
-        raise RecordPlace(path, 'ports').error(
+    records = list(decoded(document, path, _PortRecord))
+    if records and all(place.lacking('resource_request') for place, _ in records):
+        raise RecordPlace(path, 'ports', {}).error(
             'has no resource_request: an administrator gets it, if Neutron has the service '
             'plugin placement'
         )
-    return [
-        replace(port, groups=groups)
-        for place, record in _ports(document, path)
-        if record.bindinghostid
-        and (record.deviceowner or '').startswith(_SERVERS)
-        and (port := _port(place, record)).server_uuid
-        and (groups := tuple(group for group in port.groups if any(group.resources.values())))
+    bound = [
+        _port(record)
+        for _, record in records
+        if record.binding_host_id and record.device_owner.startswith(_SERVERS) and record.device_id
     ]
+    asking = [
+        replace(port, groups=tuple(group for group in port.groups if any(group.resources.values())))
+        for port in bound
+    ]
+    return [port for port in asking if port.groups]
 
 
-@schema.reader('agents', _AgentRecord, lambda r: (r.id,))
-def agents(place: RecordPlace, record: _AgentRecord) -> NetworkAgent:
-    """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
-    if record.configurations is None:
-        raise place.error('has no configurations: GET /v2.0/agents has them')
-    host = place.required('host', record.host)
-    devices = record.configurations.resource_provider_bandwidths
-    hypervisors = record.configurations.resource_provider_hypervisors
-    return NetworkAgent(
-        place.required('agent_type', record.agenttype),
-        host,
-        record.resourcessynced,
-        None
-        if devices is None
-        else {
-            (hypervisors.get(device, host), device): _amounts(
-                NET_BW_EGR_KILOBIT_PER_SEC=amounts.egress or None,
-                NET_BW_IGR_KILOBIT_PER_SEC=amounts.ingress or None,
-            )
-            for device, amounts in devices.items()
-        },
+def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
+    """Return the present or future ports of a server, and the resources that they require.
+
+    :param document: what ``GET /v2.0/ports`` answers an administrator
+    :param server: the UUID of the server; without it all ports are of one server
+    """
+    every = [_port(record) for _, record in decoded(document, path, _PortRecord)]
+    return [port for port in every if server in (None, port.server_uuid)]
+
+
+def _port(record: _PortRecord) -> Port:
+    request = record.resource_request
+    groups = request.request_groups
+    if groups is None:
+        groups = [request] if request.resources or request.required else []
+    allocation = record.binding_profile.allocation or {}
+    # Before Neutron had groups, what a port asked for had no ID.
+    providers = {record.id: allocation} if isinstance(allocation, str) else allocation
+    return Port(
+        record.id,
+        record.device_id.lower(),
+        tuple(PortGroup(g.id or record.id, g.resources, tuple(g.required)) for g in groups),
+        {group: provider.lower() for group, provider in providers.items()},
+        tuple(request.same_subtree),
+        record.binding_vnic_type,
+        record.device_profile,
+        record.network_id,
+        next((address.subnet_id for address in record.fixed_ips), None),
     )
+
+
+def agents(document: Any, path: str) -> list[NetworkAgent]:
+    """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
+    result = []
+    for place, record in decoded(document, path, _AgentRecord):
+        if record.configurations is None:
+            raise place.error('has no configurations: GET /v2.0/agents has them')
+        devices = record.configurations.resource_provider_bandwidths
+        hypervisors = record.configurations.resource_provider_hypervisors
+        bandwidths = (
+            None
+            if devices is None
+            else {
+                (hypervisors.get(device, record.host), device): _amounts(
+                    NET_BW_EGR_KILOBIT_PER_SEC=amounts.egress or None,
+                    NET_BW_IGR_KILOBIT_PER_SEC=amounts.ingress or None,
+                )
+                for device, amounts in devices.items()
+            }
+        )
+        result.append(
+            NetworkAgent(record.agent_type, record.host, record.resources_synced, bandwidths)
+        )
+    return result
 
 
 def segment_addresses(document: Any, path: str) -> dict[str, int]:
     """Return the number of IPv4 addresses of each segment of a routed network, by its ID.
 
     :param document: what ``GET /v2.0/subnets`` answers
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a subnet twice
     """
     totals: dict[str, int] = {}
-    for place, record in schema.decoded(
-        document, 'subnets', path, _SubnetRecord, lambda r: (r.id,)
-    ):
-        if record.segmentid is not None and record.ipversion == 4 and record.allocationpools:
+    for place, record in decoded(document, path, _SubnetRecord):
+        if record.segment_id is not None and record.ip_version == 4 and record.allocation_pools:
             # Neutron counts the gateway too, and reserves it.
-            addresses = sum(_size(place, pool) for pool in record.allocationpools)
-            segment = record.segmentid.lower()
-            totals[segment] = totals.get(segment, 0) + addresses + bool(record.gatewayip)
+            addresses = sum(_size(place, pool) for pool in record.allocation_pools)
+            segment = record.segment_id.lower()
+            totals[segment] = totals.get(segment, 0) + addresses + bool(record.gateway_ip)
     return totals
 
 
@@ -298,73 +340,23 @@ def _size(place: RecordPlace, pool: _PoolRecord) -> int:
     return int(last) - int(first) + 1
 
 
-def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
-    """Return the present or future ports of a server, and the resources that they require.
-
-    :param document: what ``GET /v2.0/ports`` answers an administrator
-    :param path: where it came from, for the error
-    :param server: the UUID of the server; without it all ports are of one server
-    :raises errors.BadFile: if it is something else, or has a port twice
-    """
-    every = [_port(place, record) for place, record in _ports(document, path)]
-    return [port for port in every if server in (None, port.server_uuid)]
-
-
-def _ports(document: Any, path: str) -> Iterator[tuple[RecordPlace, _PortRecord]]:
-    return schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
-
-
-def _port(place: RecordPlace, record: _PortRecord) -> Port:
-    uuid = place.required('id', record.id)
-    request = record.resourcerequest or _RequestRecord()
-    allocation = (record.bindingprofile and record.bindingprofile.allocation) or {}
-    # Before Neutron had groups, what a port asked for had no ID.
-    providers = {uuid: allocation} if isinstance(allocation, str) else allocation
-    return Port(
-        uuid,
-        (record.deviceid or '').lower(),
-        tuple(
-            PortGroup(group.id or uuid, group.resources, tuple(group.required))
-            for group in _groups(request)
-        ),
-        {group: provider.lower() for group, provider in providers.items()},
-        tuple(request.same_subtree),
-        record.bindingvnictype or 'normal',
-        record.deviceprofile,
-        record.networkid,
-        next((address.subnet_id for address in record.fixedips), None),
-    )
-
-
-def _groups(request: _RequestRecord) -> list[_GroupRecord]:
-    if request.request_groups is not None:
-        return request.request_groups
-    is_empty = not request.resources and not request.required
-    return [] if is_empty else [_GroupRecord('', request.resources, request.required)]
-
-
-@schema.reader('device_profiles', _DeviceProfileRecord, lambda r: (r.name,))
-def _profiles(place: RecordPlace, record: _DeviceProfileRecord) -> tuple[str, list[dict[str, str]]]:
-    return place.required('name', record.name), record.groups
-
-
-def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]:
-    """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
-    return dict(_profiles(document, path))
-
-
 def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
     """Return the aggregates of each segment, by the ID of its subnet and by that of its network.
 
     :param document: what ``GET /v2.0/subnets`` answers, with ``aggregates``
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a subnet twice
     """
-    found: dict[str, list[list[str]]] = {}
-    for place, record in schema.decoded(
-        document, 'subnets', path, _SubnetRecord, lambda r: (r.id,)
-    ):
-        segment = [] if record.segmentid is None else [record.aggregates]
-        found[place.required('id', record.id)] = segment
-        found.setdefault(place.required('network_id', record.networkid), []).extend(segment)
-    return found
+    result: dict[str, list[list[str]]] = {}
+    for place, record in decoded(document, path, _SubnetRecord):
+        if record.id is None or record.network_id is None:
+            raise place.error("has no 'id' or no 'network_id'")
+        segment = [] if record.segment_id is None else [list(record.aggregates)]
+        result[record.id] = segment
+        result.setdefault(record.network_id, []).extend(segment)
+    return result
+
+
+def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]:
+    """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
+    return {
+        record.name: record.groups for _, record in decoded(document, path, _DeviceProfileRecord)
+    }

@@ -17,18 +17,12 @@ TIMEOUT = 10.0
 
 
 def computes(client: Client) -> list[ComputeService]:
-    """Return all nova-compute services, up or down.
-
-    :raises service.NoCompute: if the session has no catalog
-    """
+    """Return all nova-compute services, up or down."""
     return _asked(client, service.compute_services, host_records.compute_services)
 
 
 def compute_nodes(client: Client) -> list[Hypervisor]:
-    """Return all compute nodes of Nova's database.
-
-    :raises service.NoCompute: if the session has no catalog
-    """
+    """Return all compute nodes of Nova's database."""
     return _asked(client, service.hypervisors, host_records.hypervisors)
 
 

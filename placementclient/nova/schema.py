@@ -1,15 +1,14 @@
-"""Typed records of the compute and identity services, for decoding every list.
+"""Decoding of the lists of other services.
 
-OpenStackClient and the API spell a field differently: ``Server UUID`` and ``instance_uuid``,
-``OS-EXT-SRV-ATTR:host`` and ``Host``. The fields here are their names in small letters, without
-blanks and punctuation.
+OpenStackClient and the APIs spell a field differently: ``Server UUID`` and ``server_uuid``. Case,
+blanks and punctuation of the names of fields do not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import lru_cache, wraps
-from typing import Annotated, Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,143 +24,30 @@ Text = Annotated[str, msgspec.Meta(max_length=255)]
 OptionalText = Text | None
 Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
-#: The values of extra specs and of the properties of images.
-Value = Text | int | float | bool
-Values = dict[Text, Value]
-
-#: The list that a record is of, by fields that no record of another list has.
-_FOREIGN = {
-    'servers': ({'serveruuid', 'serverid', 'instanceuuid'}, 'migrations'),
-    'flavors': (
-        {'flavor', 'host', 'computehost', 'hypervisorhostname', 'osextsrvattrhost'},
-        'servers',
-    ),
-}
-
-T = TypeVar('T')
-V = TypeVar('V')
+#: Extra specs, and the properties of images.
+Values = dict[Text, Text | int | float | bool]
 
 
-class ImageRecord(msgspec.Struct):
-    """The image of a server.
+class Record(msgspec.Struct):
+    """A record of a list; a subclass has its fields.
 
-    :param properties: from compute API 2.98 on
+    :cvar key: the name of the list in the answer of the API
+    :cvar aliases: other names of fields, with the field of each
+    :cvar unique: the fields of which no two records may have the same value
+    :cvar foreign: fields of the records of another list, with the name of that list
     """
 
-    properties: Values | None = None
+    key: ClassVar[str]
+    aliases: ClassVar[Mapping[str, str]] = {}
+    unique: ClassVar[tuple[str, ...]] = ('id',)
+    foreign: ClassVar[Mapping[str, str]] = {}
 
 
-class ImageFileRecord(msgspec.Struct):
-    """An image of the image service, in its units."""
-
-    diskformat: OptionalText = None
-    minram: Amount = 0
-    mindisk: Amount = 0
-    size: int = 0
-
-
-class ServerRecord(msgspec.Struct):
-    """A server; ``image`` is ``''`` if it was booted from a volume."""
-
-    id: OptionalText = None
-    uuid: OptionalText = None
-    name: OptionalText = None
-    host: OptionalText = None
-    computehost: OptionalText = None
-    hypervisorhostname: OptionalText = None
-    osextsrvattrhost: OptionalText = None
-    osextsrvattrhypervisorhostname: OptionalText = None
-    osextststaskstate: OptionalText = None
-    taskstate: OptionalText = None
-    osextstsvmstate: OptionalText = None
-    status: OptionalText = None
-    updated: OptionalText = None
-    updatedat: OptionalText = None
-    tenantid: OptionalText = None
-    projectid: OptionalText = None
-    userid: OptionalText = None
-    osextazavailabilityzone: OptionalText = None
-    image: ImageRecord | str | None = None
-    flavor: dict[str, Any] | str | None = None
-
-    @property
-    def server_uuid(self) -> str | None:
-        """The UUID in small letters; ``None`` if the list lacks it."""
-        uuid = self.id or self.uuid
-        return uuid and uuid.lower()
-
-
-class FlavorRecord(msgspec.Struct):
-    """A flavor, with the amounts of Nova's API."""
-
-    id: OptionalText = None
-    uuid: OptionalText = None
-    name: OptionalText = None
-    originalname: OptionalText = None
-    vcpus: Amount = 0
-    ram: Amount = 0
-    disk: Amount = 0
-    ephemeral: Amount = 0
-    osflvextdataephemeral: Amount = 0
-    swap: Amount = 0
-    ispublic: bool = True
-    osflavoraccessispublic: bool = True
-    extraspecs: Values | str | None = None
-    properties: Values | str | None = None
-
-
-class MigrationRecord(msgspec.Struct):
-    """A migration."""
-
-    uuid: OptionalText = None
-    serveruuid: OptionalText = None
-    serverid: OptionalText = None
-    instanceuuid: OptionalText = None
-    sourcecompute: OptionalText = None
-    sourcenode: OptionalText = None
-    status: OptionalText = None
-    type: OptionalText = None
-    migrationtype: OptionalText = None
-
-
-class AggregateRecord(msgspec.Struct):
-    """A host aggregate."""
-
-    hosts: list[Text]
-    uuid: OptionalText = None
-    name: OptionalText = None
-    metadata: Values | None = None
-
-
-class ServerGroupRecord(msgspec.Struct):
-    """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
-
-    members: list[Text]
-    id: OptionalText = None
-    policy: OptionalText = None
-    policies: list[Text] | None = None
-    rules: Values | None = None
-
-
-class ProjectRecord(msgspec.Struct):
-    """A project of the identity service."""
-
-    id: OptionalText = None
-    uuid: OptionalText = None
-    name: OptionalText = None
-
-
-class QuotaRecord(msgspec.Struct):
-    """The quotas of a project; -1 means no limit."""
-
-    projectid: OptionalText = None
-    id: OptionalText = None
-    cores: Limit | None = None
-    ram: Limit | None = None
+R = TypeVar('R', bound=Record)
 
 
 class RecordPlace(NamedTuple):
-    """The position of a record, for errors.
+    """A record as it was read, and its position for errors.
 
     :param path: of the file, or the service
     :param name: of the record in it: ``servers[3]``
@@ -169,94 +55,56 @@ class RecordPlace(NamedTuple):
 
     path: str
     name: str
+    fields: Mapping[str, Any]
 
     def error(self, reason: str) -> errors.BadFile:
         """Return the exception for a fault of this record."""
         return errors.BadFile(self.path, f'{self.name}: {reason}')
 
-    def required(self, column: str, *values: str | None) -> str:
-        """Return the first of some fields that has a value.
-
-        :param column: its name, as OpenStackClient prints it
-        :raises errors.BadFile: if there is none
-        """
-        found = next(filter(None, values), None)
-        if found is None:
-            raise self.error(f'has no column {column!r}')
-        return found
+    def lacking(self, *names: str) -> list[str]:
+        """Return those of some fields that the record does not have, not even empty."""
+        present = {_normal(str(name)) for name in self.fields}
+        return [name for name in names if _normal(name) not in present]
 
 
-def listed(document: Any, key: str, path: str) -> list[Mapping[str, Any]]:
-    """Return the raw records of a list, or of the object of the API around it.
-
-    :raises errors.BadFile: if it is something else
-    """
-    if isinstance(document, Mapping):
-        document = document.get(key)
-    if not isinstance(document, list) or not all(isinstance(r, Mapping) for r in document):
-        raise errors.BadFile(path, f'not a list of {key}')
-    foreign, others = _FOREIGN.get(key, (set(), ''))
-    if any(normal(str(name)) in foreign for record in document for name in record):
-        raise errors.BadFile(path, f'a list of {others}, not of {key}')
-    return document
-
-
-def decoded(
-    document: Any,
-    key: str,
-    path: str,
-    kind: type[T],
-    ids: Callable[[T], tuple[Hashable, ...]],
-) -> Iterator[tuple[RecordPlace, T]]:
-    """Return the decoded records of a list, each with its position.
+def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
+    """Return the records of a list, each with its position.
 
     :param document: a list, or the object that the API puts around it
-    :param key: the name of the list in that object: ``servers``
-    :param ids: the names of a record, none of which another record may have; ``None`` is no name
+    :param path: where it came from, for the errors
     :raises errors.BadFile: if it is something else, or has a record twice
     """
-    seen: dict[tuple[int, Hashable], str] = {}
-    for index, record in enumerate(listed(document, key, path)):
-        place = RecordPlace(path, f'{key}[{index}]')
-        found = convert(record, kind, place)
-        for names in enumerate(ids(found)):
-            if names[1] is not None and seen.setdefault(names, place.name) != place.name:
-                raise place.error(f'{names[1]} is there twice, first as {seen[names]}')
-        yield place, found
+    records = document.get(kind.key) if isinstance(document, Mapping) else document
+    if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
+        raise errors.BadFile(path, f'not a list of {kind.key}')
+    for name in {name for record in records for name in record}:
+        if other := kind.foreign.get(_normal(str(name))):
+            raise errors.BadFile(path, f'a list of {other}, not of {kind.key}')
+    seen: dict[tuple[str, str], str] = {}
+    for index, fields in enumerate(records):
+        place = RecordPlace(path, f'{kind.key}[{index}]', fields)
+        record = convert(place, kind)
+        for name in kind.unique:
+            if (value := getattr(record, name)) is not None:
+                value = value if name == 'name' else str(value).lower()
+                if (first := seen.setdefault((name, value), place.name)) != place.name:
+                    raise place.error(f'{value} is there twice, first as {first}')
+        yield place, record
 
 
-def reader(
-    key: str, kind: type[T], ids: Callable[[T], tuple[Hashable, ...]]
-) -> Callable[[Callable[[RecordPlace, T], V | None]], Callable[[Any, str], list[V]]]:
-    """Return a decorator that turns a function for one record into one for a list.
-
-    That takes the list, as :func:`decoded` does, and where it came from, for the errors. It returns
-    what the function makes of the records, in the order of the list, and leaves out ``None``.
-
-    :param key: the name of the list: ``servers``
-    :param ids: the names of a record, none of which another record may have
-    """
-
-    def decorated(make: Callable[[RecordPlace, T], V | None]) -> Callable[[Any, str], list[V]]:
-        @wraps(make)
-        def read(document: Any, path: str) -> list[V]:
-            made = (make(*each) for each in decoded(document, key, path, kind, ids))
-            return [value for value in made if value is not None]
-
-        return read
-
-    return decorated
-
-
-def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
+def convert(place: RecordPlace, kind: type[R]) -> R:
     """Return a record as a struct, without fields that have no value.
 
-    :raises errors.BadFile: if a field is of another type, or out of range
+    :raises errors.BadFile: if a field is of another type, out of range, or missing
     """
-    given = {
-        name: value
-        for name, value in ((normal(str(name)), value) for name, value in record.items())
+    values = {
+        _normal(str(name)): value
+        for name, value in place.fields.items()
         if value is not None and (name == 'image' or value not in _NOTHING)
+    }
+    names = {**kind.aliases, **{name: name for name in kind.__struct_fields__}}
+    given = {
+        field: values[_normal(name)] for name, field in names.items() if _normal(name) in values
     }
     try:
         return msgspec.convert(given, kind, strict=False)
@@ -270,6 +118,6 @@ def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
 
 
 @lru_cache(1024)
-def normal(name: str) -> str:
+def _normal(name: str) -> str:
     """Return the name of a field in lower case, without blanks and punctuation."""
     return ''.join(filter(str.isalnum, name)).lower()

@@ -12,21 +12,12 @@ from placementclient.client import errors, refusals, strict_json
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
 
-#: From here on migrations have UUIDs, and are listed in pages.
-_MICROVERSION = '2.59'
-#: From here on flavors have their extra specs.
-_EXTRA_SPECS = '2.61'
-#: From here on server groups have rules.
-_GROUP_RULES = '2.64'
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
 #: How many pages a list may have; a page of Nova has 1,000 records.
 MOST_PAGES = 10_000
 #: What to do about a refusal.
-_ADVICE = {
-    401: f': {refusals.NOT_ACCEPTED}',
-    403: '; this needs the role admin',
-}
+_ADVICE = {401: f': {refusals.NOT_ACCEPTED}', 403: '; this needs the role admin'}
 #: What the ID of a project or a server may be made of.
 _ID = re.compile(r'[\w-]+')
 
@@ -34,18 +25,16 @@ _ID = re.compile(r'[\w-]+')
 class _CatalogService(NamedTuple):
     """A service of the catalog.
 
-    :param name: its name, as people say it
     :param kind: what it is, with an article
     :param type: its type in the catalog
     :param major: the version of its API; empty where the catalog names that
-    :param microversion: empty where it has none
     """
 
     name: str
     kind: str
     type: str
     major: str = ''
-    microversion: str = ''
+    microversion: str | None = None
 
     @property
     def endpoint_filter(self) -> dict[str, str]:
@@ -55,17 +44,14 @@ class _CatalogService(NamedTuple):
         return {'service_type': self.type, **versions}
 
 
-_NOVA = _CatalogService('Nova', 'a compute', 'compute', microversion=_MICROVERSION)
+#: From 2.59 on migrations have UUIDs, and are listed in pages.
+_NOVA = _CatalogService('Nova', 'a compute', 'compute', microversion='2.59')
 _KEYSTONE = _CatalogService('Keystone', 'an identity', 'identity', '3')
 # Which release has retired nodes is not asked for: what is read is the same in all of them.
 _IRONIC = _CatalogService('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
 _NEUTRON = _CatalogService('Neutron', 'a network', 'network', '2')
 _GLANCE = _CatalogService('Glance', 'an image', 'image', '2')
 _CYBORG = _CatalogService('Cyborg', 'an accelerator', 'accelerator', '2')
-#: What is read of a port.
-_OF_PORT = (
-    'id', 'device_id', 'device_owner', 'binding:host_id', 'binding:profile', 'resource_request'
-)  # fmt: skip
 
 
 class NoCompute(errors.PlacementError):
@@ -97,33 +83,32 @@ class ServiceList:
     service: _CatalogService = _NOVA
 
     def __call__(self, client: Client) -> list[Any]:
-        """Return the records of all pages, as the service has them.
-
-        :raises NoCompute: if the session has no catalog
-        """
+        """Return the records of all pages, as the service has them."""
         return _pages(client, self.path, self.key, self.service)
 
 
 #: Those too that are deleted but can be restored for a while: they keep what they hold.
 servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
-#: From compute API 2.59.
 migrations = ServiceList('/os-migrations', 'migrations')
 aggregates = ServiceList('/os-aggregates', 'aggregates')
 #: The nova-compute of all hosts.
 compute_services = ServiceList('/os-services?binary=nova-compute', 'services')
 #: All compute nodes, as they are below compute API 2.88.
 hypervisors = ServiceList('/os-hypervisors/detail', 'hypervisors')
-#: Those of single projects too.
+#: Those of single projects too; from 2.61 on they have their extra specs.
 flavors = ServiceList(
-    '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion=_EXTRA_SPECS)
+    '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion='2.61')
 )
 projects = ServiceList('/projects', 'projects', _KEYSTONE)
 #: The limits of all regions.
 registered_limits = ServiceList('/registered_limits', 'registered_limits', _KEYSTONE)
 nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)
-ports = ServiceList(f'/ports?{"&".join(f"fields={name}" for name in _OF_PORT)}', 'ports', _NEUTRON)
-
-
+ports = ServiceList(
+    '/ports?fields=id&fields=device_id&fields=device_owner&fields=binding:host_id'
+    '&fields=binding:profile&fields=resource_request',
+    'ports',
+    _NEUTRON,
+)
 agents = ServiceList('/agents', 'agents', _NEUTRON)
 subnets = ServiceList('/subnets', 'subnets', _NEUTRON)
 device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
@@ -135,25 +120,19 @@ def ports_of(server_uuid: str) -> ServiceList:
 
 
 def image(client: Client, uuid: str) -> Any:
-    """Return an image: ``GET /v2/images/{uuid}``.
-
-    :raises NoCompute: if the session has no catalog, or there is no such image
-    """
+    """Return an image: ``GET /v2/images/{uuid}``."""
     _need_catalog(client, _GLANCE)
     return _page(client, f'/images/{quote(uuid)}', _GLANCE)
 
 
 def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
-    """Return a server: ``GET /servers/{uuid}``; ``None`` if it does not exist.
+    """Return a server: ``GET /servers/{uuid}``; an empty list if it does not exist.
 
-    :param is_whole: at the newest microversion of the service
-
-    :raises NoCompute: if the session has no catalog
+    :param is_whole: at the newest microversion, with its zone, its hints and its image
     """
     if not _ID.fullmatch(uuid):
         return []
     try:
-        # The newest has what the server was asked for: its zone, its hints and its image.
         latest = _NOVA._replace(microversion='latest')
         return _pages(client, f'/servers/{uuid}', 'server', latest if is_whole else _NOVA)
     except _Unknown:
@@ -161,50 +140,42 @@ def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
 
 
 def server_groups(client: Client) -> list[Any]:
-    """Return the server groups of all projects: ``GET /os-server-groups``.
-
-    :raises NoCompute: if the session has no catalog
-    """
+    """Return the server groups of all projects: ``GET /os-server-groups``."""
+    # From 2.64 on they have rules.
+    rules = _NOVA._replace(microversion='2.64')
     records: list[Any] = []
     # The only list without a link to its next page.
     for _ in range(MOST_PAGES):
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
-        rules = _NOVA._replace(microversion=_GROUP_RULES)
-        found = _pages(client, path, 'server_groups', rules)
-        if not found:
+        page = _pages(client, path, 'server_groups', rules)
+        if not page:
             return records
-        if found == records[-len(found) :]:
+        if page == records[-len(page) :]:
             break
-        records += found
-    raise NoCompute('The list of server_groups does not end')
+        records += page
+    raise _endless('server_groups')
 
 
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
-    """Return the quotas of some projects, one by one: ``GET /os-quota-sets/{project}``.
-
-    A project that does not exist any more is passed over.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    found: list[Any] = []
+    """Return the quotas of some projects that exist: ``GET /os-quota-sets/{project}`` of each."""
+    records: list[Any] = []
     unknown: _Unknown | None = None
     # What Placement has may be anything, and must not lead to another URL.
     for project_id in filter(_ID.fullmatch, project_ids):
         try:
-            found += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
+            records += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
         except _Unknown as reason:
             unknown = reason
-    if unknown is not None and not found:
+    if unknown is not None and not records:
         raise unknown
-    return found
+    return records
 
 
 def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
     _need_catalog(client, service)
     records: list[Any] = []
-    page, asked, last = path, set[str](), None
-    while page not in asked and len(asked) < MOST_PAGES:
-        asked.add(page)
+    page, last = path, None
+    for _ in range(MOST_PAGES):
         body = _page(client, page, service)
         try:
             found = [body[key]] if isinstance(body[key], dict) else body[key]
@@ -216,10 +187,14 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
             page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
             raise NoCompute(_other(service)) from None
-        if not found or found == last:
+        if found == last:
             break
         last = found
-    raise NoCompute(f'The list of {key} does not end: none of {len(asked)} pages is the last')
+    raise _endless(key)
+
+
+def _endless(key: str) -> NoCompute:
+    return NoCompute(f'The list of {key} does not end: a page comes again, or there are too many')
 
 
 def _need_catalog(client: Client, service: _CatalogService) -> None:
@@ -246,7 +221,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
             response = client.session.get(
                 page,
                 endpoint_filter={**client.endpoint_filter, **service.endpoint_filter},
-                microversion=service.microversion or None,
+                microversion=service.microversion,
                 microversion_service_type=service.type if service.microversion else None,
                 user_agent=USER_AGENT,
                 raise_exc=False,

@@ -56,7 +56,7 @@ def test_what_is_no_list_of_servers(document):
 @pytest.mark.parametrize(
     ('changes', 'said'),
     [
-        ({'flavor': {'extra_specs': {'hw:cpu_policy': ['dedicated']}}}, 'servers[0].extraspecs'),
+        ({'flavor': {'extra_specs': {'hw:cpu_policy': ['dedicated']}}}, 'servers[0].flavor.extra'),
         ({'image': {'properties': {'hw_cpu_policy': ['dedicated']}}}, 'servers[0].image.prop'),
         ({'id': [SERVERS[0]]}, 'servers[0].id'),
     ],

@@ -160,7 +160,7 @@ def test_a_node_of_the_client():
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])
 def test_a_list_of_nodes_that_leaves_out_what_decides(field):
     short = {name: value for name, value in NODE.items() if name != field}
-    with pytest.raises(errors.BadFile, match=r'x\.json: nodes: .* --long'):
+    with pytest.raises(errors.BadFile, match=r'x\.json: nodes\[0\]: .* --long'):
         host_records.nodes([short], 'x.json')
 
 
