@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from placementclient.client.printable import excerpt
 from placementclient.client.wording import first, with_names
 
-#: What may steer a terminal, or cannot be printed at all.
-UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
 #: How many characters of a reason are shown.
 _LONGEST = 600
 #: The code that the service gives where it has nothing to say; no news for a reader.
@@ -73,17 +71,16 @@ class NoSuchProvider(PlacementError):
 class BadFile(PlacementError):
     """A file is unreadable or has the wrong content.
 
-    :param path: the file
-    :param reason: what is wrong, a sentence without its full stop
-    :param line: where, from 1
-    :param column: where in the line, from 1
+    :param reason: a sentence without its full stop
+    :param line: from 1
+    :param column: from 1
     """
 
     def __init__(
         self, path: str, reason: str, line: int | None = None, column: int | None = None
     ) -> None:
-        # What a file says may be long, of several lines, or steer the terminal.
-        reason = _shown(reason) or 'cannot be read'
+        # It may quote the file.
+        reason = excerpt(reason, _LONGEST) or 'cannot be read'
         self.path, self.reason, self.line, self.column = path, reason, line, column
         where = ''.join(f':{number}' for number in (line, column) if number)
         super().__init__(f'{path or "(no name)"}{where}: {reason}')
@@ -112,14 +109,6 @@ class BadFiles(BadFile):
 
 class DirectError(PlacementError):
     """The embedded service cannot be used: not installed, or no usable database."""
-
-
-class Warned(PlacementError):
-    """There are warnings, and the operator gave ``--fail-on-warnings``."""
-
-
-class Unconfirmed(PlacementError):
-    """The operator did not confirm a change that deletes or moves something."""
 
 
 class Differs(PlacementError):
@@ -234,15 +223,11 @@ class Unreachable(Transient):
 
 
 class NotSent(NoAnswer):
-    """The request has not reached the service."""
+    """The request has not reached the service, whose URL may be none."""
 
 
 class NoConnection(NotSent, Unreachable):
     """No connection could be made."""
-
-
-class UnusableURL(NotSent):
-    """The URL of the service does not begin with http:// or https://."""
 
 
 class InvalidAnswer(NoAnswer):
@@ -337,15 +322,5 @@ class CannotDeleteParent(Conflict):
     """The provider has children."""
 
 
-class ProviderNotFound(BadRequest):
-    """A provider in the request to the reshaper does not exist."""
-
-
 #: After these, the next request fails too: the credentials are refused.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
-
-
-def _shown(reason: str) -> str:
-    """A reason on one line of a length that a person reads."""
-    cut = reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
-    return re.sub(UNPRINTABLE, '\ufffd', cut)

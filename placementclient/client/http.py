@@ -24,9 +24,7 @@ from placementclient.client.printable import printable
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
 
-#: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
-
 
 #: A microversion as the service writes it.
 _Version = Annotated[str, msgspec.Meta(pattern=r'^\d{1,4}\.\d{1,4}\Z')]
@@ -147,7 +145,7 @@ class Client:
         if self._supported is not None:
             return self._supported
         path = endpoints.SHOW_API.path()
-        answer = self._request(endpoints.SHOW_API, path, VersionDocument, None, None, None)
+        answer = self._request(endpoints.SHOW_API, path, VersionDocument)
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -182,11 +180,9 @@ class Client:
     @property
     def service(self) -> str:
         """The service in words: a URL, or the database of the embedded service."""
-        database: str | None = self._offered('database')
-        if database is not None:
-            return database
         url = urllib.parse.urlsplit(self.url or '')
-        return url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
+        shown = url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
+        return self._offered('database') or shown
 
     def _offered(self, name: str) -> Any:
         """Return an ability of the authentication plugin beyond requests, to its own service."""
@@ -233,14 +229,13 @@ class Client:
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """
         path = endpoint.path(**(parts or {}))
-        _check(version or self.assumed_microversion, str(endpoint), endpoint.since)
+        sent_at = version or self.assumed_microversion
+        _check(sent_at, str(endpoint), endpoint.since)
         try:
-            response = self._request(
-                endpoint, path, answer, query, body, version or self.assumed_microversion
-            )
+            response = self._request(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if self._settled is not None:
-                raise self._not_known(version or self._settled, refusal) from refusal
+                raise self._not_known(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
             highest = microversion.negotiate(*self.supported())
             self._settle(highest)
@@ -256,7 +251,7 @@ class Client:
         self._settled = version
 
     def _not_known(
-        self, version: Microversion | None, refusal: errors.NotAcceptable
+        self, version: Microversion, refusal: errors.NotAcceptable
     ) -> errors.PlacementError:
         try:
             lowest, highest = self.supported()
@@ -271,9 +266,9 @@ class Client:
         endpoint: Endpoint,
         path: str,
         kind: Any,
-        query: Query | None,
-        body: Any,
-        version: Microversion | None,
+        query: Query | None = None,
+        body: Any = None,
+        version: Microversion | None = None,
     ) -> Answer:
         request = f'{endpoint.method} {path}'
 
@@ -290,7 +285,10 @@ class Client:
 
         if endpoint.is_read:
             return lost_answers.repeated(once, self.max_retries, self._warn_once)
-        self._have_token()
+        if self.session.auth is not None:
+            # So that what fails from here on may have reached the service.
+            with translated(self.session):
+                self.session.get_auth_headers()
 
         def write() -> Answer:
             # Before it is sent: a signal may come at any time from here on.
@@ -333,12 +331,6 @@ class Client:
         if not self._is_warned:
             lost_answers.LOG.warning(printable(sentence))
         self._is_warned = True
-
-    def _have_token(self) -> None:
-        """Be authenticated, so that what fails from here on may have reached the service."""
-        if self.session.auth is not None:
-            with translated(self.session):
-                self.session.get_auth_headers()
 
     def _send(
         self,

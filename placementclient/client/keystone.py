@@ -16,11 +16,8 @@ def translated(session: Any = None) -> Iterator[None]:
     The request must not raise for what the service itself answers (``raise_exc=False``).
 
     :param session: of keystoneauth; its URL, user and project are in a refusal of Keystone
-    :raises errors.NoAnswer: if the connection is not to be trusted
-    :raises errors.NotSent: if there is no connection
-    :raises errors.Unreachable: if the connection breaks, or Keystone gives no answer
-    :raises errors.AuthenticationFailed: if Keystone refuses
-    :raises errors.NoEndpoint: if the catalog does not have the service
+    :raises errors.NoAnswer: if there is no connection, or it is not to be trusted, or breaks
+    :raises errors.AuthenticationFailed: if Keystone refuses, or the catalog lacks the service
     """
     from keystoneauth1 import exceptions
 
@@ -28,12 +25,8 @@ def translated(session: Any = None) -> Iterator[None]:
 
     try:
         yield
-    except exceptions.SSLError as failure:
-        raise errors.NoAnswer(unreachable.sentence(failure)) from failure
     except exceptions.ConnectionError as failure:
-        error = unreachable.kind(failure)(unreachable.sentence(failure))
-        error.url = unreachable.url(failure)
-        raise error from failure
+        raise unreachable.error(failure) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
         raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
@@ -43,8 +36,7 @@ def translated(session: Any = None) -> Iterator[None]:
             '"openstack catalog show placement"'
         ) from failure
     except exceptions.HttpError as failure:
-        keystone, who = _credentials(session.auth if session else None)
-        sentence = f'{keystone} refuses to authenticate{who}: {unreachable.sentence(failure)}'
+        sentence = f'{_refusal(session)}: {unreachable.sentence(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {refusals.REMEDY}'
@@ -62,32 +54,25 @@ def caller(session: Any) -> str:
     if access is None:
         return ''
     roles = ', '.join(access.role_names) or 'none'
-    return f'user {access.username or access.user_id}, roles {roles}, scope {_scope(access)}'
-
-
-def _credentials(auth: Any) -> tuple[str, str]:
-    """Return ``Keystone at URL`` and `` user NAME of project NAME`` of an auth plugin.
-
-    :param auth: a plugin of keystoneauth; parts that it does not have are left out
-    """
-    elements: dict[str, Any] = getattr(auth, 'get_cache_id_elements', dict)()
-    url, user, project = (
-        next((elements[name] for name in names if elements.get(name)), None)
-        for names in (
-            ('auth_url',),
-            ('username', 'password_username', 'user_id', 'password_user_id'),
-            ('project_name', 'project_id'),
-        )
-    )
-    who = f' user {user}' if user else ''
-    return f'Keystone at {url}' if url else 'Keystone', (
-        f'{who} of project {project}' if who and project else who
-    )
-
-
-def _scope(access: Any) -> str:
+    scope = 'none'
     if getattr(access, 'system_scoped', False):
-        return 'system'
-    if access.project_id:
-        return f'project {access.project_name or access.project_id}'
-    return f'domain {access.domain_name or access.domain_id}' if access.domain_id else 'none'
+        scope = 'system'
+    elif access.project_id or access.domain_id:
+        kind = 'project' if access.project_id else 'domain'
+        name = getattr(access, f'{kind}_name') or getattr(access, f'{kind}_id')
+        scope = f'{kind} {name}'
+    return f'user {access.username or access.user_id}, roles {roles}, scope {scope}'
+
+
+def _refusal(session: Any) -> str:
+    """Return the sentence that Keystone refuses, with its URL, the user and the project."""
+    elements: dict[str, Any] = getattr(session and session.auth, 'get_cache_id_elements', dict)()
+
+    def phrase(before: str, *names: str) -> str:
+        value = next(filter(None, map(elements.get, names)), None)
+        return f' {before} {value}' if value else ''
+
+    url = phrase('at', 'auth_url')
+    user = phrase('user', 'username', 'password_username', 'user_id', 'password_user_id')
+    project = phrase('of project', 'project_name', 'project_id') if user else ''
+    return f'Keystone{url} refuses to authenticate{user}{project}'

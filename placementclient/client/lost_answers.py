@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,8 +15,8 @@ T = TypeVar('T')
 LOG = logging.getLogger(__name__)
 
 #: How much longer each pause between two attempts is than the one before, what chance adds to it,
-#: and the longest that is waited where Retry-After asks for it; in seconds.
-BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
+#: the longest, and the longest that is waited where Retry-After asks for it; in seconds.
+BACKOFF, JITTER, LONGEST_BACKOFF, LONGEST_PAUSE = 0.25, 0.25, 120.0, 30
 
 
 def repeated(
@@ -30,24 +31,21 @@ def repeated(
     :param after: the failures after which the request may be sent again
     :raises errors.Transient: what the last attempt raised
     """
-    from urllib3 import exceptions
-    from urllib3.util import Retry
-
-    retries = Retry(max_retries, backoff_factor=BACKOFF, backoff_jitter=JITTER)
+    pauses = [min(BACKOFF * 2**number, LONGEST_BACKOFF) for number in range(max_retries)]
+    number = 0
     while True:
         try:
             return attempt()
         except after as lost:
-            try:
-                retries = retries.increment(error=lost)
-            except exceptions.MaxRetryError:
-                raise lost from None
-            pause = max(retries.get_backoff_time(), asked_pause(lost))
+            if number == max_retries:
+                raise
+            backoff = pauses[number] + random.uniform(0, JITTER) if number else 0  # noqa: S311
+            pause = max(backoff, asked_pause(lost))
             LOG.info('%s; asked again in %.1f s', lost, pause)
             if pause:
-                every = [min(BACKOFF * 2**n, Retry.DEFAULT_BACKOFF_MAX) for n in range(max_retries)]
-                seconds = max(pause, sum(every[1:]))
+                seconds = max(pause, sum(pauses[1:]))
                 warn(f'{lost}. Trying again, with pauses of about {seconds:.0f} s in all')
+            number += 1
             time.sleep(pause)
 
 
@@ -56,10 +54,8 @@ def asked_pause(lost: errors.Transient) -> float:
     from urllib3 import exceptions
     from urllib3.util import Retry
 
-    if lost.retry_after is None:
-        return 0.0
     try:
-        return min(Retry().parse_retry_after(lost.retry_after), LONGEST_PAUSE)
+        return min(Retry().parse_retry_after(lost.retry_after or '0'), LONGEST_PAUSE)
     except (exceptions.InvalidHeader, ValueError, OverflowError):
         # A year that no calendar has, a number that no clock has.
         return 0.0

@@ -35,6 +35,11 @@ def unbroken(line: str) -> str:
     return line.replace('\n', r'\n')
 
 
+def excerpt(text: str, most: int) -> str:
+    """Return a text as one printable line, cut after a number of characters."""
+    return unbroken(printable(text if len(text) <= most else f'{text[:most]}…'))
+
+
 class PrintableFormatter:
     """A formatter of cliff that escapes control characters and adapts cells to the format.
 

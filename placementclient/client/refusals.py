@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placementclient.client import errors
+from placementclient.client.printable import excerpt
 
 #: Said for keystonemiddleware, whose answers are not those of the service.
 REMEDY = (
@@ -21,7 +22,6 @@ BY_CODE: Mapping[str, type[errors.HTTPError]] = {
     'placement.duplicate_name': errors.DuplicateName,
     'placement.resource_provider.inuse': errors.ProviderInUse,
     'placement.resource_provider.cannot_delete_parent': errors.CannotDeleteParent,
-    'placement.resource_provider.not_found': errors.ProviderNotFound,
 }
 BY_STATUS: Mapping[int, type[errors.HTTPError]] = {
     400: errors.BadRequest,
@@ -89,12 +89,8 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
-    detail = detail.partition('Failed validating')[0][:_LONGEST]
-    paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
-    # Nothing that an answer says may steer the terminal.
-    paragraphs = [re.sub(errors.UNPRINTABLE, '\ufffd', part) for part in paragraphs]
-    useful = [part for part in paragraphs if part]
-    return useful[-1] if useful else ''
+    detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
+    return excerpt(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
 
 
 def _unreadable(status: int, reason: str | None) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import io
-import re
 import time
 import urllib.parse
 from collections import OrderedDict
@@ -20,6 +19,7 @@ from requests import adapters, utils
 from urllib3 import PoolManager, connection, connectionpool, poolmanager
 
 from placementclient.client import errors
+from placementclient.client.printable import excerpt
 from placementclient.client.wording import without_credentials
 
 #: How long each next part of an answer is waited for where nothing else says it, in seconds.
@@ -55,11 +55,7 @@ def bounded(session: Any, answer_limit: int) -> Any:
 
 
 class BoundedTransport(adapters.BaseAdapter):
-    """An adapter of requests with the limits.
-
-    :param adapter: the adapter that sends the requests
-    :param answer_limit: the most bytes of an answer
-    """
+    """An adapter of requests with the limits."""
 
     def __init__(self, adapter: adapters.BaseAdapter, answer_limit: int) -> None:
         super().__init__()
@@ -125,7 +121,7 @@ def _redirected(request: requests.PreparedRequest, location: str) -> requests.Pr
     except ValueError:
         target, is_within = location, False
     if request.method != 'GET' or not is_within:
-        shown = re.sub(errors.UNPRINTABLE, '\ufffd', without_credentials(target))[:_LONGEST]
+        shown = excerpt(without_credentials(target), _LONGEST)
         raise errors.InvalidAnswer(
             f'{_name(request)} was redirected to {shown}, and was not sent there: the URL of the '
             'service, in the catalog or in the settings, must be its own'
@@ -171,11 +167,7 @@ class _BoundedBody:
 
 
 class _TimedStream(io.RawIOBase):
-    """The bytes that come from a socket until a deadline.
-
-    :param stream: of the socket
-    :param seconds: from now until the deadline
-    """
+    """The bytes that come from the stream of a socket within some seconds."""
 
     def __init__(self, stream: Any, seconds: float) -> None:
         self._stream, self._seconds = stream, seconds
@@ -185,7 +177,6 @@ class _TimedStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read the bytes that are there, once some are."""
         if time.monotonic() > self._deadline:
             raise _Endless(f'did not end within {self._seconds:g} s (--os-placement-timeout)')
         count: int | None = self._stream.readinto(buffer)
@@ -206,23 +197,13 @@ class _TimedResponse(HTTPResponse):
             self.fp = io.BufferedReader(stream)
 
 
-class _TimedConnection(connection.HTTPConnection):
-    response_class = _TimedResponse
+def _timed(pool: Any) -> Any:
+    """Return a class of pools whose connections have timed responses."""
+    kind = type('_TimedConnection', (pool.ConnectionCls,), {'response_class': _TimedResponse})
+    return type('_TimedPool', (pool,), {'ConnectionCls': kind})
 
 
-class _TimedSecureConnection(connection.HTTPSConnection):
-    response_class = _TimedResponse
-
-
-class _TimedPool(connectionpool.HTTPConnectionPool):
-    ConnectionCls = _TimedConnection
-
-
-class _TimedSecurePool(connectionpool.HTTPSConnectionPool):
-    ConnectionCls = _TimedSecureConnection
-
-
-_POOLS = {'http': _TimedPool, 'https': _TimedSecurePool}
+_POOLS = {scheme: _timed(pool) for scheme, pool in poolmanager.pool_classes_by_scheme.items()}
 
 
 def _configure(manager: PoolManager) -> None:

@@ -11,19 +11,37 @@ import urllib3
 from requests import exceptions
 
 from placementclient.client import errors
+from placementclient.client.printable import excerpt
 from placementclient.client.wording import without_credentials
 
 #: How many characters of a reason are shown: text that is no HTTP may be of any length.
 _LONGEST = 200
+_UNSENT = urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError
+_UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.MissingSchema
+
+
+def error(failure: Exception) -> errors.NoAnswer:
+    """Return the error for a failed connection.
+
+    :param failure: what keystoneauth has raised over it
+    """
+    cause = _cause(failure)
+    if any(isinstance(reason, _UNSENT) for reason in _chain(failure)):
+        kind: type[errors.NoAnswer] = errors.NoConnection
+    elif isinstance(cause, _UNUSABLE):
+        kind = errors.NotSent
+    else:
+        # A retry does not make a certificate valid.
+        kind = errors.NoAnswer if isinstance(cause, exceptions.SSLError) else errors.Unreachable
+    unanswered = kind(sentence(failure))
+    unanswered.url = url(failure)
+    return unanswered
 
 
 def sentence(failure: Exception) -> str:
-    """Return the sentence about a failed connection.
-
-    :param failure: what keystoneauth has raised over it; if there was none, it says itself
-    """
+    """Return the sentence about a failed connection; if there was none, the failure says itself."""
     cause = _cause(failure)
-    if cause and _is_unusable(cause):
+    if isinstance(cause, _UNUSABLE):
         return (
             f'{without_credentials(str(cause))}: the URL of a service begins with https:// or '
             'http://, and a host follows'
@@ -33,9 +51,7 @@ def sentence(failure: Exception) -> str:
     parts = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{parts.scheme}://{parts.netloc.rpartition("@")[2]}'
     if cause.response is not None:
-        return f'The answer from {where} {_fault_of_answer(cause)}'
-    if isinstance(cause, exceptions.ConnectTimeout):
-        return f'No answer from {where}: no connection in time'
+        return f'The answer from {where} is damaged or not complete'
     if isinstance(cause, exceptions.Timeout):
         return f'No answer from {where} in time'
     reason = _reason(_chain(cause)[-1])
@@ -71,37 +87,10 @@ def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     return f'{file} or the service catalog' if is_named else 'the service catalog'
 
 
-def _fault_of_answer(cause: exceptions.RequestException) -> str:
-    """Return the fault of an answer whose headers were read."""
-    if isinstance(cause, exceptions.ContentDecodingError):
-        return 'cannot be decompressed'
-    first = _chain(cause)[-1]
-    if isinstance(first, urllib3.exceptions.IncompleteRead):
-        return f'broke off after {first.partial} of {first.partial + first.expected} bytes'
-    return f'broke off: {_reason(first)}' if isinstance(first, OSError) else 'broke off'
-
-
-def kind(failure: Exception) -> type[errors.NoAnswer]:
-    """Return the kind of error of a failed connection.
-
-    :param failure: what keystoneauth has raised over it
-    """
-    unsent = urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError
-    if any(isinstance(reason, unsent) for reason in _chain(failure)):
-        return errors.NoConnection
-    cause = _cause(failure)
-    return errors.UnusableURL if cause and _is_unusable(cause) else errors.Unreachable
-
-
 def _cause(failure: Exception) -> exceptions.RequestException | None:
     """Return the exception of requests that keystoneauth has raised another one over."""
     causes = (one for one in _chain(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
-
-
-def _is_unusable(cause: exceptions.RequestException) -> bool:
-    kinds = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.MissingSchema
-    return isinstance(cause, kinds)
 
 
 def _chain(failure: BaseException) -> list[BaseException]:
@@ -122,4 +111,4 @@ def _reason(first: BaseException) -> str:
     if isinstance(first, ssl.SSLError) and first.reason:
         return first.reason.replace('_', ' ').lower()
     message = first.strerror if isinstance(first, OSError) else None
-    return (message or str(first))[:_LONGEST]
+    return excerpt((message or str(first)).strip(), _LONGEST)

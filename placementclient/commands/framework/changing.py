@@ -101,7 +101,7 @@ class Changing(LineLister):
         """Show a plan, and ask for confirmation.
 
         :raises errors.UsageError: if there is no terminal to ask on
-        :raises errors.Unconfirmed: if the answer is no
+        :raises errors.PlacementError: if the answer is no
         """
         if parsed_args.yes:
             return

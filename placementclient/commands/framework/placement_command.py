@@ -256,7 +256,7 @@ class PlacementCommand(command.Command):
             self.log.error(without_credentials(message))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
-        unreached = errors.NoConnection | errors.UnusableURL | errors.AuthenticationFailed
+        unreached = errors.NotSent | errors.AuthenticationFailed
         if isinstance(failure, unreached) and failure.url:
             from placementclient.client import unreachable
 
@@ -293,7 +293,7 @@ class PlacementCommand(command.Command):
         """Ask before a change that is hard to undo, unless ``--yes`` was given.
 
         :raises errors.UsageError: if there is no terminal to ask on
-        :raises errors.Unconfirmed: if the answer is no
+        :raises errors.PlacementError: if the answer is no
         """
         if parsed_args.yes:
             return
@@ -301,7 +301,7 @@ class PlacementCommand(command.Command):
             raise errors.UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
-            raise errors.Unconfirmed('Nothing was done')
+            raise errors.PlacementError('Nothing was done')
 
     @functools.cached_property
     def client(self) -> Client:

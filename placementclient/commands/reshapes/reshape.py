@@ -155,7 +155,7 @@ class PlanReshape(base.ShowOne):
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.trees)]
         if parsed_args.fail_on_warnings and warnings:
-            raise errors.Warned('\n'.join([*warnings, 'No plan was written']))
+            raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(parsed_args.output, replace(plan, origin=origin))
         self.warn((plans.extent(plan.trees) if plan.trees else NOTHING, *warnings))
         if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):

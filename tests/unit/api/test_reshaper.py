@@ -37,7 +37,7 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
     [
         (fault(409, 'Stale', STALE), errors.ConcurrentUpdate),
         (fault(409, 'In use', 'placement.inventory.inuse'), errors.InventoryInUse),
-        (fault(400, 'No such', 'placement.resource_provider.not_found'), errors.ProviderNotFound),
+        (fault(400, 'No such', 'placement.resource_provider.not_found'), errors.BadRequest),
     ],
 )
 def test_other_refusals_are_types(call, reply, kind):

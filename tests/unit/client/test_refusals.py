@@ -84,12 +84,6 @@ def test_an_inventory_in_use_is_no_race_that_is_lost():
     assert type(answer(409, fault(409, raced, code).body)) is errors.ConcurrentUpdate
 
 
-def test_a_provider_that_the_reshaper_misses_is_a_bad_request():
-    error = answer(400, fault(400, 'No such', 'placement.resource_provider.not_found').body)
-    assert isinstance(error, errors.ProviderNotFound)
-    assert isinstance(error, errors.BadRequest)
-
-
 def test_the_message_is_the_last_paragraph_with_code_and_request_id():
     error = answer(409, fault(409, 'Taken by somebody.', 'placement.duplicate_name').body)
     assert str(error) == 'Taken by somebody. (HTTP 409) [placement.duplicate_name, req-1]'

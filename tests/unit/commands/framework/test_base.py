@@ -82,7 +82,7 @@ def test_on_a_terminal_yes_goes_on(answer):
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
 def test_on_a_terminal_anything_else_does_not(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
-    with pytest.raises(errors.Unconfirmed, match=r'^Nothing was done$'):
+    with pytest.raises(errors.PlacementError, match=r'^Nothing was done$'):
         command.confirm('Delete?', Namespace(yes=False))
 
 
