@@ -1,9 +1,10 @@
 """The public Python API: one function for each endpoint, between JSON and the model.
 
 Every function takes a :class:`placementclient.client.http.Client` first and providers by UUID;
-:func:`placementclient.api.resource_provider.find` turns a name into one. Their exceptions are
-in :mod:`placementclient.client.errors`. The row of an endpoint in
-:mod:`placementclient.client.endpoints` has the microversion from which it exists.
+:func:`placementclient.api.resource_provider.find` turns a name into one. A write with a
+``generation``, which is the provider's, raises :class:`ConcurrentUpdate` if it has moved; what does
+not exist is :class:`NotFound`. All exceptions are in :mod:`placementclient.client.errors`. The row
+of an endpoint in :mod:`placementclient.client.endpoints` has the microversion from which it exists.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class _Aggregates(msgspec.Struct):
 
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """Return the UUIDs of the aggregates of a provider, and from 1.19 its generation."""
-    parts = {'provider': provider_uuid}
-    return _read(client, client.send(endpoints.LIST_AGGREGATES, parts, answer=_Aggregates))
+    answer = client.send(endpoints.LIST_AGGREGATES, provider=provider_uuid, answer=_Aggregates)
+    return _read(client, answer)
 
 
 def set(
@@ -34,14 +34,14 @@ def set(
 ) -> Read[builtins.list[str]]:
     """Replace the aggregates of a provider.
 
-    :param generation: the provider's; needed from 1.19, not sent below
-    :raises errors.ConcurrentUpdate: if the generation has moved
+    :param generation: needed from 1.19, not sent below
     """
     body: object = builtins.list(aggregates)
     if client.microversion >= GUARDED:
         body = {'aggregates': body, 'resource_provider_generation': generation}
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.SET_AGGREGATES, parts, answer=_Aggregates, body=body)
+    answer = client.send(
+        endpoints.SET_AGGREGATES, provider=provider_uuid, answer=_Aggregates, body=body
+    )
     return _read(client, answer)
 
 

@@ -44,8 +44,6 @@ class _Allocation(msgspec.Struct):
 
 
 class _ConsumerAnswer(msgspec.Struct):
-    """The allocations of a consumer; its owner from 1.12, its generation 1.28, its type 1.38 on."""
-
     allocations: dict[str, _Allocation]
     project_id: str | None = None
     user_id: str | None = None
@@ -55,8 +53,9 @@ class _ConsumerAnswer(msgspec.Struct):
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
     """Return the allocations of a provider; from 1.28 with the generations of the consumers."""
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, parts, answer=_ProviderAllocations)
+    answer = client.send(
+        endpoints.LIST_PROVIDER_ALLOCATIONS, provider=provider_uuid, answer=_ProviderAllocations
+    )
     holdings = [
         Holding(uuid, record.resources, record.consumer_generation)
         for uuid, record in answer.body.allocations.items()
@@ -71,8 +70,9 @@ def show(
 
     :param version: the microversion to ask at, where it must not be the one in use
     """
-    parts = {'consumer': consumer_uuid}
-    answer = client.send(endpoints.SHOW_ALLOCATIONS, parts, answer=_ConsumerAnswer, version=version)
+    answer = client.send(
+        endpoints.SHOW_ALLOCATIONS, consumer=consumer_uuid, answer=_ConsumerAnswer, version=version
+    )
     body: _ConsumerAnswer = answer.body
     consumer = Consumer(
         consumer_uuid,
@@ -105,7 +105,7 @@ def set(
         version = min(version, KEEPS_CONSUMER_TYPE)
     client.send(
         endpoints.SET_ALLOCATIONS,
-        {'consumer': consumer.uuid},
+        consumer=consumer.uuid,
         body=body_of(consumer, version) | ({'mappings': mappings} if mappings else {}),
         version=version,
     )
@@ -116,7 +116,7 @@ def delete(client: Client, consumer_uuid: str) -> None:
 
     :raises errors.NotFound: if it holds nothing
     """
-    client.send(endpoints.DELETE_ALLOCATIONS, {'consumer': consumer_uuid})
+    client.send(endpoints.DELETE_ALLOCATIONS, consumer=consumer_uuid)
 
 
 def replace(client: Client, body: Any, *, version: Microversion | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from placementclient.client import endpoints
-from placementclient.client.decoding import Answer
+from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Client
 from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read, guarded
@@ -28,8 +28,7 @@ class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
 
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """Return all inventories of a provider, by resource class."""
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.LIST_INVENTORIES, parts, answer=_Inventories)
+    answer = client.send(endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_Inventories)
     return guarded(answer, answer.body.inventories)
 
 
@@ -43,13 +42,10 @@ def create(
     """Add the inventory of one class that the provider does not have yet.
 
     :param fields: those of :class:`Inventory` without their default
-    :param generation: the provider's
-    :raises errors.ConcurrentUpdate: if the generation has moved
     :raises errors.Conflict: if the provider has inventory of the class
     """
     body = {'resource_class': resource_class, 'resource_provider_generation': generation, **fields}
-    parts = {'provider': provider_uuid}
-    return _read(client.send(endpoints.CREATE_INVENTORY, parts, answer=_InventoryAnswer, body=body))
+    return _send(client, endpoints.CREATE_INVENTORY, provider_uuid, resource_class, body)
 
 
 def set_all(
@@ -61,16 +57,15 @@ def set_all(
     """Replace all inventories of a provider.
 
     :param inventories: the fields by class; a field left out falls back to its default
-    :param generation: the provider's
-    :raises errors.ConcurrentUpdate: if the generation has moved
     :raises errors.InventoryInUse: if a class is left out that consumers hold
     """
     body = {
         'resource_provider_generation': generation,
         'inventories': {name: dict(fields) for name, fields in inventories.items()},
     }
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.SET_INVENTORIES, parts, answer=_Inventories, body=body)
+    answer = client.send(
+        endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_Inventories, body=body
+    )
     return guarded(answer, answer.body.inventories)
 
 
@@ -79,16 +74,12 @@ def delete_all(client: Client, provider_uuid: str) -> None:
 
     :raises errors.InventoryInUse: if consumers hold something of them
     """
-    client.send(endpoints.DELETE_INVENTORIES, {'provider': provider_uuid})
+    client.send(endpoints.DELETE_INVENTORIES, provider=provider_uuid)
 
 
 def show(client: Client, provider_uuid: str, resource_class: str) -> Read[Inventory]:
-    """Return the inventory of one class.
-
-    :raises errors.NotFound: if the provider has none of it
-    """
-    parts = {'provider': provider_uuid, 'resource_class': resource_class}
-    return _read(client.send(endpoints.SHOW_INVENTORY, parts, answer=_InventoryAnswer))
+    """Return the inventory of one class."""
+    return _send(client, endpoints.SHOW_INVENTORY, provider_uuid, resource_class)
 
 
 def set(
@@ -99,9 +90,8 @@ def set(
     generation: int,
 ) -> Read[Inventory]:
     """Replace the inventory of one class; the parameters are those of :func:`create`."""
-    parts = {'provider': provider_uuid, 'resource_class': resource_class}
     body = {'resource_provider_generation': generation, **fields}
-    return _read(client.send(endpoints.SET_INVENTORY, parts, answer=_InventoryAnswer, body=body))
+    return _send(client, endpoints.SET_INVENTORY, provider_uuid, resource_class, body)
 
 
 def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
@@ -109,10 +99,19 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
 
     :raises errors.InventoryInUse: if consumers hold something of it
     """
-    parts = {'provider': provider_uuid, 'resource_class': resource_class}
-    client.send(endpoints.DELETE_INVENTORY, parts)
+    client.send(endpoints.DELETE_INVENTORY, provider=provider_uuid, resource_class=resource_class)
 
 
-def _read(answer: Answer) -> Read[Inventory]:
+def _send(
+    client: Client, endpoint: Endpoint, provider: str, resource_class: str, body: Any = None
+) -> Read[Inventory]:
+    # An endpoint without the class in its path leaves it out.
+    answer = client.send(
+        endpoint,
+        provider=provider,
+        resource_class=resource_class,
+        answer=_InventoryAnswer,
+        body=body,
+    )
     fields: dict[str, Any] = {**answer.body.as_fields()}
     return guarded(answer, Inventory(**fields))

@@ -34,23 +34,20 @@ def create(client: Client, name: str) -> None:
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """Return a class, if it exists.
-
-    :raises errors.NotFound: if it does not
-    """
-    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': name}, answer=_Class)
+    """Return a class, if it exists."""
+    answer = client.send(endpoints.SHOW_CLASS, resource_class=name, answer=_Class)
     return Read(answer.body.name, last_modified=answer.last_modified)
 
 
 def ensure(client: Client, name: str) -> None:
     """Create a custom class unless it exists; from 1.7."""
-    client.send(endpoints.SET_CLASS, {'resource_class': name})
+    client.send(endpoints.SET_CLASS, resource_class=name)
 
 
 def rename(client: Client, name: str, new_name: str) -> None:
     """Rename a custom class; only from 1.2 to 1.6."""
     body = {'name': new_name}
-    client.send(endpoints.SET_CLASS, {'resource_class': name}, answer=_Class, body=body)
+    client.send(endpoints.SET_CLASS, resource_class=name, answer=_Class, body=body)
 
 
 def delete(client: Client, name: str) -> None:
@@ -58,4 +55,4 @@ def delete(client: Client, name: str) -> None:
 
     :raises errors.Conflict: if a provider has inventory of it
     """
-    client.send(endpoints.DELETE_CLASS, {'resource_class': name})
+    client.send(endpoints.DELETE_CLASS, resource_class=name)

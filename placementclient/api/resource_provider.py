@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -104,18 +104,19 @@ def create(
     :raises errors.DuplicateName: if a provider has the name
     """
     body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
-    # Below 1.20 the answer says no more than where the provider is.
     answer = client.send(endpoints.CREATE_PROVIDER, answer=Provider | None, body=body)
     made: Provider | None = answer.body
-    return made or show(client, _location(answer.headers).rpartition('/')[2]).value
+    if made:
+        return made
+    # Below 1.20 the answer says no more than where the provider is.
+    if 'location' not in answer.headers:
+        raise errors.InvalidAnswer('The answer does not say where the provider is')
+    return show(client, answer.headers['location'].rpartition('/')[2]).value
 
 
 def show(client: Client, provider_uuid: str) -> Read[Provider]:
-    """Return one provider.
-
-    :raises errors.NotFound: if there is none with this UUID
-    """
-    answer = client.send(endpoints.SHOW_PROVIDER, {'provider': provider_uuid}, answer=Provider)
+    """Return one provider."""
+    answer = client.send(endpoints.SHOW_PROVIDER, provider=provider_uuid, answer=Provider)
     return Read(answer.body, answer.body.generation, answer.last_modified)
 
 
@@ -141,8 +142,9 @@ def set(
     body: dict[str, Any] = _given(name=name, parent_provider_uuid=parent_provider_uuid)
     if orphan:
         body['parent_provider_uuid'] = None
-    parts = {'provider': provider_uuid}
-    provider: Provider = client.send(endpoints.SET_PROVIDER, parts, answer=Provider, body=body).body
+    provider: Provider = client.send(
+        endpoints.SET_PROVIDER, provider=provider_uuid, answer=Provider, body=body
+    ).body
     return provider
 
 
@@ -152,13 +154,7 @@ def delete(client: Client, provider_uuid: str) -> None:
     :raises errors.ProviderInUse: if it has allocations
     :raises errors.CannotDeleteParent: if it has children
     """
-    client.send(endpoints.DELETE_PROVIDER, {'provider': provider_uuid})
-
-
-def _location(headers: Mapping[str, str]) -> str:
-    if 'location' not in headers:
-        raise errors.InvalidAnswer('The answer does not say where the provider is')
-    return headers['location']
+    client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
 def _given(**fields: str | None) -> dict[str, Any]:

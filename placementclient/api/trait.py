@@ -36,17 +36,14 @@ def list(
 
 
 def show(client: Client, name: str) -> Read[str]:
-    """Return a trait, if it exists.
-
-    :raises errors.NotFound: if it does not
-    """
-    answer = client.send(endpoints.SHOW_TRAIT, {'trait': name})
+    """Return a trait, if it exists."""
+    answer = client.send(endpoints.SHOW_TRAIT, trait=name)
     return Read(name, last_modified=answer.last_modified)
 
 
 def create(client: Client, name: str) -> None:
     """Create a custom trait unless it exists."""
-    client.send(endpoints.CREATE_TRAIT, {'trait': name})
+    client.send(endpoints.CREATE_TRAIT, trait=name)
 
 
 def delete(client: Client, name: str) -> None:
@@ -54,30 +51,28 @@ def delete(client: Client, name: str) -> None:
 
     :raises errors.Conflict: if a provider has it
     """
-    client.send(endpoints.DELETE_TRAIT, {'trait': name})
+    client.send(endpoints.DELETE_TRAIT, trait=name)
 
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """Return the traits of a provider."""
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.LIST_PROVIDER_TRAITS, parts, answer=_ProviderTraits)
+    answer = client.send(
+        endpoints.LIST_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits
+    )
     return guarded(answer, answer.body.traits)
 
 
 def set_on_provider(
     client: Client, provider_uuid: str, traits: Iterable[str], generation: int
 ) -> Read[builtins.list[str]]:
-    """Replace the traits of a provider.
-
-    :param generation: the provider's
-    :raises errors.ConcurrentUpdate: if the generation has moved
-    """
-    parts = {'provider': provider_uuid}
+    """Replace the traits of a provider."""
     body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
-    answer = client.send(endpoints.SET_PROVIDER_TRAITS, parts, answer=_ProviderTraits, body=body)
+    answer = client.send(
+        endpoints.SET_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits, body=body
+    )
     return guarded(answer, answer.body.traits)
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:
     """Remove all traits of a provider, whatever its generation."""
-    client.send(endpoints.DELETE_PROVIDER_TRAITS, {'provider': provider_uuid})
+    client.send(endpoints.DELETE_PROVIDER_TRAITS, provider=provider_uuid)

@@ -29,8 +29,9 @@ class _Usages(msgspec.Struct):
 
 def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
     """Return the usage of a provider by class."""
-    parts = {'provider': provider_uuid}
-    answer = client.send(endpoints.SHOW_PROVIDER_USAGES, parts, answer=_ProviderUsages)
+    answer = client.send(
+        endpoints.SHOW_PROVIDER_USAGES, provider=provider_uuid, answer=_ProviderUsages
+    )
     return guarded(answer, answer.body.usages)
 
 
@@ -63,11 +64,6 @@ def of_project(
     if not is_by_type:
         return Read([Usage(usages)], last_modified=answer.last_modified)
     by_type = [
-        Usage(
-            {name: n for name, n in record.items() if name != 'consumer_count'},
-            kind,
-            record.get('consumer_count'),
-        )
-        for kind, record in usages.items()
+        Usage(record, kind, record.pop('consumer_count', None)) for kind, record in usages.items()
     ]
     return Read(by_type, last_modified=answer.last_modified)

@@ -206,29 +206,29 @@ class Client:
     def send(
         self,
         endpoint: Endpoint,
-        parts: Mapping[str, str] | None = None,
         *,
         answer: Any = None,
         query: Query | None = None,
         body: Any = None,
         version: Microversion | None = None,
+        **parts: str,
     ) -> Answer:
         """Send a request; repeat it if it is a read without an answer, or was never sent.
 
         :param endpoint: a row of :mod:`placementclient.client.endpoints`
-        :param parts: the parts of its path
         :param answer: the type of the body of the answer; without it, there is none
         :param query: the query parameters; those that are ``None`` are left out
         :param body: what to send as JSON
         :param version: the microversion of this request, where it must not be the one in use; an
             older service is asked at its highest, where the version in use is still open
+        :param parts: the parts of the path: ``provider='…'``
         :raises errors.HTTPError: if the answer's status is 400 or more
         :raises errors.NoAnswer: if the service says nothing; if that could have changed something,
             it is not known whether it has
         :raises errors.AuthenticationFailed: if the request could not be sent
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """
-        path = endpoint.path(**(parts or {}))
+        path = endpoint.path(**parts)
         sent_at = version or self.assumed_microversion
         _check(sent_at, str(endpoint), endpoint.since)
         try:
@@ -240,7 +240,9 @@ class Client:
             highest = microversion.negotiate(*self.supported())
             self._settle(highest)
             lower = min(version, highest) if version else None
-            return self.send(endpoint, parts, answer=answer, query=query, body=body, version=lower)
+            return self.send(
+                endpoint, answer=answer, query=query, body=body, version=lower, **parts
+            )
         if self._settled is None and version is None:
             self._settle(microversion.HIGHEST)
         return response

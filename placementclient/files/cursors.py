@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -115,6 +116,11 @@ def _place(mark: Any) -> _Place:
 
 _Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
 _Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
+# JSON needs no full stop in a number with an exponent.
+_EXPONENT = re.compile('-?[0-9]e[-+][0-9]+$')
+_Loader.add_implicit_resolver('tag:yaml.org,2002:float', _EXPONENT, '-0123456789')
+#: The types that a plain text may be read as, by its first character.
+RESOLVERS = _Loader.yaml_implicit_resolvers
 
 
 class Faults:

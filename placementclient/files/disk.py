@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO, Any, cast
 
 from placementclient.client import errors
@@ -18,7 +18,7 @@ from placementclient.client.printable import printable
 from placementclient.client.wording import listed
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import kind_of
-from placementclient.files.documents import Json, Yaml
+from placementclient.files.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 
 LOG = logging.getLogger(__name__)
@@ -79,30 +79,8 @@ def write_document(path: str, document: Any) -> None:
     :raises errors.BadFile: if it is nested too deeply to be read again, or cannot be written
     """
     _check_depth(document, path)
-    layout = Json if path.endswith('.json') else Yaml
-    write_text(path, layout(document).text)
-
-
-def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
-    """Write a text, as :func:`write_text` does, if reading it back gives the expected value.
-
-    :param meant: the expected value
-    :param read: reads the text; its second argument is the path
-    :raises errors.BadFile: if reading gives another value; then nothing is written
-    """
-    try:
-        found = read(as_text(text.encode(errors='surrogatepass'), path), path)
-    except errors.BadFile as refusal:
-        raise errors.BadFile(
-            path, f'not written, as it could not be read again: {refusal.reason}'
-        ) from None
-    if found != meant:
-        raise errors.BadFile(
-            path,
-            'not written, as names in it would be read back as others: rename the providers whose '
-            'names have line breaks, or spaces at their ends',
-        )
-    write_text(path, text)
+    is_json = path.endswith('.json')
+    write_text(path, f'{json_text(document)}\n' if is_json else yaml_text(document))
 
 
 def read_document(path: str) -> Any:

@@ -142,7 +142,7 @@ class PlanDrain(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
-        from placementclient.files.documents import Json
+        from placementclient.files.documents import json_text
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.render import drains
 
@@ -170,7 +170,7 @@ class PlanDrain(base.Lister):
                 hosts,
                 facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
             )
-            disk.write_text(parsed_args.output, Json(document).text)
+            disk.write_text(parsed_args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.said
         return drains.rows(cloud, answer.moves)
 

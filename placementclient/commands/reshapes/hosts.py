@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placementclient.hosts.assignments import Assignments, Misfit
-    from placementclient.model.assignments import AssignmentRow
     from placementclient.model.snapshots import Snapshot
 
 
@@ -107,7 +106,6 @@ class AssignmentsReshape(_Fitting):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import assignments
-        from placementclient.planner.specification.assignments import parse
 
         if bool(parsed_args.host_facts) == bool(parsed_args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
@@ -119,12 +117,7 @@ class AssignmentsReshape(_Fitting):
             outcome = self._pinned(parsed_args, snapshot)
         else:
             outcome = self._of_hosts(parsed_args, snapshot)
-        disk.write_compared(
-            parsed_args.output,
-            assignments.written(outcome.rows),
-            list(map(_moved, outcome.rows)),
-            lambda text, path: list(map(_moved, parse(text, path))),
-        )
+        disk.write_text(parsed_args.output, assignments.written(outcome.rows))
         return self.misfits(outcome.misfits)
 
     def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
@@ -211,9 +204,3 @@ class DevicesReshape(_Fitting):
         document = {'additions': [dict(entry) for entry in result.entries]}
         disk.write_document(parsed_args.output, document)
         return self.misfits(result.misfits)
-
-
-def _moved(row: AssignmentRow) -> tuple[object, ...]:
-    """Return the fields of a row that say what goes where."""
-    names = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'to_resource_class')
-    return tuple(getattr(row, name) for name in names)

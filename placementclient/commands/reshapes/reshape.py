@@ -149,8 +149,7 @@ class PlanReshape(base.ShowOne):
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
                 skeleton = assignments.skeleton(undecided.rows)
-                # It is not filled in: no row of it counts.
-                disk.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
+                disk.write_text(parsed_args.write_assignments, skeleton)
             raise
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.trees)]

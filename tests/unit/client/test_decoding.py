@@ -29,13 +29,13 @@ PREFIX = 'was answered with HTTP 200: '
 
 def test_an_answer_is_status_body_and_headers(client, service):
     service.answer(Reply(201, {'name': 'x'}, {'Last-Modified': MONDAY}))
-    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': 'x'}, answer=dict)
+    answer = client.send(endpoints.SHOW_CLASS, resource_class='x', answer=dict)
     assert (answer.status, answer.body, answer.last_modified) == (201, {'name': 'x'}, MONDAY)
 
 
 def test_an_answer_without_a_body_has_none(client, service):
     service.answer(NOTHING)
-    answer = client.send(endpoints.DELETE_TRAIT, {'trait': 'x'})
+    answer = client.send(endpoints.DELETE_TRAIT, trait='x')
     assert (answer.status, answer.body, answer.last_modified) == (204, None, None)
 
 
@@ -108,7 +108,7 @@ def test_the_json_of_something_else_is_no_answer(client, service, call):
 def test_a_redirection_to_nowhere_is_not_taken_for_done(client, service, status):
     service.answer(Reply(status))
     with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status}:'):
-        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+        client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
     assert [request.line for request in service.requests] == ['DELETE /traits/CUSTOM_X']
 
 
@@ -116,7 +116,7 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(client, service, status)
 def test_an_empty_success_that_the_service_has_not_signed_is_none(client, service, status):
     service.answer(Reply(status, is_signed=False))
     with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+        client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     assert refusal.value.may_be_done
 
 

@@ -77,7 +77,7 @@ def test_a_query_is_encoded(client, service, query, sent):
 
 def test_an_unsafe_part_is_refused_before_anything_is_sent(client, service):
     with pytest.raises(errors.UnsafePath):
-        client.send(endpoints.DELETE_TRAIT, {'trait': '..'})
+        client.send(endpoints.DELETE_TRAIT, trait='..')
     assert service.requests == []
 
 
@@ -88,7 +88,7 @@ def test_an_unsafe_part_is_refused_before_anything_is_sent(client, service):
 def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(client, service, reply):
     service.answer(reply)
     with pytest.raises(errors.NoAnswer) as refusal:
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+        client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     assert len(service.requests) == 1
     assert refusal.value.may_be_done
 
@@ -106,7 +106,7 @@ class NoKeystone(Token):
 def test_what_no_token_was_had_for_was_not_sent(service):
     client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
     with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
-        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+        client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
     assert not refusal.value.may_be_done
     assert service.requests == []
 
@@ -134,7 +134,7 @@ def test_where_the_service_is_nobody_may_know(service):
 def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
     service.fail(failure)
     with pytest.raises(errors.PlacementError) as raised:
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+        client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     assert type(raised.value) is kind
 
 
@@ -164,20 +164,20 @@ def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service
 
     def interrupted(self, endpoint, path, *rest):
         if path.endswith('CUSTOM_A'):
-            done.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_B'}).result()
+            done.submit(client.send, endpoints.DELETE_TRAIT, trait='CUSTOM_B').result()
         return send(self, endpoint, path, *rest)
 
     monkeypatch.setattr(Client, '_send', interrupted)
     with pytest.raises(errors.NotFound):
-        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_A'})
+        client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_A')
     assert client.last_change == Change('DELETE /traits/CUSTOM_B', is_done=True)
 
 
 def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(client, service):
     service.answer(Reply(504), NOTHING)
     with ThreadPoolExecutor(1) as other, pytest.raises(errors.NoAnswer):
-        other.submit(client.send, endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_A'}).result()
-    client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_B'})
+        other.submit(client.send, endpoints.DELETE_TRAIT, trait='CUSTOM_A').result()
+    client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_B')
     assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=False)
 
 

@@ -62,7 +62,7 @@ def test_after_a_refusal_the_request_is_sent_once_more_at_the_highest_common_ver
 ):
     write = put('/traits/CUSTOM_X', answer=NOTHING)
     service.answer(unacceptable(write), version_document('1.20'), write, LIST)
-    client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == [
         '1.39 PUT /traits/CUSTOM_X',

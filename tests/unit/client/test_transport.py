@@ -96,7 +96,7 @@ def test_a_token_never_leaves_its_origin(serve, monkeypatch, status, endpoint):
     monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
     parts = {'trait': 'CUSTOM_X'} if endpoint is endpoints.DELETE_TRAIT else {}
     with pytest.raises(errors.InvalidAnswer) as raised:
-        client_of(server.url).send(endpoint, parts, answer=dict, body={'secret': 1})
+        client_of(server.url).send(endpoint, answer=dict, body={'secret': 1}, **parts)
     assert f'was redirected to {other.url}/elsewhere, and was not sent there' in str(raised.value)
     assert (len(server.requests), other.requests) == (1, [])
 

@@ -195,7 +195,7 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
 
     monkeypatch.setattr('time.sleep', start)
     client = Client(Session(Token(f'http://127.0.0.1:{number}', 'a-token')), HIGHEST)
-    client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+    client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
     assert client.last_change == Change('DELETE /traits/CUSTOM_X', is_done=True)
     started[0].close()
 

@@ -148,7 +148,7 @@ def test_a_change_that_was_refused_is_none(client, service):
     service.answer(Reply(204), fault(404, 'No such trait'))
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         with suppress(errors.NotFound):
-            client.send(endpoints.DELETE_TRAIT, {'trait': name})
+            client.send(endpoints.DELETE_TRAIT, trait=name)
     assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=True)
 
 
