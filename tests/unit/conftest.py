@@ -124,7 +124,7 @@ def _true_to_their_word(monkeypatch):
         return status
 
     def checked_output(self, parsed_args, names, data):
-        assert not self.prints or set(names) <= set(self.printed(parsed_args))
+        assert not self.prints or set(names) <= set(self.printed())
         return produce_output(self, parsed_args, names, data)
 
     monkeypatch.setattr(base.PlacementCommand, 'run', checked_run)

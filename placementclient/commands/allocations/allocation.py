@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +61,8 @@ class ListAllocation(base.Lister):
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        holdings = api.allocation.list_of_provider(self.client, uuid).value
+    def execute(self) -> columns.Output:
+        holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
         return columns.HOLDING.rows(holdings, self.version)
 
 
@@ -73,15 +71,19 @@ class ConsumerLister(base.Lister):
 
     prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
 
-    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
+    def held(self) -> Read[Consumer]:
+        """Read the allocations of the argument ``<consumer>``."""
+        return api.allocation.show(self.client, self.args.consumer)
+
+    def output(self, shown: Read[Consumer]) -> columns.Output:
         consumer = shown.value
         output = columns.ALLOCATION.rows(
             ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
             self.version,
         )
-        if 'long' in parsed_args:
-            output = self.dated(output, shown, parsed_args)
-        if not base.is_wanted(parsed_args, 'name'):
+        if 'long' in self.args:
+            output = self.dated(output, shown)
+        if not self.wants('name'):
             return output
         names = api.resource_provider.names(self.client, consumer.allocations)
         return base.with_column(output, 'name', lambda row: names.get(row[0], ''))
@@ -107,8 +109,8 @@ class ShowAllocation(ConsumerLister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
+    def execute(self) -> columns.Output:
+        return self.output(self.held())
 
 
 class SetAllocation(ConsumerLister):
@@ -138,41 +140,34 @@ class SetAllocation(ConsumerLister):
         _GENERATION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        self._warn(parsed_args)
-        allocations = _parsed(self.client, parsed_args.allocation)
-        mappings = _mappings(self.client, parsed_args.mapping)
+    def execute(self) -> columns.Output:
+        self._warn()
+        allocations = _parsed(self.client, self.args.allocation)
+        mappings = _mappings(self.client, self.args.mapping)
 
         def write(generation: int | None) -> None:
             consumer = Consumer(
-                parsed_args.consumer,
+                self.args.consumer,
                 allocations,
-                parsed_args.project_id,
-                parsed_args.user_id,
+                self.args.project_id,
+                self.args.user_id,
                 generation,
-                parsed_args.consumer_type,
+                self.args.consumer_type,
             )
             api.allocation.set(self.client, consumer, mappings=mappings)
 
-        def read() -> int | None:
-            return api.allocation.show(self.client, parsed_args.consumer).value.generation
+        given = self.args.generation
+        attempts.guarded(self.client, write, given, lambda: self.held().value.generation)
+        return self.output(self.held())
 
-        attempts.guarded(self.client, write, parsed_args.generation, read)
-        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
-
-    def _warn(self, parsed_args: argparse.Namespace) -> None:
+    def _warn(self) -> None:
         """Say which arguments the version in use has no place for."""
         version = self.client.assumed_microversion
-        if version < _OWNED and (parsed_args.project_id or parsed_args.user_id):
-            self.log.warning(
-                '--project-id and --user-id options do not affect allocation for '
-                f'--os-placement-api-version less than {_OWNED}'
-            )
-        if version < TYPED and parsed_args.consumer_type:
-            self.log.warning(
-                '--consumer-type option does not affect allocation for '
-                f'--os-placement-api-version less than {TYPED}'
-            )
+        end = 'affect allocation for --os-placement-api-version less than'
+        if version < _OWNED and (self.args.project_id or self.args.user_id):
+            self.log.warning(f'--project-id and --user-id options do not {end} {_OWNED}')
+        if version < TYPED and self.args.consumer_type:
+            self.log.warning(f'--consumer-type option does not {end} {TYPED}')
 
 
 class UnsetAllocation(ConsumerLister):
@@ -202,39 +197,38 @@ class UnsetAllocation(ConsumerLister):
         _GENERATION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
+    def execute(self) -> columns.Output:
         providers = {
-            api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
+            api.resource_provider.find(self.client, provider) for provider in self.args.provider
         }
-        classes = set(parsed_args.resource_class)
-        generation = parsed_args.generation
+        classes, generation = set(self.args.resource_class), self.args.generation
 
         def read() -> tuple[Consumer, Consumer]:
-            consumer = api.allocation.show(self.client, parsed_args.consumer).value
+            consumer = self.held().value
             return consumer, _without(consumer, providers, classes)
 
         def write() -> None:
             consumer, rest = read()
             if not consumer.allocations:
-                raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
+                raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if rest.allocations == consumer.allocations:
                 for name in sorted(classes):
                     # It may be mistyped.
                     api.resource_class.show(self.client, name)
                 self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
-            if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
-                if generation is not None:
-                    rest = replace(rest, generation=generation)
-                api.allocation.set(self.client, rest)
-            else:
+            if not rest.allocations and self.client.microversion < GUARDS_CONSUMERS:
                 api.allocation.delete(self.client, consumer.uuid)
+                return
+            if generation is not None:
+                rest = replace(rest, generation=generation)
+            api.allocation.set(self.client, rest)
 
         def is_done() -> bool:
             consumer, rest = read()
             return rest.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
-        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
+        return self.output(self.held())
 
 
 class DeleteAllocation(base.Command):
@@ -248,12 +242,12 @@ class DeleteAllocation(base.Command):
     endpoint = endpoints.DELETE_ALLOCATIONS
     options = (option.CONSUMER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = parsed_args.consumer
+    def execute(self) -> None:
+        consumer = self.client, self.args.consumer
         attempts.confirmed(
             self.client,
-            lambda: api.allocation.delete(self.client, uuid),
-            lambda: not api.allocation.show(self.client, uuid).value.allocations,
+            lambda: api.allocation.delete(*consumer),
+            lambda: not api.allocation.show(*consumer).value.allocations,
         )
 
 
@@ -273,12 +267,30 @@ class ReplaceAllocation(base.Command):
     def send(self, body: Any) -> None:
         api.allocation.replace(self.client, body)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from placementclient.files import disk
 
-        body = normalized_body(disk.read_document(parsed_args.file))
+        body = normalized_body(disk.read_document(self.args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
         attempts.retried(self.client, lambda: self.send(body), given=body)
+
+
+class SubmitReshape(ReplaceAllocation):
+    """Send the body of a reshape: replace inventories and allocations in one transaction.
+
+    The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
+    replaces all that the body names, and does not check for losses. "resource provider reshape
+    plan" and "apply" do.
+
+    Example:
+
+      openstack resource provider reshape submit --file body.json
+    """
+
+    endpoint = endpoints.RESHAPE
+
+    def send(self, body: Any) -> None:
+        api.reshaper.submit(self.client, body)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -121,14 +121,14 @@ class ListCandidate(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
+    def execute(self) -> columns.Output:
         candidates, summaries = api.allocation_candidate.list(
-            self.client, requested(self.client, parsed_args)
+            self.client, requested(self.client, self.args)
         )
         output = columns.candidates(
-            candidates, summaries, self.client.microversion, long=parsed_args.long
+            candidates, summaries, self.client.microversion, long=self.args.long
         )
-        if not base.is_wanted(parsed_args, 'name'):
+        if not self.wants('name'):
             return output
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
         names = api.resource_provider.names(self.client, uuids)
@@ -137,7 +137,7 @@ class ListCandidate(base.Lister):
 
 def requested(
     client: Client,
-    parsed_args: argparse.Namespace,
+    args: argparse.Namespace,
     find: Callable[[str], str] | None = None,
     *,
     is_whole: bool = True,
@@ -149,26 +149,24 @@ def requested(
     :raises errors.BadArgument: if it is none
     :raises errors.UnsupportedVersion: if it needs a later microversion
     """
-    given = _groups(parsed_args)
+    given = _groups(args)
     groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
     if is_whole:
-        _check_groups(client, groups, parsed_args)
+        _check_groups(client, groups, args)
 
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(
         common,
         groups,
-        parsed_args.group_policy if groups else None,
-        tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
-        tuple(parsed_args.root_required),
-        tuple(parsed_args.root_forbidden),
-        None if parsed_args.limit is None else filters.whole(parsed_args.limit, '--limit'),
+        args.group_policy if groups else None,
+        tuple(tuple(suffixes.split(',')) for suffixes in args.same_subtree),
+        tuple(args.root_required),
+        tuple(args.root_forbidden),
+        None if args.limit is None else filters.whole(args.limit, '--limit'),
     )
 
 
-def _check_groups(
-    client: Client, groups: Mapping[str, Filter], parsed_args: argparse.Namespace
-) -> None:
+def _check_groups(client: Client, groups: Mapping[str, Filter], args: argparse.Namespace) -> None:
     if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
         client.require('--group with a name', _NAMED_GROUPS)
     if not any(group.resources for group in groups.values()):
@@ -176,7 +174,7 @@ def _check_groups(
     empty = [
         suffix for suffix, group in groups.items() if suffix != _COMMON and not group.resources
     ]
-    if empty and not parsed_args.same_subtree:
+    if empty and not args.same_subtree:
         raise errors.BadArgument(f'--resource must be given in group {empty[0]}')
     if empty:
         client.require('--group without --resource', _EMPTY_GROUPS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -22,22 +21,7 @@ from placementclient.render import columns
 
 
 class Unclaimed(errors.PlacementError):
-    """The service accepted no candidate.
-
-    :param refusals: the answer of the service to each
-    """
-
-    def __init__(self, refusals: Sequence[errors.Conflict]) -> None:
-        if refusals:
-            tried = f'None of the {counted(len(refusals), "candidate")} was granted'
-            super().__init__(f'{tried}; to the last one: {refusals[-1]}')
-        else:
-            super().__init__('There are no candidates: allocation candidate explain says why')
-            self.exit_status = errors.ExitStatus.INFEASIBLE
-
-
-class HoldsAlready(errors.PlacementError):
-    """The consumer already has allocations, which this run has not claimed."""
+    """The service accepted no candidate, or the consumer has allocations of another run."""
 
 
 class ClaimAllocation(base.Lister):
@@ -70,71 +54,83 @@ class ClaimAllocation(base.Lister):
         *OWNER,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        request = requested(self.client, parsed_args)
+    def execute(self) -> columns.Output:
+        request = requested(self.client, self.args)
         candidates, summaries = api.allocation_candidate.list(self.client, request)
         pending = iter(candidates)
         try:
-            claimed = self._claim(pending, parsed_args)
+            claimed = self._claim(pending)
             # They were read before.
             for uuid, resources in claimed.allocations.items():
                 summaries[uuid] = summaries[uuid].with_used(resources)
-        except (HoldsAlready, Unclaimed):
-            consumer = api.allocation.show(self.client, parsed_args.consumer).value
-            if not _is_claimed(consumer, request, parsed_args):
+        except Unclaimed:
+            consumer = api.allocation.show(self.client, self.args.consumer).value
+            if not self._is_claimed(consumer, request):
                 raise
             self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
             claimed = self._claimed_before(consumer, summaries)
         # Of the same host, it would be no alternative to a host that fails.
-        alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
+        alternates = _of_other_trees(claimed, pending, summaries, self.args.alternates)
         shown = [claimed, *alternates]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
         return columns.claimed(shown, summaries, names, self.client.microversion)
 
-    def _claim(self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace) -> Candidate:
+    def _claim(self, candidates: Iterator[Candidate]) -> Candidate:
         refusals: list[errors.Conflict] = []
         for candidate in candidates:
             try:
-                self._write(candidate, parsed_args)
+                self._write(candidate)
             except errors.Conflict as refusal:
                 names = api.resource_provider.names(self.client, candidate.allocations)
                 refusals.append(refusal.with_names(names))
                 self.log.info(f'Next candidate: {refusals[-1]}')
             else:
                 return candidate
-        raise Unclaimed(refusals)
+        if refusals:
+            tried = f'None of the {counted(len(refusals), "candidate")} was granted'
+            raise Unclaimed(f'{tried}; to the last one: {refusals[-1]}')
+        unclaimed = Unclaimed('There are no candidates: allocation candidate explain says why')
+        unclaimed.exit_status = errors.ExitStatus.INFEASIBLE
+        raise unclaimed
 
-    def _write(self, candidate: Candidate, parsed_args: argparse.Namespace) -> None:
+    def _write(self, candidate: Candidate) -> None:
         """Allocate a candidate, unless the consumer holds something meanwhile."""
         is_sent = False
 
         def attempt() -> None:
             nonlocal is_sent
-            current = api.allocation.show(self.client, parsed_args.consumer).value
+            current = api.allocation.show(self.client, self.args.consumer).value
             if is_sent and current.allocations == candidate.allocations:
                 return
             if current.allocations:
-                raise HoldsAlready(f'Consumer {current.uuid} holds something already')
+                raise Unclaimed(f'Consumer {current.uuid} holds something already')
             is_sent = True
             claimed = replace(
                 current,
                 allocations=candidate.allocations,
-                project_id=parsed_args.project_id,
-                user_id=parsed_args.user_id,
-                type=parsed_args.consumer_type,
+                project_id=self.args.project_id,
+                user_id=self.args.user_id,
+                type=self.args.consumer_type,
             )
             api.allocation.set(self.client, claimed, mappings=candidate.mappings)
 
         attempts.retried(self.client, attempt)
 
+    def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
+        """Return whether a consumer holds the requested amounts, for the same owner."""
+        parts = (request.common, *request.groups.values())
+        requested = together(part.resources for part in parts)
+        owner = (self.args.project_id, self.args.user_id)
+        return (
+            together(consumer.allocations.values()) == requested
+            and (consumer.project_id, consumer.user_id) == owner
+        )
+
     def _claimed_before(
         self, consumer: Consumer, summaries: dict[str, ProviderSummary]
     ) -> Candidate:
-        """Return the holdings of a consumer as a candidate; its hosts may be full by now.
-
-        :param summaries: of the candidates that there are; those of its providers are added
-        """
+        """Return the holdings of a consumer as a candidate, and add summaries: it may be full."""
         for uuid in consumer.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
             used = api.usage.of_provider(self.client, uuid).value
@@ -150,23 +146,13 @@ class ClaimAllocation(base.Lister):
         return Candidate(consumer.allocations)
 
 
-def _is_claimed(
-    consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
-) -> bool:
-    """Return whether a consumer holds as much of each class as is asked for, for the same owner."""
-    wanted = together(each.resources for each in (request.common, *request.groups.values()))
-    held = together(consumer.allocations.values())
-    owner = (parsed_args.project_id, parsed_args.user_id)
-    return held == wanted and (consumer.project_id, consumer.user_id) == owner
-
-
 def _of_other_trees(
     claimed: Candidate,
     candidates: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     number: int,
 ) -> list[Candidate]:
-    """The first so many candidates, each on a tree that none before it is on."""
+    """Return the first so many candidates, each on a tree that none before it is on."""
     taken = claimed.roots(summaries)
     chosen: list[Candidate] = []
     for candidate in candidates:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors, http, microversion, wording
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.framework import flavors, reading, scheduling
+from placementclient.commands.framework import reading, scheduling
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
@@ -24,6 +23,12 @@ if TYPE_CHECKING:
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
+
+
+_PRINT_REQUEST = Flag(
+    '--print-request',
+    help='With --flavor or --server: print the request of Nova, and ask Placement nothing',
+)
 
 
 class ExplainCandidate(DocumentCommand):
@@ -73,58 +78,53 @@ class ExplainCandidate(DocumentCommand):
             help='Send the request for this server of Nova, as if it were to be booted: its '
             'flavor, image, zone, project and hints, and with --ports neutron its ports',
         ),
-        Flag(
-            '--print-request',
-            help='With --flavor or --server: print the request of Nova, and ask Placement nothing',
-        ),
+        _PRINT_REQUEST,
         *scheduling.CLOUD,
         *scheduling.SERVER,
         *scheduling.ONE,
     )
 
-    def text(self, parsed_args: argparse.Namespace) -> Text:
+    def text(self) -> Text:
         from placementclient.render import explanations
 
-        self._check_combination(parsed_args)
-        if parsed_args.print_request:
-            return self._printed(parsed_args)
+        self._check_combination()
+        if self.args.print_request:
+            return self._printed()
+        is_calculated = self.args.snapshot or self.args.assume
+        explained = self._of_snapshot if is_calculated else self._of_service
         try:
-            is_calculated = parsed_args.snapshot or parsed_args.assume
-            explain = self._of_snapshot if is_calculated else self._of_service
-            explanation, asked = explain(parsed_args)
+            explanation, asked = explained()
         except errors.BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise errors.UsageError(str(wrong)) from None
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
         names = self.used_client.names if self.used_client else {}
-        shown = explanations.lines(explanation, parsed_args.hosts)
+        shown = explanations.lines(explanation, self.args.hosts)
         lines = [wording.with_names(line, names) for line in shown]
         data = explanations.data(explanation)
         if asked is not None:
             data |= {'unknown': list(asked.unknown), 'filters': list(asked.filters)}
         return Text(data, lines)
 
-    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
-        is_server = bool(parsed_args.flavor or parsed_args.server)
-        if parsed_args.flavor and parsed_args.server:
-            raise errors.UsageError('--server has a flavor: leave out --flavor')
-        if parsed_args.print_request and not is_server:
-            raise errors.UsageError('--print-request is for --flavor and --server')
-        options = (*scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE)
-        given = [option.flags[-1] for option in options if option.is_given(parsed_args)]
-        if given and not is_server:
-            raise errors.UsageError(f'{given[0]} is for --flavor and --server')
+    @property
+    def _is_server(self) -> bool:
+        return bool(self.args.flavor or self.args.server)
 
-    def _of_service(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[Explanation, NovaRequest | None]:
+    def _check_combination(self) -> None:
+        if self.args.flavor and self.args.server:
+            raise errors.UsageError('--server has a flavor: leave out --flavor')
+        for option in (_PRINT_REQUEST, *scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE):
+            if option.is_given(self.args) and not self._is_server:
+                raise errors.UsageError(f'{option.flags[-1]} is for --flavor and --server')
+
+    def _of_service(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight.candidates import explanation
         from placementclient.producers import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
         for option in self.options:
-            if option.is_given(parsed_args):
+            if option.is_given(self.args):
                 self.client.require(option.flags[-1], option.since)
         index = inquiry.ServiceIndex(self.client)
 
@@ -136,9 +136,36 @@ class ExplainCandidate(DocumentCommand):
 
         def explained(request: CandidateRequest) -> Explanation:
             inquirer = inquiry.Inquiry(self.client, request.limit)
-            return explanation.explain(request, index, inquirer.offer, parsed_args.hosts)
+            return explanation.explain(request, index, inquirer.offer, self.args.hosts)
 
-        requests, asked = self._requests(self.client, parsed_args, is_owned)
+        requests, asked = self._requests(self.client, is_owned)
+        return self._either(requests, explained), asked
+
+    def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
+        from placementclient.insight import owners, unknown_names
+        from placementclient.insight.candidates import counting, explanation, provider_index
+        from placementclient.placing.topology import Topology
+
+        snapshot = reading.cloud(self).snapshot
+        # Nothing is sent: it only knows what each option needs.
+        nobody = http.Client(None, microversion.HIGHEST)
+        requests, asked = self._requests(
+            nobody,
+            lambda: owners.is_owner_required(snapshot),
+            lambda name: snapshot.existing(name).uuid,
+        )
+        names = unknown_names.Names.of(snapshot)
+        missing = [list(unknown_names.absent(names, request)) for request in requests]
+        self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
+        index = provider_index.SnapshotIndex(snapshot)
+
+        def explained(request: CandidateRequest) -> Explanation:
+            result = explanation.explain(request, index, hosts=self.args.hosts)
+            if asked is None or not result.is_met:
+                return result
+            limited = request._replace(limit=asked.first.limit)
+            return replace(result, count=counting.counted(Topology(snapshot), limited))
+
         return self._either(requests, explained), asked
 
     def _either(
@@ -160,7 +187,6 @@ class ExplainCandidate(DocumentCommand):
     def _requests(
         self,
         client: http.Client,
-        parsed_args: argparse.Namespace,
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
@@ -169,56 +195,54 @@ class ExplainCandidate(DocumentCommand):
         :param is_owned: whether the scheduler requires OWNER_NOVA
         :param find: turns the name of a provider into its UUID
         """
-        is_server = bool(parsed_args.flavor or parsed_args.server)
-        request = requested(client, parsed_args, find, is_whole=not is_server)
-        if not is_server:
+        request = requested(client, self.args, find, is_whole=not self._is_server)
+        if not self._is_server:
             return [request], None
         if request.groups or request.common.resources:
             raise errors.UsageError(
                 '--flavor says what is asked for: leave out --resource, --group'
             )
-        asked = self._asked(parsed_args, is_owned())
+        asked = self._asked(is_owned())
         if asked.impossible:
             raise errors.BadArgument(f'Placement refuses the request: {asked.impossible}')
-        self._warn(parsed_args, asked)
-        return [each.restricted(request) for each in asked.requests], asked
+        return [part.restricted(request) for part in asked.requests], asked
 
-    def _warn(self, parsed_args: argparse.Namespace, asked: NovaRequest) -> None:
-        if asked.uncounted:
-            name = f'flavor {parsed_args.flavor}' if parsed_args.flavor else 'the server'
-            self.log.warning(f'{name}: not counted: {", ".join(asked.uncounted)}')
-
-    def _asked(self, parsed_args: argparse.Namespace, is_owned: bool | None) -> NovaRequest:
-        """Return what Nova asks for a server of the flavor, or for the server."""
+    def _asked(self, is_owned: bool | None) -> NovaRequest:
+        """Return what Nova asks for a server of the flavor, or for the server; log the rest."""
         from placementclient.nova import records, service
 
-        how = scheduling.scheduling(self, parsed_args)
-        if parsed_args.server:
-            uuid = parsed_args.server.lower()
-            found = service.server(self.client, uuid, is_whole=True)
-            if not found:
+        how = scheduling.scheduling(self)
+        name = self.args.flavor
+        if self.args.server:
+            uuid = self.args.server.lower()
+            document = service.server(self.client, uuid, is_whole=True)
+            if not document:
                 raise errors.BadArgument(f'Nova has no server {uuid}')
-            return how.of_server(records.scheduled(found, COMPUTE_SERVICE), is_owned=is_owned)
-        name = parsed_args.flavor
-        known = {each.name: each for each in flavors.given(self, parsed_args.flavors)}
-        if name not in known:
-            raise errors.BadArgument(
-                f'No flavor is called {name!r}: see openstack flavor list --all'
-                f'{wording.suggestion(name, known)}'
-            )
-        return how.requested(known[name], is_owned=is_owned)
+            asked = how.of_server(records.scheduled(document, COMPUTE_SERVICE), is_owned=is_owned)
+        else:
+            flavors = scheduling.flavors(self, self.args.flavors)
+            known = {flavor.name: flavor for flavor in flavors}
+            if name not in known:
+                raise errors.BadArgument(
+                    f'No flavor is called {name!r}: see openstack flavor list --all'
+                    f'{wording.suggestion(name, known)}'
+                )
+            asked = how.requested(known[name], is_owned=is_owned)
+        if asked.uncounted and (self.args.print_request or not asked.impossible):
+            subject = f'flavor {name}' if name else 'the server'
+            self.log.warning(f'{subject}: not counted: {", ".join(asked.uncounted)}')
+        return asked
 
-    def _printed(self, parsed_args: argparse.Namespace) -> Text:
+    def _printed(self) -> Text:
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 
         is_owned = None
-        if parsed_args.snapshot:
+        if self.args.snapshot:
             from placementclient.insight import owners
 
-            is_owned = owners.is_owner_required(reading.cloud(self, parsed_args).snapshot)
-        asked = self._asked(parsed_args, is_owned)
-        self._warn(parsed_args, asked)
+            is_owned = owners.is_owner_required(reading.cloud(self).snapshot)
+        asked = self._asked(is_owned)
         if asked.impossible:
             self.log.warning(f'Placement refuses the request: {asked.impossible}')
         paths = [query.of_scheduler(request) for request in asked.requests]
@@ -230,34 +254,3 @@ class ExplainCandidate(DocumentCommand):
             'filters': list(asked.filters),
         }
         return Text(data, paths)
-
-    def _of_snapshot(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[Explanation, NovaRequest | None]:
-        from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import counting, explanation, provider_index
-        from placementclient.placing.topology import Topology
-
-        snapshot = reading.cloud(self, parsed_args).snapshot
-
-        def find(name: str) -> str:
-            return snapshot.existing(name).uuid
-
-        # Nothing is sent: it only knows what each option needs.
-        nobody = http.Client(None, microversion.HIGHEST)
-        requests, asked = self._requests(
-            nobody, parsed_args, lambda: owners.is_owner_required(snapshot), find
-        )
-        names = unknown_names.Names.of(snapshot)
-        missing = [list(unknown_names.absent(names, request)) for request in requests]
-        self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
-        index = provider_index.SnapshotIndex(snapshot)
-
-        def explained(request: CandidateRequest) -> Explanation:
-            found = explanation.explain(request, index, hosts=parsed_args.hosts)
-            if asked is None or not found.is_met:
-                return found
-            limited = request._replace(limit=asked.first.limit)
-            return replace(found, count=counting.counted(Topology(snapshot), limited))
-
-        return self._either(requests, explained), asked

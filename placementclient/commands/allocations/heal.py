@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 
 from msgspec.structs import replace
@@ -68,44 +67,32 @@ class HealAllocation(Changing):
     )
     nothing = 'No server has to be healed'
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
+        from placementclient.nova import records, service
         from placementclient.producers.heal import Healing
 
-        flavors = self._flavors(parsed_args)
-        servers, migrating = self._asked(parsed_args, flavors)
-        is_asked = parsed_args.servers in (None, NOVA)
+        flavors = self._flavors()
+        parse = partial(records.server_details, flavors=flavors)
+        source = compute.Source(NOVA, service.servers, parse)
+        # With a file of servers Nova is asked only if an option says so.
+        moving = self.args.migrations or (None if self.args.servers else NOVA)
+        with compute.instead_of_nova('--servers'):
+            servers = source.read(self, self.args.servers or NOVA)
+            migrations = compute.records(self, 'migrations', moving) or ()
+        is_asked = self.args.servers in (None, NOVA)
         healing = Healing(
             self.client,
-            servers,
-            migrating,
-            is_chosen=bool(parsed_args.server),
+            _chosen(servers, self.args.server),
+            {migration.server_uuid for migration in migrations if not migration.is_over},
+            is_chosen=bool(self.args.server),
             is_current=partial(self._is_current, flavors) if is_asked else None,
-            ports=self._ports(parsed_args),
+            ports=self._ports(),
         )
-        return self.change(parsed_args, healing)
+        return self.change(healing)
 
-    def _asked(
-        self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]
-    ) -> tuple[list[Server], set[str]]:
-        """The servers that are in question, and those of which a migration is not over."""
-        from placementclient.nova import records, service
-
-        listed = parsed_args.servers or NOVA
-        # With a file of servers Nova is asked only if an option says so.
-        moving = parsed_args.migrations or (None if parsed_args.servers else NOVA)
-        try:
-            servers = records.server_details(
-                *compute.document(self, listed, service.servers), flavors
-            )
-            migrations = compute.records(self, 'migrations', moving) or ()
-        except service.NoCompute as reason:
-            raise errors.BadArgument(f'{reason}: give --servers') from None
-        migrating = {migration.server_uuid for migration in migrations if not migration.is_over}
-        return _chosen(servers, parsed_args.server), migrating
-
-    def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:
+    def _ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
-        ports: list[Port] = compute.records(self, 'ports', parsed_args.ports) or []
+        ports: list[Port] = compute.records(self, 'ports', self.args.ports) or []
         for port in ports:
             if {group.id for group in port.groups} - port.providers.keys():
                 self.log.warning(
@@ -114,11 +101,11 @@ class HealAllocation(Changing):
                 )
         return ports
 
-    def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
+    def _flavors(self) -> dict[str, Flavor]:
         from placementclient.files import disk
         from placementclient.nova import records
 
-        path = parsed_args.flavors
+        path = self.args.flavors
         return records.flavors_by_id(disk.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Collection, Mapping
+import itertools
 
 from msgspec.structs import replace
 
@@ -28,19 +27,9 @@ class _Relocation(ConsumerLister):
     #: Whether this run has sent a write, which is then what has reached the goal.
     is_sent = False
 
-    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
+    def output(self, shown: Read[Consumer]) -> columns.Output:
         names = api.resource_provider.names(self.client, shown.value.allocations)
         return columns.relocated(shown, names, self.version)
-
-    def holder(self, consumer_uuid: str) -> Consumer:
-        """A consumer with what it holds.
-
-        :raises errors.PlacementError: if that is nothing
-        """
-        consumer = api.allocation.show(self.client, consumer_uuid).value
-        if not consumer.allocations:
-            raise errors.PlacementError(f'Consumer {consumer_uuid} holds nothing')
-        return consumer
 
     def say_done(self, what: str) -> None:
         """Say that the goal was reached before anything was sent, as where an answer was lost."""
@@ -81,49 +70,55 @@ class MoveAllocation(_Relocation):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        source = api.resource_provider.find(self.client, parsed_args.source)
-        target = api.resource_provider.find(self.client, parsed_args.target)
+    def execute(self) -> columns.Output:
+        source = api.resource_provider.find(self.client, self.args.source)
+        target = api.resource_provider.find(self.client, self.args.target)
         if source == target:
             raise errors.UsageError('--from and --to are the same resource provider')
-        names = {source: parsed_args.source, target: parsed_args.target}
 
         def attempt() -> None:
-            consumer = self.holder(parsed_args.consumer)
-            if self._is_made(consumer, source, target, parsed_args.resource_class):
-                self.say_done(
-                    f'Consumer {consumer.uuid} holds that on {parsed_args.target} already'
-                )
+            consumer = self.held().value
+            if not consumer.allocations:
+                raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
+            if self._is_made(consumer, source, target):
+                self.say_done(f'Consumer {consumer.uuid} holds that on {self.args.target} already')
                 return
             self.is_sent = True
-            moved = _moved(consumer, source, target, parsed_args.resource_class, names)
-            api.allocation.set(self.client, moved)
+            api.allocation.set(self.client, self._moved(consumer, source, target))
 
         attempts.retried(self.client, attempt)
-        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
+        return self.output(self.held())
 
-    def _is_made(
-        self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
-    ) -> bool:
-        """Return whether a move was made, by this run or, as far as the allocations show, by one
-        before.
+    def _is_made(self, consumer: Consumer, source: str, target: str) -> bool:
+        """Return whether the move was made already, as far as the allocations show."""
+        classes = set(self.args.resource_class)
+        on_source = set(consumer.allocations.get(source, ()))
+        on_target = set(consumer.allocations.get(target, ()))
+        is_moved = classes <= on_target - on_source if classes else on_target and not on_source
+        if not is_moved or self.is_sent:
+            return bool(is_moved)
+        # The service does not know what a consumer held once. But what it holds on a third
+        # provider, or what the source has no inventory of, did not come from there.
+        offered = set(api.inventory.list(self.client, source).value)
+        moved = classes or on_target & offered
+        others = (held for uuid, held in consumer.allocations.items() if uuid != target)
+        return bool(moved) and moved <= offered and moved.isdisjoint(itertools.chain(*others))
 
-        The service does not know what a consumer held once. But what it holds on a third provider,
-        or what the source has no inventory of, did not come from there.
-        """
-        if not _is_moved(consumer, source_uuid, target_uuid, classes):
-            return False
-        if self.is_sent:
-            return True
-        offered = api.inventory.list(self.client, source_uuid).value
-        moved = set(classes) or set(consumer.allocations[target_uuid]).intersection(offered)
-        elsewhere = {
-            name
-            for uuid, resources in consumer.allocations.items()
-            for name in resources
-            if uuid != target_uuid
-        }
-        return bool(moved) and moved <= set(offered) and not moved & elsewhere
+    def _moved(self, consumer: Consumer, source: str, target: str) -> Consumer:
+        """Return the consumer after the move; refuse if it does not hold that on the source."""
+        classes = set(self.args.resource_class)
+        on_source = dict(consumer.allocations.get(source, {}))
+        missing = classes.difference(on_source)
+        if missing or not on_source:
+            what = ', '.join(sorted(missing)) or 'anything'
+            raise errors.PlacementError(
+                f'Consumer {consumer.uuid} does not hold {what} on the provider {self.args.source}'
+            )
+        on_target = dict(consumer.allocations.get(target, {}))
+        for name in sorted(classes or on_source):
+            on_target[name] = on_target.get(name, 0) + on_source.pop(name)
+        changed = {**consumer.allocations, source: on_source, target: on_target}
+        return replace(consumer, allocations={uuid: held for uuid, held in changed.items() if held})
 
 
 class TransferAllocation(_Relocation):
@@ -157,26 +152,26 @@ class TransferAllocation(_Relocation):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        if parsed_args.consumer == parsed_args.to_consumer:
+    def execute(self) -> columns.Output:
+        if self.args.consumer == self.args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
-        attempts.retried(self.client, lambda: self._transfer(parsed_args))
-        return self.output(api.allocation.show(self.client, parsed_args.to_consumer), parsed_args)
+        attempts.retried(self.client, self._transfer)
+        return self.output(api.allocation.show(self.client, self.args.to_consumer))
 
-    def _transfer(self, parsed_args: argparse.Namespace) -> None:
-        giver = api.allocation.show(self.client, parsed_args.consumer).value
-        taker = api.allocation.show(self.client, parsed_args.to_consumer).value
+    def _transfer(self) -> None:
+        giver = self.held().value
+        taker = api.allocation.show(self.client, self.args.to_consumer).value
         if not giver.allocations:
             if not taker.allocations:
                 raise errors.PlacementError(f'Consumer {giver.uuid} holds nothing')
             self.say_done(f'Consumer {giver.uuid} holds nothing any more, {taker.uuid} does')
             return
         self.is_sent = True
-        if taker.allocations and not parsed_args.replace:
+        if taker.allocations and not self.args.replace:
             raise errors.PlacementError(
                 f'Consumer {taker.uuid} holds something already: --replace would free it'
             )
-        kind = parsed_args.consumer_type or (taker if taker.allocations else giver).type
+        kind = self.args.consumer_type or (taker if taker.allocations else giver).type
         taker = replace(giver, uuid=taker.uuid, generation=taker.generation, type=kind)
         version = self.client.microversion
         if kind is None:
@@ -188,43 +183,3 @@ class TransferAllocation(_Relocation):
             consumer.uuid: api.allocation.body_of(consumer, version) for consumer in (giver, taker)
         }
         api.allocation.replace(self.client, body, version=version)
-
-
-def _is_moved(
-    consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
-) -> bool:
-    """Return whether a consumer holds none of it on one provider any more, but on the other."""
-    on_source = consumer.allocations.get(source_uuid, {})
-    on_target = consumer.allocations.get(target_uuid, {})
-    if classes:
-        return set(classes) <= set(on_target) - set(on_source)
-    return bool(on_target) and not on_source
-
-
-def _moved(
-    consumer: Consumer,
-    source_uuid: str,
-    target_uuid: str,
-    classes: Collection[str],
-    names: Mapping[str, str],
-) -> Consumer:
-    """A consumer that holds on one provider what it held on another.
-
-    :param classes: only these; all, if it is empty
-    :param names: what the operator calls the two providers
-    :raises errors.PlacementError: if it does not hold that
-    """
-    on_source = dict(consumer.allocations.get(source_uuid, {}))
-    missing = set(classes).difference(on_source)
-    if missing or not on_source:
-        what = ', '.join(sorted(missing)) or 'anything'
-        raise errors.PlacementError(
-            f'Consumer {consumer.uuid} does not hold {what} on the provider {names[source_uuid]}'
-        )
-    on_target = dict(consumer.allocations.get(target_uuid, {}))
-    for name in sorted(set(classes) or on_source):
-        on_target[name] = on_target.get(name, 0) + on_source.pop(name)
-    changed = {**consumer.allocations, source_uuid: on_source, target_uuid: on_target}
-    return replace(
-        consumer, allocations={uuid: resources for uuid, resources in changed.items() if resources}
-    )

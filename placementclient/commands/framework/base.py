@@ -24,6 +24,7 @@ from placementclient.commands.framework import fitting
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
+from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -48,12 +49,12 @@ class NameCommand(Command):
     functions: tuple[Callable[[Client, str], object], Callable[[Client, str], object]]
     deletes = False
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         write, show = self.functions
         attempts.confirmed(
             self.client,
-            lambda: write(self.client, parsed_args.name),
-            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, parsed_args.name)),
+            lambda: write(self.client, self.args.name),
+            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, self.args.name)),
         )
 
 
@@ -63,33 +64,35 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
     #: The names of the columns of a command that writes: cliff looks at -c when all is done.
     prints: ClassVar[Sequence[str]] = ()
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
-        super()._check(parsed_args)
-        if names := self.printed(parsed_args):
-            self._check_columns(parsed_args.columns, names)
+    def _check(self) -> None:
+        super()._check()
+        if names := self.printed():
+            self._check_columns(names)
 
-    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+    def printed(self) -> Sequence[str]:
         """Return the names of the columns of what is asked for, as :attr:`prints`."""
         return self.prints
 
-    def _check_columns(self, given: Sequence[str], names: Sequence[str]) -> None:
-        """See whether each column that was asked for is there; cliff is content with one that is.
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a column of ``-c`` that the table does not have.
 
-        The commands of the endpoints go on then, as those of osc-placement do: which columns they
-        have depends on the microversion.
-
-        :raises errors.BadArgument: if one is not, or none is
+        Commands of endpoints only warn if other columns exist, as those of osc-placement do: their
+        columns depend on the microversion.
         """
         normalized = set(map(_normalized, names))
-        unknown = [name for name in given if _normalized(name) not in normalized]
+        unknown = [name for name in self.args.columns if _normalized(name) not in normalized]
         if not unknown:
             return
         message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
-        if self.endpoint is None or len(unknown) == len(given):
+        if self.endpoint is None or len(unknown) == len(self.args.columns):
             raise errors.BadArgument(message)
         self.log.warning(message)
 
-    def _fitted(self, parsed_args: argparse.Namespace) -> Any:
+    def wants(self, column: str) -> bool:
+        """Return whether the user wants a column that only ``--long`` or ``-c`` prints."""
+        return getattr(self.args, 'long', False) or column in map(str.lower, self.args.columns)
+
+    def _fitted(self) -> Any:
         return self.formatter
 
     def produce_output(
@@ -97,12 +100,12 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
     ) -> int:
         """Print it; for people what others wrote is made printable, for programs it is data."""
         if not self.prints:
-            self._check_columns(parsed_args.columns, names)
+            self._check_columns(names)
         name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
         if name == 'table':
             self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, RightAligned: 'r'}
             if is_seen:
-                self.formatter = self._fitted(parsed_args)
+                self.formatter = self._fitted()
         cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
         # What is no data writes colours, or has looked at each cell.
         on_screen = is_seen and name not in ('table', 'text', 'value')
@@ -117,6 +120,10 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 class Lister(_Table, command.Lister):
     """A command that prints rows."""
 
+    #: What is said to people, on stderr, where there is no row; empty: nothing. The commands of the
+    #: endpoints print an empty line instead, as those of osc-placement do.
+    nothing: str = 'Nothing found'
+
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super()._new_parser(prog_name)
         parser.add_argument(
@@ -126,17 +133,13 @@ class Lister(_Table, command.Lister):
         )
         return parser
 
-    def _fitted(self, parsed_args: argparse.Namespace) -> Any:
-        if parsed_args.wide:
-            parsed_args.max_width = fitting.UNLIMITED
-        if parsed_args.columns or parsed_args.max_width > 0 or parsed_args.fit_width:
+    def _fitted(self) -> Any:
+        if self.args.wide:
+            self.args.max_width = fitting.UNLIMITED
+        if self.args.columns or self.args.max_width > 0 or self.args.fit_width:
             return self.formatter
         width = shutil.get_terminal_size().columns
         return fitting.Fitted(self.formatter, width, self.log.warning)
-
-    #: What is said to people, on stderr, where there is no row; empty: nothing. The commands of the
-    #: endpoints print an empty line instead, as those of osc-placement do.
-    nothing: str = 'Nothing found'
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
@@ -145,20 +148,20 @@ class Lister(_Table, command.Lister):
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
-        if is_empty and self.says_nothing(parsed_args):
-            self._check_columns(parsed_args.columns, self.printed(parsed_args) or names)
+        if is_empty and self.says_nothing():
+            self._check_columns(self.printed() or names)
             if self.nothing:
                 self.log.warning(self.nothing)
             return 0
         return super().produce_output(parsed_args, names, listed)
 
-    def dated(self, output: Output, read: Read[Any], parsed_args: argparse.Namespace) -> Output:
+    def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the table; with ``--long``, ``last_modified`` is its last column."""
-        if not parsed_args.long:
+        if not self.args.long:
             return output
         return with_column(output, 'last_modified', lambda row: read.last_modified)
 
-    def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
+    def says_nothing(self) -> bool:
         """Return whether the command prints :attr:`nothing` instead of an empty table."""
         return self.endpoint is None
 
@@ -166,11 +169,23 @@ class Lister(_Table, command.Lister):
 class ShowOne(_Table, command.ShowOne):
     """A command that prints the fields of one thing."""
 
-    def dated(self, output: Output, read: Read[Any], parsed_args: argparse.Namespace) -> Output:
+    def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the fields; with --long, ``last_modified`` is the last."""
         names, values = output
-        is_long = parsed_args.long
-        return ((*names, 'last_modified'), (*values, read.last_modified)) if is_long else output
+        if not self.args.long:
+            return output
+        return (*names, 'last_modified'), (*values, read.last_modified)
+
+
+class NameShowOne(ShowOne):
+    """A command that shows whether a name exists."""
+
+    #: The function of the API that reads it.
+    function: staticmethod[[Client, str], Read[str]]
+
+    def execute(self) -> Output:
+        read = self.function(self.client, self.args.name)
+        return self.dated(columns.NAME.fields(read.value), read)
 
 
 def _shown_number(cell: Any) -> Any:
@@ -189,8 +204,3 @@ def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Outpu
     """
     names, rows = output
     return (*names, name), [(*row, value(row)) for row in rows]
-
-
-def is_wanted(parsed_args: argparse.Namespace, name: str) -> bool:
-    """Return whether the user wants a column that only ``--long`` or ``-c`` prints."""
-    return getattr(parsed_args, 'long', False) or name in map(str.lower, parsed_args.columns)

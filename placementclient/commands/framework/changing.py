@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, progress
 from placementclient.commands.framework.document import LineLister, width
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import check_free
@@ -18,7 +17,7 @@ from placementclient.commands.framework.plan_files import check_free
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult, Note
     from placementclient.changes.summary import ChangeRow
-    from placementclient.model.plans import Plan, TreeChange
+    from placementclient.model.plans import Plan
     from placementclient.producers.producer import Producer
 
 PLAN = Option(
@@ -39,84 +38,75 @@ class Changing(LineLister):
     """
 
     prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
-    statuses: ClassVar[tuple[tuple[errors.ExitStatus, str], ...]] = (
+    statuses: ClassVar[tuple[tuple[ExitStatus, str], ...]] = (
         base.WOULD_DO,
-        (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
+        (ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
     #: The reasons against the providers that cannot be changed, by name.
     refused: Mapping[str, str] = MappingProxyType({})
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
+    def _check(self) -> None:
         from placementclient.render import changes
 
-        parsed_args.lines = changes.lines
-        super()._check(parsed_args)
+        self.args.lines = changes.lines
+        super()._check()
 
-    def change(self, parsed_args: argparse.Namespace, producer: Producer) -> base.Output:
+    def change(self, producer: Producer) -> base.Output:
         """Plan the changes of a producer; show, write or apply the plan, as the options say."""
         from placementclient.render import changes
 
-        if parsed_args.plan and parsed_args.dry_run:
+        if self.args.plan and self.args.dry_run:
             raise errors.UsageError('--plan and --dry-run exclude each other')
-        if parsed_args.plan:
-            check_free(parsed_args.plan, parsed_args.overwrite)
+        if self.args.plan:
+            check_free(self.args.plan, self.args.overwrite)
         plan = producer.plan()
         self.remark(plan)
-        notes = producer.notes if producer.has_notes else None
-        rows = _rows(plan.trees)
-        if parsed_args.plan:
-            self.write(plan, parsed_args)
-            return changes.planned(rows, notes)
-        if parsed_args.dry_run:
-            if rows:
-                self.ending = _summary(plan)
-            if rows or _is_undone(producer.notes):
-                self.exit_status = errors.ExitStatus.DIFFERS
-            return changes.planned(rows, notes)
+        if self.args.plan or self.args.dry_run:
+            if self.args.plan:
+                self.write(plan)
+            elif plan.trees or _is_undone(producer.notes):
+                self.ending = _summary(plan) if plan.trees else ''
+                self.exit_status = ExitStatus.DIFFERS
+            return changes.planned(_rows(plan), producer.notes if producer.has_notes else None)
         results: Sequence[ChangeResult] = ()
-        if rows:
-            self.ask(plan, parsed_args)
+        if plan.trees:
+            self.ask(plan)
             results = self.carry_out(plan, producer)
-        if _is_undone(producer.notes) and self.exit_status != errors.ExitStatus.INTERRUPTED:
+        if _is_undone(producer.notes) and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
-            self.exit_status = errors.ExitStatus.PARTIAL if is_partial else errors.ExitStatus.ERROR
+            self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
         self.ending = changes.ending(results, producer.notes, self.refused)
         return changes.carried(results, producer.notes)
 
     def remark(self, plan: Plan) -> None:
         """Print the objects that a plan leaves out. A subclass overrides this."""
 
-    def write(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
+    def write(self, plan: Plan) -> None:
         """Write a plan, unless it is empty, and print its size."""
         from placementclient.reshape import storage
 
         if not plan.trees:
-            self.log.warning(f'Nothing to change: {parsed_args.plan} is not written')
+            self.log.warning(f'Nothing to change: {self.args.plan} is not written')
             return
-        storage.write_plan(parsed_args.plan, plan)
-        self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
+        storage.write_plan(self.args.plan, plan)
+        self.log.warning(f'{_summary(plan)}. The plan is in {self.args.plan}')
 
-    def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
-        """Show a plan, and ask for confirmation.
-
-        :raises errors.UsageError: if there is no terminal to ask on
-        :raises errors.PlacementError: if the answer is no
-        """
-        if parsed_args.yes:
+    def ask(self, plan: Plan) -> None:
+        """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
+        if self.args.yes:
             return
         from placementclient.render import changes
 
-        rows = _rows(plan.trees)
+        rows = _rows(plan)
         shown = '\n'.join(changes.planned_lines(rows[:_SHOWN], width()))
         if len(rows) > _SHOWN:
             shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
-        self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
+        self.confirm(f'{shown}\n{_summary(plan)}. Go on?')
 
     def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
         """Apply a plan, and log the errors."""
         from placementclient.changes.direct_carrier import DirectCarrier
-        from placementclient.commands.framework import progress
 
         carrier = DirectCarrier(self.client, plan, producer.plan, producer.check)
         with progress.shown(self.app, self.log, len(plan.trees)) as show:
@@ -125,28 +115,27 @@ class Changing(LineLister):
             if isinstance(result.error, errors.Interrupted):
                 self.log_interruption()
             elif result.error is not None:
-                self.log_failure(_with_names(result))
+                self.log_failure(_with_names(result, result.error))
         self.exit_status = carrier.exit_status
         return carrier.results
 
 
-def _with_names(result: ChangeResult) -> errors.PlacementError:
+def _with_names(result: ChangeResult, error: errors.PlacementError) -> errors.PlacementError:
     """Return the error of a tree, with the names of providers beside their UUIDs."""
-    assert result.error is not None
-    if not isinstance(result.error, errors.HTTPError):
-        return result.error
+    if not isinstance(error, errors.HTTPError):
+        return error
     sides = (result.tree.before, result.tree.after)
-    return result.error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
+    return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 
 def _is_undone(notes: Sequence[Note]) -> bool:
     return any(note.is_undone for note in notes)
 
 
-def _rows(trees: Sequence[TreeChange]) -> list[ChangeRow]:
+def _rows(plan: Plan) -> list[ChangeRow]:
     from placementclient.changes.summary import rows
 
-    return list(itertools.chain.from_iterable(rows(tree.before, tree.after) for tree in trees))
+    return [row for tree in plan.trees for row in rows(tree.before, tree.after)]
 
 
 def _summary(plan: Plan) -> str:

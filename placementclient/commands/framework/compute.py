@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from placementclient.client import errors
 from placementclient.commands.framework.option import Option
 from placementclient.model.services import COMPUTE_SERVICE
 
@@ -24,23 +26,6 @@ _NAMES = {
 }
 
 
-def document(
-    command: PlacementCommand, source: str, ask: Callable[[Client], list[Any]], service: str = NOVA
-) -> tuple[Any, str]:
-    """Return a list, and its name for errors.
-
-    :param source: the path of a file, or what stands for the service
-    :param ask: asks the service for it
-    :param service: what stands for it
-    :raises service.NoCompute: if the session has no catalog
-    """
-    from placementclient.files import disk
-
-    if source == service:
-        return ask(command.client), _NAMES[service]
-    return disk.read_document(source), source
-
-
 def migrations_option(purpose: str) -> Option:
     """Return the option for the list of migrations.
 
@@ -58,7 +43,7 @@ class Source(NamedTuple):
 
     :param service: the word that stands for its service
     :param ask: asks the service for it
-    :param parse: makes records of it
+    :param parse: makes records of it; the second argument is its name for errors
     """
 
     service: str
@@ -66,8 +51,15 @@ class Source(NamedTuple):
     parse: Callable[[Any, str], Any]
 
     def read(self, command: PlacementCommand, given: str) -> Any:
-        """Return the records from a file or from the service; see :func:`document`."""
-        return self.parse(*document(command, given, self.ask, self.service))
+        """Return the records of a file, or of the service if its word is given.
+
+        :raises service.NoCompute: if the session has no catalog
+        """
+        from placementclient.files import disk
+
+        if given == self.service:
+            return self.parse(self.ask(command.client), _NAMES[given])
+        return self.parse(disk.read_document(given), given)
 
 
 def sources() -> dict[str, Source]:
@@ -99,3 +91,14 @@ def records(command: PlacementCommand, name: str, given: str | None) -> Any:
     :param given: the path of a file, or what stands for the service
     """
     return sources()[name].read(command, given) if given else None
+
+
+@contextlib.contextmanager
+def instead_of_nova(option: str) -> Iterator[None]:
+    """Name the option that does without Nova, if Nova cannot be asked."""
+    from placementclient.nova import service
+
+    try:
+        yield
+    except service.NoCompute as reason:
+        raise errors.BadArgument(f'{reason}: give {option}') from None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import abc
 import argparse
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from cliff.formatters import base as formatters
+from cliff.formatters.base import ListFormatter, SingleFormatter
 
 from placementclient.client.printable import printable, shown, unbroken
 from placementclient.commands.framework import base
@@ -31,22 +30,24 @@ class Text(NamedTuple):
     painted: bool = False
 
 
-class TextFormatter(formatters.SingleFormatter):
-    """The format ``text``: prints the text of the command."""
+class TextFormatter(SingleFormatter, ListFormatter):
+    """The format ``text``: prints the text of a document, or rows as lines."""
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
         """Add no options."""
 
     def emit_one(
-        self,
-        column_names: Sequence[str],
-        data: Any,
-        stdout: TextIO,
-        parsed_args: argparse.Namespace,
+        self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
     ) -> None:
         as_seen = painted if parsed_args.text.painted else printable
-        for line in parsed_args.text.lines:
-            stdout.write(f'{as_seen(unbroken(line))}\n')
+        stdout.writelines(f'{as_seen(unbroken(line))}\n' for line in parsed_args.text.lines)
+
+    def emit_list(
+        self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
+    ) -> None:
+        rows = (tuple(map(shown, row)) for row in data)
+        lines = parsed_args.lines(column_names, rows, width())
+        stdout.writelines(f'{line}\n' for line in lines)
 
 
 class DocumentCommand(base.ShowOne):
@@ -55,39 +56,20 @@ class DocumentCommand(base.ShowOne):
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        parsed_args.text = text = self.text(parsed_args)
-        assume = getattr(parsed_args, 'assume', ())
+    def execute(self) -> base.Output:
+        self.args.text = text = self.text()
+        assume = getattr(self.args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **text.data}
         return tuple(data), tuple(data.values())
 
-    @abc.abstractmethod
-    def text(self, parsed_args: argparse.Namespace) -> Text:
-        """Return the text to print."""
-
-
-class LinesFormatter(formatters.ListFormatter):
-    """The format ``text``: prints rows as lines of text."""
-
-    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """Add no options."""
-
-    def emit_list(
-        self,
-        column_names: Sequence[str],
-        data: Iterable[Sequence[Any]],
-        stdout: TextIO,
-        parsed_args: argparse.Namespace,
-    ) -> None:
-        rows = (tuple(map(shown, row)) for row in data)
-        for line in parsed_args.lines(column_names, rows, width()):
-            stdout.write(f'{line}\n')
+    def text(self) -> Text:
+        raise NotImplementedError
 
 
 class LineLister(base.Lister):
     """A command that prints rows: as text on a terminal, otherwise as a table.
 
-    Its :meth:`take_action` sets ``lines`` of the arguments: a function of the names of the columns,
+    Its :meth:`execute` sets ``lines`` of the arguments: a function of the names of the columns,
     the rows as texts, and the width of a line.
     """
 
@@ -98,15 +80,14 @@ class LineLister(base.Lister):
         stdout = getattr(self.app, 'stdout', None)
         return 'text' if stdout is not None and stdout.isatty() else 'table'
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
-        has_text = self.has_text(parsed_args) and not parsed_args.wide
-        if parsed_args.formatter == 'text' and not has_text:
-            parsed_args.formatter = 'table'
-        super()._check(parsed_args)
+    def _check(self) -> None:
+        if self.args.formatter == 'text' and (self.args.wide or not self.has_text()):
+            self.args.formatter = 'table'
+        super()._check()
 
-    def has_text(self, parsed_args: argparse.Namespace) -> bool:
+    def has_text(self) -> bool:
         """Return whether the rows can be printed as text: columns are those of a table."""
-        return not parsed_args.columns
+        return not self.args.columns
 
 
 def width() -> int:

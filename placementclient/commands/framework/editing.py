@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.api import resource_provider
 from placementclient.api.attempts import edited
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
@@ -45,32 +43,34 @@ class Editing(Changing):
     only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
     _edits: Edits
 
-    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
-        return Changing.prints if selectors.are_given(parsed_args) else self.prints_one
+    @property
+    def is_many(self) -> bool:
+        """Whether selectors stand for the resource provider."""
+        return selectors.are_given(self.args)
 
-    def has_text(self, parsed_args: argparse.Namespace) -> bool:
-        return selectors.are_given(parsed_args) and super().has_text(parsed_args)
+    def printed(self) -> Sequence[str]:
+        return Changing.prints if self.is_many else self.prints_one
 
-    def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
-        return selectors.are_given(parsed_args) or super().says_nothing(parsed_args)
+    def has_text(self) -> bool:
+        return self.is_many and super().has_text()
 
-    def check_one(self, parsed_args: argparse.Namespace) -> None:
-        """Raise an error for options that only many resource providers can have."""
-        for choice in self.only_many:
-            if choice.is_given(parsed_args):
+    def says_nothing(self) -> bool:
+        return self.is_many or super().says_nothing()
+
+    def check_number(self) -> None:
+        """Refuse options that only many resource providers can have, or only one."""
+        if self.is_many and self.args.generation is not None:
+            raise errors.UsageError(
+                "--generation is one provider's, and selectors may find several"
+            )
+        for choice in () if self.is_many else self.only_many:
+            if choice.is_given(self.args):
                 raise errors.UsageError(
                     f'{choice.flags[0]} needs a selector instead of the resource provider: '
                     '--match NAME for one'
                 )
 
-    def check_many(self, parsed_args: argparse.Namespace) -> None:
-        """Raise an error for a generation together with selectors."""
-        if parsed_args.generation is not None:
-            raise errors.UsageError(
-                "--generation is one provider's, and selectors may find several"
-            )
-
-    def edit(self, parsed_args: argparse.Namespace, command: str, edit: Edit) -> Output:
+    def edit(self, command: str, edit: Edit) -> Output:
         """Edit all selected resource providers, or only plan or show the edit.
 
         :param command: the command, without the program
@@ -78,11 +78,11 @@ class Editing(Changing):
         from placementclient.producers.edits import Edits
         from placementclient.render import changes
 
-        selection = selectors.selection(self.client, parsed_args)
-        with_usages = bool(parsed_args.plan)
+        selection = selectors.selection(self.client, self.args)
+        with_usages = bool(self.args.plan)
         edits = self._edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
         self.nothing = Changing.nothing
-        output = self.change(parsed_args, edits)
+        output = self.change(edits)
         if not edits.refused:
             return output
         if self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
@@ -96,7 +96,7 @@ class Editing(Changing):
         """
         self.warn(self._edits.remarks)
         self.refused = self._edits.refused
-        refused = [f'{name}: {reason}' for name, reason in self._edits.refused.items()]
+        refused = [f'{name}: {reason}' for name, reason in self.refused.items()]
         if refused and not plan.trees:
             raise errors.BadArgument('\n'.join(refused))
         for line in refused:
@@ -124,52 +124,49 @@ class NamesEditing(Editing):
     removes = False
     _is_told = False
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        words = getattr(parsed_args, self.names.dest) or []
-        provider = parsed_args.provider
-        needed = {PROVIDER: provider, self.names: words}
-        if is_many := selectors.are_given(parsed_args):
-            self.check_many(parsed_args)
-            words = words if provider is None else [provider, *words]
+    def execute(self) -> Output:
+        words = getattr(self.args, self.names.dest) or []
+        needed = {PROVIDER: self.args.provider, self.names: words}
+        if self.is_many:
+            words = words if self.args.provider is None else [self.args.provider, *words]
             needed = {self.names: words}
         if lacking := [argument.settings['metavar'] for argument in needed if not needed[argument]]:
             self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
-        if is_many:
-            return self._edit_many(parsed_args, frozenset(self.known(words)))
-        self.check_one(parsed_args)
-        return self._edit_one(parsed_args, self.known(words))
+        self.check_number()
+        names = self.known(words)
+        return self._edit_many(frozenset(names)) if self.is_many else self._edit_one(names)
 
-    def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
+    def _edit_many(self, names: frozenset[str]) -> Output:
         from placementclient.producers.edited import NamesEdit
 
-        sets = (frozenset[str](), names) if self.removes else (names, frozenset[str]())
-        verb = 'remove' if self.removes else 'add'
+        verb, none = 'remove' if self.removes else 'add', frozenset[str]()
+        sets = (none, names) if self.removes else (names, none)
         command = f'resource provider {self.facet.removesuffix("s")} {verb}'
-        return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
+        return self.edit(command, NamesEdit(self.facet, *sets))
 
     def known(self, given: list[str]) -> list[str]:
         """Return the names in Placement's spelling."""
         return given
 
-    def _edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+    def _edit_one(self, given: list[str]) -> Output:
+        uuid = self.provider_uuid
         read, write = self.functions
-        there = edited(
+        live = edited(
             self.client,
             lambda: read(self.client, uuid),
             lambda names: self._changed(names, given),
             lambda names, generation: write(self.client, uuid, names, generation),
-            parsed_args.generation,
+            self.args.generation,
         )
-        return self.column.rows(sorted(there.value))
+        return self.column.rows(sorted(live.value))
 
-    def _changed(self, there: list[str], given: list[str]) -> list[str]:
-        lacking = sorted(set(given).difference(there))
+    def _changed(self, live: list[str], given: list[str]) -> list[str]:
+        lacking = sorted(set(given).difference(live))
         if not self.removes:
-            return [*there, *lacking]
+            return [*live, *lacking]
         # Where it is read again, what it had may be gone by what was sent.
         for name in [] if self._is_told else lacking:
-            near = '' if is_uuid(name) else suggestion(name, there)
+            near = '' if is_uuid(name) else suggestion(name, live)
             self.log.warning(f'{self.lacks} {name}{near}')
         self._is_told = True
-        return [name for name in there if name not in given]
+        return [name for name in live if name not in given]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from osc_lib.command import command
 
+from placementclient import api
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
@@ -54,7 +55,8 @@ _FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
 class PlacementCommand(command.Command):
     """The common base of all commands.
 
-    A subclass says what it needs as data: the endpoint that it stands for, and its options.
+    A subclass says what it needs as data: the endpoint that it stands for, and its options. It does
+    its work in :meth:`execute`.
     """
 
     #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
@@ -68,15 +70,17 @@ class PlacementCommand(command.Command):
     statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
     auth_required = True
+    #: The values of the options.
+    args: argparse.Namespace
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.log.addFilter(_make_printable)
+        self._suggestions: dict[str | None, str] = {}
 
     @property
     def _is_lean(self) -> bool:
-        """Return whether the program is ``placement``: it does not look through all that is
-        installed."""
+        """Return whether the program is ``placement``."""
         return hasattr(self.app, 'parsers')
 
     @property
@@ -92,8 +96,7 @@ class PlacementCommand(command.Command):
     def get_epilog(self) -> str:
         """Return the exit statuses and the origin; cliff would read all metadata for it."""
         lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
-        ends = f'Exit status:\n\n{"".join(lines)}'
-        return ends if self._is_lean else f'{ends}{_ORIGIN}'
+        return f'Exit status:\n\n{"".join(lines)}{"" if self._is_lean else _ORIGIN}'
 
     #: How the command ends where nothing is raised.
     exit_status: int = errors.ExitStatus.DONE
@@ -129,10 +132,11 @@ class PlacementCommand(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; turn exceptions of the package into one line and an exit status."""
-        self._check_values(parsed_args)
+        self.args = parsed_args
+        self._check_values()
         with interruptible():
             try:
-                status = self._run(parsed_args)
+                status = self._run()
             except KeyboardInterrupt:
                 self.log_interruption()
                 status = errors.ExitStatus.INTERRUPTED
@@ -140,18 +144,24 @@ class PlacementCommand(command.Command):
                 self._say_request_id()
             return status
 
-    def _run(self, parsed_args: argparse.Namespace) -> int:
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        return self.execute()
+
+    def execute(self) -> Any:
+        """Do the work of the command; return the names of the columns and the values."""
+        raise NotImplementedError
+
+    def _run(self) -> int:
         try:
-            self._check(parsed_args)
-            status: int = super().run(parsed_args)
+            self._check()
+            status: int = super().run(self.args)
             with self._printing():
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
-            self._say_ending(parsed_args, status)
+            self._say_ending(status)
         except errors.PlacementError as failure:
             self.log_failure(failure)
-            if change := self._last_change:
-                self._report_change(change, failure)
+            self._report_change(failure)
             return failure.exit_status
         except Exception as failure:
             # cliff prints the text alone, and exits with 1.
@@ -161,9 +171,9 @@ class PlacementCommand(command.Command):
             return errors.ExitStatus.ERROR
         return status
 
-    def _say_ending(self, parsed_args: argparse.Namespace, status: int) -> None:
+    def _say_ending(self, status: int) -> None:
         """Say which file was written, and how the command ended: no exit status but 0 is silent."""
-        path = getattr(parsed_args, 'output', None)
+        path = getattr(self.args, 'output', None)
         if path not in (None, '-'):
             self.hint(f'wrote {path}')
         sentence = self.ending or dict(self.statuses).get(errors.ExitStatus(status), '')
@@ -178,10 +188,10 @@ class PlacementCommand(command.Command):
             request_id = self.used_client.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
 
-    def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
-        """Say what became of the change before an error that does not say it itself."""
-        if isinstance(failure, errors.NoAnswer) and failure.may_be_done:
-            # It says itself what is not known.
+    def _report_change(self, failure: errors.PlacementError) -> None:
+        """Say what became of the last change before an error that does not say it itself."""
+        change = self._last_change
+        if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
         # What fails only in the end, such as a run of many, says itself what was done.
         if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
@@ -204,11 +214,11 @@ class PlacementCommand(command.Command):
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, self.app.stdout.fileno())
                 os.close(null)
-            done = done or str(self._last_change or '')
-            clause = f'; {done}' if done else ''
-            raise errors.PlacementError(
-                f'Cannot write to stdout: {full.strerror or full}{clause}'
-            ) from full
+            clauses = (
+                f'Cannot write to stdout: {full.strerror or full}',
+                done or self._last_change,
+            )
+            raise errors.PlacementError('; '.join(str(c) for c in clauses if c)) from full
 
     def log_interruption(self) -> None:
         """Log that a signal has stopped the command, and the result of the last write."""
@@ -224,25 +234,22 @@ class PlacementCommand(command.Command):
     def _last_change(self) -> Change | None:
         return self.used_client.last_change if self.used_client else None
 
-    def _check_values(self, parsed_args: argparse.Namespace) -> None:
-        """See whether each option has a value: some releases of argparse make [] of ``--x=--``.
-
-        The file of ``-o`` is hardly called as a format.
-        """
-        if (format := getattr(parsed_args, 'output', None)) in _FORMATS:
-            alternatives = [f'-f {format}'] if 'formatter' in parsed_args else []
+    def _check_values(self) -> None:
+        """Refuse an option without a value: argparse makes [] of ``--x=--`` in Python 3.11."""
+        if (format := getattr(self.args, 'output', None)) in _FORMATS:
+            alternatives = [f'-f {format}'] if 'formatter' in self.args else []
             near = did_you_mean([*alternatives, f'-o x.{format}'])
             self._parser.error(f'argument -o: {format} is a format, not a file. {near}')
-        for dest, value in vars(parsed_args).items():
+        for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
                 self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
 
     def log_failure(self, failure: errors.PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
-        named, client = failure, self.used_client
-        if isinstance(failure, errors.HTTPError) and client is not None:
-            named = failure.with_names(client.names)
+        named = failure
+        if isinstance(failure, errors.HTTPError) and self.used_client:
+            named = failure.with_names(self.used_client.names)
         message = '\n'.join(failures.lines(named))
         try:
             message += self._suggestion(failure)
@@ -261,21 +268,17 @@ class PlacementCommand(command.Command):
             from placementclient.client import unreachable
 
             return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
-        client = self.used_client
-        if client is None or not isinstance(
-            failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider
-        ):
+        unknown = errors.BadRequest | errors.NotFound | errors.NoSuchProvider
+        if self.used_client is None or not isinstance(failure, unknown):
             # What fails without the service, such as a command on a snapshot, suggests itself.
             return ''
         from placementclient.producers import names
 
         # One mistake may fail for many providers: what there is, is listed once.
-        suggestions = vars(self).setdefault('_suggestions', {})
         key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
-        if key not in suggestions:
-            suggestions[key] = names.suggestion(client, failure)
-        suggestion: str = suggestions[key]
-        return suggestion
+        if key not in self._suggestions:
+            self._suggestions[key] = names.suggestion(self.used_client, failure)
+        return self._suggestions[key]
 
     def warn(self, sentences: Iterable[str]) -> None:
         for sentence in sentences:
@@ -289,14 +292,12 @@ class PlacementCommand(command.Command):
         if self._is_lean or self.app.stderr.isatty():
             self.log.warning(sentence)
 
-    def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
-        """Ask before a change that is hard to undo, unless ``--yes`` was given.
+    def confirm(self, question: str) -> None:
+        """Ask before a change that is hard to undo.
 
         :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.PlacementError: if the answer is no
         """
-        if parsed_args.yes:
-            return
         if not self.app.stdin.isatty():
             raise errors.UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
@@ -313,24 +314,29 @@ class PlacementCommand(command.Command):
         client: Client = self.app.client_manager.placement
         return client
 
+    @functools.cached_property
+    def provider_uuid(self) -> str:
+        """The UUID of the argument ``<provider>``."""
+        return api.resource_provider.find(self.client, self.args.provider)
+
     @property
     def version(self) -> Microversion:
         """The microversion that decides on the tables and the required arguments."""
         version = self.client.assumed_microversion
         return version if self.client.version_is_chosen else min(version, STABLE)
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+    def since(self) -> Microversion:
         """The first microversion that has everything the command needs."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
+    def _check(self) -> None:
         """Compare what is asked for with the microversion, before anything is sent."""
         if not self.auth_required:
             return
-        self.client.require('', self.since(parsed_args))
+        self.client.require('', self.since())
         missing = []
         for option in self.options:
-            if option.is_given(parsed_args):
+            if option.is_given(self.args):
                 self.client.require(option.flags[-1], option.since, option.until)
                 if option.instead:
                     self.deprecated_option_warning(option.flags[-1], option.instead)

@@ -19,12 +19,7 @@ def journal_of(path: str) -> str:
 
 
 def check_free(path: str, overwrite: bool) -> None:
-    """Raise an error if a file would overwrite a plan that is still needed.
-
-    :param path: of the plan that is to be written
-    :param overwrite: whether the operator gave ``--overwrite``
-    :raises errors.BadFile: if the plan there was applied
-    """
+    """Raise an error if a file would overwrite a plan that was applied, unless it should."""
     journal_path = journal_of(path)
     if not overwrite and os.path.exists(journal_path):
         files = ' '.join(map(shlex.quote, (path, journal_path)))

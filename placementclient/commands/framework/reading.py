@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import (
-    base,
-    flavors,
-    option,
-    progress,
-    scheduling,
-    selectors,
-)
+from placementclient.commands.framework import base, option, progress, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
@@ -33,32 +25,30 @@ ASSUME = Option(
     'The file may have other inventories or traits, new hosts, hosts that are off, more '
     'servers, or a plan. May be repeated; the changes of the first file come first',
 )
-
-
 #: Of a command that only looks.
 OPTIONS = (SNAPSHOT, ASSUME)
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'
 
 
-def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
+def part(command: base.PlacementCommand, workers: int = option.WORKERS) -> Snapshot:
     """Return the trees that the options select, from ``--snapshot`` or from the service."""
+    if command.args.snapshot:
+        snapshot = read(command, command.args.snapshot)
+        return snapshot.only(selectors.trees(command, snapshot))
+    return _captured(command, selectors.trees(command), workers)
+
+
+def read(command: base.PlacementCommand, path: str | None) -> Snapshot:
+    """Return the snapshot of a file, or of the service for :data:`LIVE` or without a file."""
     from placementclient.files import disk
 
-    if parsed_args.snapshot:
-        snapshot = disk.read_snapshot(parsed_args.snapshot)
-        return snapshot.only(selectors.trees(command, parsed_args, snapshot))
-    return _captured(command, selectors.trees(command, parsed_args), workers)
+    return disk.read_snapshot(path) if path not in (None, LIVE) else _captured(command)
 
 
-def read(command: base.PlacementCommand, path: str) -> Snapshot:
-    """Return the snapshot of a file, or of the service for :data:`LIVE`."""
-    from placementclient.files import disk
-
-    return _captured(command, (), option.WORKERS) if path == LIVE else disk.read_snapshot(path)
-
-
-def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:
+def _captured(
+    command: base.PlacementCommand, trees: Sequence[str] = (), workers: int = option.WORKERS
+) -> Snapshot:
     from placementclient.reading import capture
 
     with progress.shown(command.app, command.log) as show:
@@ -67,21 +57,13 @@ def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int
         )
 
 
-def cloud(
-    command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
-    warn: Callable[[str], None] | None = None,
-) -> Assumed:
+def cloud(command: base.PlacementCommand, warn: Callable[[str], None] | None = None) -> Assumed:
     """Return the cloud of the options :data:`OPTIONS`; for the arguments see :func:`assumed`."""
-    snapshot = read(command, parsed_args.snapshot or LIVE)
-    return assumed(command, parsed_args, snapshot, warn)
+    return assumed(command, read(command, command.args.snapshot), warn)
 
 
 def assumed(
-    command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
-    snapshot: Snapshot,
-    warn: Callable[[str], None] | None = None,
+    command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> Assumed:
     """Return a snapshot under the assumptions of ``--assume``, and log them.
 
@@ -90,22 +72,21 @@ def assumed(
     """
     from placementclient.producers.assuming import Assumed
 
-    if not parsed_args.assume:
+    paths = command.args.assume
+    if not paths:
         return Assumed(snapshot)
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions, overlay
 
-    how = scheduling.scheduling(command, parsed_args)
+    how = scheduling.scheduling(command)
     entries: list[Assumption] = []
-    for path in parsed_args.assume:
+    for path in paths:
         sources = assumptions.NamedFiles(
-            functools.partial(_plan, path),
-            functools.partial(_flavors, command, parsed_args, path),
-            how,
+            functools.partial(_plan, path), functools.partial(_flavors, command, path), how
         )
         entries += assumptions.parse(disk.read_text(path), path, sources)
     result = overlay.assumed(snapshot, entries)
-    for line in (*(f'assuming: {path}' for path in parsed_args.assume), *result.notes):
+    for line in (*(f'assuming: {path}' for path in paths), *result.notes):
         (warn or command.log.warning)(line)
     return result
 
@@ -116,20 +97,12 @@ def _plan(path: str, name: str) -> Plan:
     return storage.read_plan(_beside(path, name))
 
 
-def _flavors(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace, path: str, name: str | None
-) -> Sequence[Flavor]:
-    """Return the flavors of a file, of ``--flavors``, or of the compute service.
-
-    :param path: the file that names the flavors
-    :param name: the file of the flavors, relative to that; ``None`` if it names none
-    """
-    source = getattr(parsed_args, 'flavors', None) or NOVA
-    return flavors.given(command, source if name is None else _beside(path, name))
+def _flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
+    """Return the flavors of a file beside ``path``, of ``--flavors``, or of Nova."""
+    source = getattr(command.args, 'flavors', None) or NOVA
+    return scheduling.flavors(command, source if name is None else _beside(path, name))
 
 
 def _beside(path: str, name: str) -> str:
     """Return the path of a file that another one names, relative to that one's folder."""
-    from placementclient.files import disk
-
-    return os.path.join('' if path == disk.STANDARD else os.path.dirname(path), name)
+    return os.path.join('' if path == '-' else os.path.dirname(path), name)

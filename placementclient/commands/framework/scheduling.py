@@ -1,23 +1,33 @@
-"""The options for Nova's request for a server, in addition to the flavor."""
+"""Flavors, and the other options of Nova's request for a server."""
 
 from __future__ import annotations
 
-import argparse
 import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
+from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute
 from placementclient.commands.framework.compute import CYBORG, NEUTRON, NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
+    from placementclient.model.flavors import Flavor
     from placementclient.model.images import Image
+    from placementclient.model.requests import CandidateRequest
     from placementclient.model.services import Port
+    from placementclient.model.snapshots import Snapshot
     from placementclient.nova.server_request import Scheduling
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
+FLAVORS = Option(
+    '--flavors <file>',
+    help='Show how many servers of each flavor still fit. The file has the answer of GET '
+    '/flavors/detail or the output of openstack flavor list --all --long -f json; nova: ask '
+    'Nova',
+)
 NOVA_CONF = Option(
     '--nova-conf <file>...',
     help="Take the options of Nova's scheduler and of nova-api from this nova.conf, such as "
@@ -74,7 +84,7 @@ ONE = (
 )
 
 
-def scheduling(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Scheduling:
+def scheduling(command: base.PlacementCommand) -> Scheduling:
     """Return the values of the options; a command may have only some of them.
 
     :raises errors.PlacementError: if a list cannot be had
@@ -84,36 +94,24 @@ def scheduling(command: base.PlacementCommand, parsed_args: argparse.Namespace) 
     from placementclient.nova.server_request import Scheduling
     from placementclient.nova.settings import settings
 
-    # An option of this name may be another one in a command that has not all of a group.
-    names = {option.dest for options in (CLOUD, SERVER, ONE) for option in options}
-    groups = {
-        option.dest
-        for options, mark in ((SERVER, 'from_volume'), (ONE, 'hint'))
-        for option in options
-        if mark not in vars(parsed_args)
-    }
-    given = {name: getattr(parsed_args, name, None) for name in names - groups}
+    args = vars(command.args)
+    # A command may have another option of the same name, such as a list of all ports.
+    given = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
     is_chosen = given.get('host') or ':' in (given.get('zone') or '')
-    sources = Sources(
-        aggregates=compute.records(command, 'aggregates', given['aggregates']),
-        profiles=compute.records(command, 'device_profiles', given['device_profiles']),
-        segments=compute.records(command, 'segments', given.get('segments')),
-        hypervisors=compute.records(
-            command, 'hypervisors', given.get('hypervisors') if is_chosen else None
-        ),
-    )
-    server = getattr(parsed_args, 'server', None)
-    parts: dict[str, Any] = {
+    lists = {name: args.get(name) for name in ('aggregates', 'device_profiles')}
+    lists['segments'] = given.get('segments')
+    lists['hypervisors'] = given.get('hypervisors') if is_chosen else None
+    sources = {name: compute.records(command, name, source) for name, source in lists.items()}
+    sources['profiles'] = sources.pop('device_profiles')
+    parts = {
         'image': _image(command, given.get('image')),
-        'zone': given.get('zone'),
-        'project': given.get('project'),
-        'ports': _ports(command, given.get('ports'), server),
+        'ports': _ports(command, given.get('ports'), args.get('server')),
         'from_volume': bool(given.get('from_volume')),
         'hints': frozenset(hint.partition('=')[0] for hint in given.get('hint') or ()),
-        'host': given.get('host'),
+        **{name: given.get(name) for name in ('zone', 'project', 'host')},
     }
-    files = [(path, disk.read_text(path)) for path in given['nova_conf'] or ()]
-    return Scheduling(settings(files), sources, parts)
+    files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
+    return Scheduling(settings(files), Sources(**sources), parts)
 
 
 def _image(command: base.PlacementCommand, given: str | None) -> Image | None:
@@ -138,5 +136,56 @@ def _ports(
         return ()
     if source == NEUTRON and not server:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
-    document, path = compute.document(command, source, service.ports_of(server or ''), NEUTRON)
-    return tuple(host_records.requested_ports(document, path, server))
+
+    def parse(document: Any, path: str) -> tuple[Port, ...]:
+        return tuple(host_records.requested_ports(document, path, server))
+
+    ports = compute.Source(NEUTRON, service.ports_of(server or ''), parse)
+    return ports.read(command, source)  # type: ignore[no-any-return]
+
+
+def flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
+    """Return the flavors of a file, or all flavors of Nova; none without the option."""
+    return compute.records(command, 'flavors', source) or []
+
+
+def requests(
+    command: base.PlacementCommand,
+    snapshot: Snapshot,
+    flavors: Sequence[Flavor],
+    warn: Callable[[str], None],
+) -> Iterator[tuple[Flavor, tuple[CandidateRequest, ...]]]:
+    """Return Nova's requests for each flavor that requires something.
+
+    :param warn: called with what is not counted, and with requests that no provider meets
+    """
+    from placementclient.insight import owners, unknown_names
+    from placementclient.nova.server_parts import Refusal
+
+    how = scheduling(command)
+    names, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
+    if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
+        warn(
+            'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
+            f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
+            'provider audit --id owner-missing has the command that adds it'
+        )
+    for flavor in flavors:
+        subject = f'flavor {flavor.name}:'
+        try:
+            request = how.requested(flavor, is_owned=is_owned)
+        except Refusal as reason:
+            warn(f'{subject} Nova refuses it: {reason}')
+            continue
+        if request.impossible:
+            warn(f'{subject} Placement refuses it: {request.impossible}')
+            continue
+        if request.uncounted:
+            warn(f'{subject} not counted: {", ".join(request.uncounted)}')
+        missing = [list(unknown_names.absent(names, asked)) for asked in request.requests]
+        for absent in missing[0] if all(missing) else ():
+            warn(f'{subject} {absent.sentence}')
+        if request.first.common.resources or request.first.groups:
+            yield flavor, request.requests
+        else:
+            warn(f'{subject} asks for nothing')

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base
+from placementclient.commands.framework.filters import any_of
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -48,67 +49,63 @@ TREE = Option(
 TREES = (TREE, *OF_TREES)
 
 
-def are_given(parsed_args: argparse.Namespace) -> bool:
+def are_given(args: argparse.Namespace) -> bool:
     """Return whether any option selects resource providers."""
-    is_all = getattr(parsed_args, 'all', False)
-    return is_all or any(condition.is_given(parsed_args) for condition in _CONDITIONS)
+    is_all = getattr(args, 'all', False)
+    return is_all or any(condition.is_given(args) for condition in _CONDITIONS)
 
 
-def selection(client: Client | None, parsed_args: argparse.Namespace) -> ProviderSelector:
+def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
     """Return the conditions of the options.
 
     :param client: finds aggregates by their names; ``None``: they are given by their UUIDs
     """
-    from placementclient.commands.framework.filters import any_of
     from placementclient.insight.selecting import ProviderSelector
 
     return ProviderSelector(
-        match=parsed_args.match,
-        with_trait=parsed_args.with_trait,
-        with_class=parsed_args.with_class,
-        member_of=any_of(parsed_args.member_of, client),
+        match=args.match,
+        with_trait=args.with_trait,
+        with_class=args.with_class,
+        member_of=any_of(args.member_of, client),
     )
 
 
 def trees(
     command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
     snapshot: Snapshot | None = None,
+    named: Sequence[str] | None = None,
 ) -> Sequence[str]:
     """Return the trees that the options select, by any of their providers; without options all.
 
     A tree is selected if one of its providers meets all conditions.
 
     :param snapshot: where to look for them; ``None``: in the live cloud
+    :param named: the trees to select from; default: those of ``--tree``
     :raises errors.PlacementError: if none is selected
     """
-    named: Sequence[str] = parsed_args.tree
-    if not are_given(parsed_args):
+    named = command.args.tree if named is None else named
+    if not are_given(command.args):
         return named
     if snapshot is not None:
-        selector = selection(None, parsed_args)
+        selector = selection(None, command.args)
         selected = selector.selected(snapshot.only(named).providers.values())
         return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 
-    return edits.selected_roots(command.client, selection(command.client, parsed_args), named)
+    return edits.selected_roots(command.client, selection(command.client, command.args), named)
 
 
 def trees_of(
-    plan: Plan,
-    command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
-    snapshot: Snapshot | None = None,
+    plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
     """Return the trees of a plan that the options select; for the arguments see :func:`trees`.
 
     :raises errors.PlacementError: if none is selected
     """
-    if not are_given(parsed_args):
-        named: Sequence[str] = parsed_args.tree
-        return named
-    matching = trees(command, argparse.Namespace(**vars(parsed_args) | {'tree': []}), snapshot)
-    planned = plan.selected(parsed_args.tree)
+    if not are_given(command.args):
+        return command.args.tree  # type: ignore[no-any-return]
+    matching = trees(command, snapshot, ())
+    planned = plan.selected(command.args.tree)
     selected = [
         tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(matching)
     ]

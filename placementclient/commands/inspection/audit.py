@@ -86,73 +86,73 @@ class AuditProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+    def printed(self) -> Sequence[str]:
         from placementclient.render import audit_checks
 
-        if parsed_args.dry_run:
+        if self.args.dry_run:
             return Changing.prints
-        return audit_checks.COLUMNS if parsed_args.explain else self.prints
+        return audit_checks.COLUMNS if self.args.explain else self.prints
 
-    def _check(self, parsed_args: argparse.Namespace) -> None:
-        is_asked_to_fix = parsed_args.fix or parsed_args.plan or parsed_args.dry_run
-        if parsed_args.assume and is_asked_to_fix:
+    def _check(self) -> None:
+        is_asked_to_fix = self.args.fix or self.args.plan or self.args.dry_run
+        if self.args.assume and is_asked_to_fix:
             raise errors.UsageError(
                 '--assume is to look only: leave out --fix, --dry-run and --plan'
             )
-        super()._check(parsed_args)
+        super()._check()
 
-    def has_text(self, parsed_args: argparse.Namespace) -> bool:
-        return not parsed_args.dry_run or super().has_text(parsed_args)
+    def has_text(self) -> bool:
+        return not self.args.dry_run or super().has_text()
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.insight.audit import checks
         from placementclient.producers import repair
         from placementclient.render import audit_checks
         from placementclient.render import findings as tables
 
         ids = [check.id for check in checks.CHECKS]
-        self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
-        if parsed_args.explain:
-            self._check_ids([parsed_args.explain], ids)
-            return audit_checks.rows([checks.CHECKS[ids.index(parsed_args.explain)]])
-        ignored = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
+        self._check_ids([*self.args.ignore, *self.args.id], ids)
+        if self.args.explain:
+            self._check_ids([self.args.explain], ids)
+            return audit_checks.rows([checks.CHECKS[ids.index(self.args.explain)]])
+        ignored = {*self.args.ignore, *(set(ids).difference(self.args.id or ids))}
 
         def roots(cloud: Cloud) -> set[str]:
-            trees = selectors.trees(self, parsed_args, cloud.snapshot)
+            trees = selectors.trees(self, cloud.snapshot)
             return set(cloud.snapshot.root_uuids(trees))
 
         def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
-            return checks.audit(cloud, earlier, roots(cloud), ignored, parsed_args.subject)
+            return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
 
-        if not parsed_args.dry_run:
-            parsed_args.lines = tables.paragraphs
-        cloud, audit, known = examination.examine(self, parsed_args, judged, set(ids) - ignored)
+        if not self.args.dry_run:
+            self.args.lines = tables.paragraphs
+        cloud, audit, known = examination.examine(self, judged, set(ids) - ignored)
         chosen = len(ids) - len(ignored)
         self.nothing = tables.nothing(chosen - len(audit.left_out), cloud, roots(cloud))
         refused = [id for id, names in audit.left_out.items() if known.refused & set(names)]
         self.warn(tables.failures(known.failures))
-        self._name_left_out(audit, parsed_args)
+        self._name_left_out(audit)
         self.warn(tables.remarks(audit))
         if refused:
             self.warn([f'Not clean: {len(refused)} of {chosen} checks not made'])
         findings = audit.findings
-        self._check_subjects(parsed_args, cloud, findings)
+        self._check_subjects(cloud, findings)
         done = None
-        if parsed_args.fix or parsed_args.plan or parsed_args.dry_run:
-            repairing = self._repairing(cloud.snapshot, findings, parsed_args)
-            if parsed_args.dry_run:
+        if self.args.fix or self.args.plan or self.args.dry_run:
+            repairing = self._repairing(cloud.snapshot, findings)
+            if self.args.dry_run:
                 self.nothing = Changing.nothing
-                return self.change(parsed_args, repairing)
-            done = self._fix(repairing, parsed_args)
+                return self.change(repairing)
+            done = self._fix(repairing)
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (finding for place, finding in enumerate(findings) if place not in fixed)
         is_wrong = any(finding.is_wrong for finding in left)
-        if not parsed_args.plan and (is_wrong or refused):
+        if not self.args.plan and (is_wrong or refused):
             status = errors.ExitStatus.DIFFERS if is_wrong else errors.ExitStatus.ERROR
             self.exit_status = self.exit_status or status
             if fixed and self.exit_status == errors.ExitStatus.DIFFERS:
                 self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
-        return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
+        return tables.rows(findings, invocation(self, cloud.servers), done)
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
@@ -167,7 +167,7 @@ class AuditProvider(Changing):
                 self.app.stdout.write(f'{line}\n')
         return 0
 
-    def _name_left_out(self, audit: Audit, parsed_args: argparse.Namespace) -> None:
+    def _name_left_out(self, audit: Audit) -> None:
         """Say how many checks were not made, and with -v which.
 
         :raises errors.PlacementError: if they were asked for by --id
@@ -175,7 +175,7 @@ class AuditProvider(Changing):
         from placementclient.render import findings
 
         groups = findings.left_out(audit)
-        if groups and parsed_args.id:
+        if groups and self.args.id:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
             left_out = counted(len(audit.left_out), 'check')
@@ -189,25 +189,21 @@ class AuditProvider(Changing):
                 near = suggestion(id, known) or f', but {", ".join(known)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
-    def _check_subjects(
-        self, parsed_args: argparse.Namespace, cloud: Cloud, findings: Sequence[Finding]
-    ) -> None:
+    def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
         """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
-        known = cloud.subjects() if parsed_args.subject else set()
-        for subject in parsed_args.subject:
+        known = cloud.subjects() if self.args.subject else set()
+        for subject in self.args.subject:
             if subject not in known and all(each.subject != subject for each in findings):
                 near = suggestion(subject, known)
                 said = (
                     f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
                     f'{near or ". Give a name of a provider, or a UUID of a consumer"}'
                 )
-                if not parsed_args.fix:
+                if not self.args.fix:
                     raise errors.BadArgument(said)
                 self.log.warning(said)
 
-    def _repairing(
-        self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace
-    ) -> Repairing:
+    def _repairing(self, snapshot: Snapshot, findings: Sequence[Finding]) -> Repairing:
         """Return the repairs that are safe, by the finding's place."""
         from placementclient.producers.repair import Repairing
 
@@ -220,24 +216,24 @@ class AuditProvider(Changing):
             self.client,
             snapshot,
             safe,
-            is_current=not parsed_args.snapshot,
-            listed=_listed(parsed_args),
+            is_current=not self.args.snapshot,
+            listed=_listed(self.args),
         )
 
-    def _fix(self, repairing: Repairing, parsed_args: argparse.Namespace) -> dict[int, str]:
+    def _fix(self, repairing: Repairing) -> dict[int, str]:
         """Carry out or plan what is safe; return what came of it, by the finding's place."""
         try:
             plan = repairing.plan()
         except errors.PlacementError as failure:
-            if parsed_args.plan:
+            if self.args.plan:
                 raise
             return repairing.failed(failure)
-        if parsed_args.plan:
-            self.write(plan, parsed_args)
+        if self.args.plan:
+            self.write(plan)
             return repairing.planned()
         results: Sequence[ChangeResult] = ()
         if plan.trees:
-            self.ask(plan, parsed_args)
+            self.ask(plan)
             results = self.carry_out(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
@@ -246,7 +242,6 @@ class AuditProvider(Changing):
 
 def invocation(
     command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
     servers: Mapping[str, Server] | None,
 ) -> Invocation:
     """Return the options of the running audit that commands which fix something need too."""
@@ -255,33 +250,31 @@ def invocation(
     given = {
         f'--{name}': path
         for name in ('snapshot', 'servers', 'migrations')
-        if (path := getattr(parsed_args, name))
+        if (path := getattr(command.args, name))
     }
     is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
-    heal = _heal_lists(parsed_args, servers)
+    heal = _heal_lists(command.args, servers)
     sources = given if is_lasting else None
-    return Invocation(command.program, sources, heal, is_assumed=bool(parsed_args.assume))
+    return Invocation(command.program, sources, heal, is_assumed=bool(command.args.assume))
 
 
-def _heal_lists(
-    parsed_args: argparse.Namespace, servers: Mapping[str, Server] | None
-) -> dict[str, str]:
+def _heal_lists(args: argparse.Namespace, servers: Mapping[str, Server] | None) -> dict[str, str]:
     """The files that ``allocation heal`` can read too, by its option for each."""
     if not all(server.is_detailed for server in (servers or {}).values()):
         return {}
-    given = {'--servers': parsed_args.servers, '--migrations': parsed_args.migrations}
+    given = {'--servers': args.servers, '--migrations': args.migrations}
     return {option: path for option, path in given.items() if path and path != NOVA}
 
 
-def _listed(parsed_args: argparse.Namespace) -> datetime | None:
+def _listed(args: argparse.Namespace) -> datetime | None:
     """Return the time of the older list; ``None`` if both are younger than the snapshot."""
-    given = parsed_args.servers, parsed_args.migrations
+    given = args.servers, args.migrations
     lists = [path for path in given if path and path != NOVA]
     if not lists:
         # Asked of the service itself, after the snapshot was taken.
         return None
     listed = min(map(_written, lists))
-    if parsed_args.snapshot and _written(parsed_args.snapshot) < listed:
+    if args.snapshot and _written(args.snapshot) < listed:
         return None
     return listed
 

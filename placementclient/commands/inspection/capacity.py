@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, flavors, reading, scheduling
+from placementclient.commands.framework import base, reading, scheduling
 from placementclient.commands.framework.option import Option
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -83,38 +82,37 @@ class ShowCapacity(base.Lister):
             '--fits <resource_class>=<value>[,...]',
             help='Show how many servers of this shape still fit',
         ),
-        flavors.FLAVORS,
+        scheduling.FLAVORS,
         *scheduling.CLOUD,
         *scheduling.SERVER,
         *_RESTRICTIONS,
         *reading.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
-        by = parsed_args.by
-        self._check_combination(parsed_args)
-        shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
-        chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = reading.cloud(self, parsed_args).snapshot
-        if shape is None and not parsed_args.flavors:
+        by = self.args.by
+        self._check_combination()
+        shape = None if self.args.fits is None else _shape(self.args.fits)
+        chosen = scheduling.flavors(self, self.args.flavors)
+        snapshot = reading.cloud(self).snapshot
+        if shape is None and not self.args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
 
         topology = Topology(snapshot)
-        trees = snapshot.root_uuids(parsed_args.tree) or None
-        request = self._restricted(CandidateRequest(Filter(shape or {})), parsed_args)
+        trees = snapshot.root_uuids(self.args.tree) or None
+        request = self._restricted(CandidateRequest(Filter(shape or {})))
         self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, (request,), trees), by)
         found = []
-        how = scheduling.scheduling(self, parsed_args)
-        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen, how):
-            requests = [self._restricted(request, parsed_args) for request in asked]
+        for flavor, asked in scheduling.requests(self, snapshot, chosen, self.log.warning):
+            requests = [self._restricted(request) for request in asked]
             found.append((flavor, fits.GROUPED[by](topology, requests, trees)))
         return tables.flavors(found, by)
 
@@ -125,32 +123,30 @@ class ShowCapacity(base.Lister):
             raise errors.BadArgument('; '.join(unknown))
         self.warn(each.sentence for each in found)
 
-    def _restricted(
-        self, request: CandidateRequest, parsed_args: argparse.Namespace
-    ) -> CandidateRequest:
+    def _restricted(self, request: CandidateRequest) -> CandidateRequest:
         from placementclient.commands.framework.filters import any_of
 
-        client = None if parsed_args.snapshot else self.client
+        client = None if self.args.snapshot else self.client
         return request.restricted(
             CandidateRequest(
                 Filter(
                     {},
-                    tuple(parsed_args.required),
-                    tuple(parsed_args.forbidden),
-                    any_of(parsed_args.member_of, client),
-                    any_of(parsed_args.forbidden_member_of, client),
+                    tuple(self.args.required),
+                    tuple(self.args.forbidden),
+                    any_of(self.args.member_of, client),
+                    any_of(self.args.forbidden_member_of, client),
                 ),
-                root_required=tuple(parsed_args.root_required),
-                root_forbidden=tuple(parsed_args.root_forbidden),
+                root_required=tuple(self.args.root_required),
+                root_forbidden=tuple(self.args.root_forbidden),
             )
         )
 
-    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
-        if parsed_args.fits is not None and parsed_args.flavors:
+    def _check_combination(self) -> None:
+        if self.args.fits is not None and self.args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')
-        if parsed_args.fits is None and not parsed_args.flavors:
+        if self.args.fits is None and not self.args.flavors:
             for option in _RESTRICTIONS:
-                if option.is_given(parsed_args):
+                if option.is_given(self.args):
                     raise errors.UsageError(f'{option.flags[0]} is for --fits and --flavors')
 
 

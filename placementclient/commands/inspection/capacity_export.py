@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, compute, flavors, option, reading, scheduling
+from placementclient.commands.framework import base, compute, option, reading, scheduling
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
@@ -46,7 +45,7 @@ class ExportCapacity(base.Command):
     auth_required = False
     _deadline: serving.Deadline | None = None
     options = (
-        flavors.FLAVORS,
+        scheduling.FLAVORS,
         scheduling.NOVA_CONF,
         scheduling.PROFILES,
         *scheduling.SERVER,
@@ -83,23 +82,21 @@ class ExportCapacity(base.Command):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from placementclient.commands.inspection import serving
         from placementclient.files import disk
         from placementclient.render import metrics
 
         # Each reading finds the same again.
         self._warn_once = functools.cache(self.log.warning)
-        if not parsed_args.serve:
-            families = self._read(parsed_args)
-            disk.write_text(parsed_args.output, metrics.text(families), disk.READABLE)
+        if not self.args.serve:
+            families = self._read()
+            disk.write_text(self.args.output, metrics.text(families), disk.READABLE)
             return
-        if parsed_args.output != disk.STANDARD:
+        if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
-        where = serving.address(parsed_args.serve)
-        collector = serving.Collector(
-            lambda: self._read(parsed_args), parsed_args.interval, self.log
-        )
+        where = serving.address(self.args.serve)
+        collector = serving.Collector(self._read, self.args.interval, self.log)
         # Without prometheus_client there is nothing to serve.
         collector.collect()
         self._deadline = collector.deadline
@@ -116,26 +113,25 @@ class ExportCapacity(base.Command):
             client.session = serving.BoundedSession(client.session, self._deadline)
         return client
 
-    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Metric]:
+    def _read(self) -> Sequence[Metric]:
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
-        chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = reading.cloud(self, parsed_args, self._warn_once).snapshot
+        chosen = scheduling.flavors(self, self.args.flavors)
+        snapshot = reading.cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
         found = []
-        how = scheduling.scheduling(self, parsed_args)
-        for flavor, requests in flavors.requests(self._warn_once, snapshot, chosen, how):
+        for flavor, requests in scheduling.requests(self, snapshot, chosen, self._warn_once):
             try:
                 found.append((flavor, fits.by_tree(topology, requests)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
-        around = self._around(parsed_args, snapshot)
-        return metrics.capacity(snapshot, found, around, parsed_args.assume, parsed_args.trait)
+        around = self._around(snapshot)
+        return metrics.capacity(snapshot, found, around, self.args.assume, self.args.trait)
 
-    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> OtherServices:
+    def _around(self, snapshot: Snapshot) -> OtherServices:
         """Return the answers of other services, asked or read from files."""
         from placementclient.nova import records, service
         from placementclient.render.metrics import OtherServices
@@ -143,7 +139,7 @@ class ExportCapacity(base.Command):
         using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
         quotas = compute.Source(NOVA, lambda client: service.quotas(client, using), records.quotas)
         return OtherServices(
-            compute.records(self, 'aggregates', parsed_args.aggregates) or [],
-            compute.records(self, 'projects', parsed_args.projects) or {},
-            quotas.read(self, parsed_args.quotas) if parsed_args.quotas else {},
+            compute.records(self, 'aggregates', self.args.aggregates) or [],
+            compute.records(self, 'projects', self.args.projects) or {},
+            quotas.read(self, self.args.quotas) if self.args.quotas else {},
         )

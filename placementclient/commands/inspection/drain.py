@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, compute, reading, scheduling, selectors
+from placementclient.commands.framework import base, reading, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 
@@ -135,101 +134,95 @@ class PlanDrain(base.Lister):
         *reading.OPTIONS,
     )
 
-    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+    def printed(self) -> Sequence[str]:
         from placementclient.render import drains
 
-        return drains.FAILURES if parsed_args.lose else drains.MOVES
+        return drains.FAILURES if self.args.lose else drains.MOVES
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.files.documents import json_text
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.render import drains
 
-        self._check_combination(parsed_args)
-        assumption = reading.cloud(self, parsed_args)
+        self._check_combination()
+        assumption = reading.cloud(self)
         snapshot = assumption.snapshot
         cloud = DrainCloud(
             snapshot,
-            self._knowledge(snapshot, parsed_args, assumption.placed),
-            parsed_args.keep_free,
+            self._knowledge(snapshot, assumption.placed),
+            self.args.keep_free,
         )
-        names = parsed_args.host
-        client = None if parsed_args.snapshot else self.client
-        hosts = cloud.selected(names, selectors.selection(client, parsed_args))
+        names = self.args.host
+        client = None if self.args.snapshot else self.client
+        hosts = cloud.selected(names, selectors.selection(client, self.args))
         self.warn(drains.parts(cloud.snapshot, names))
-        if parsed_args.lose:
-            return self._lose(cloud, hosts, parsed_args)
-        answer = (self._roll if parsed_args.rolling else self._drain)(cloud, hosts, parsed_args)
+        if self.args.lose:
+            return self._lose(cloud, hosts)
+        answer = (self._roll if self.args.rolling else self._drain)(cloud, hosts)
         self.exit_status = _ENDS[answer.verdict]
-        if parsed_args.output:
+        if self.args.output:
             document = drains.document(
                 cloud,
                 answer.verdict,
                 answer.moves,
                 hosts,
-                facts={'said': answer.said, 'assuming': parsed_args.assume, **answer.facts},
+                facts={'said': answer.said, 'assuming': self.args.assume, **answer.facts},
             )
-            disk.write_text(parsed_args.output, f'{json_text(document)}\n')
+            disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.said
         return drains.rows(cloud, answer.moves)
 
-    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
-        if parsed_args.rolling and parsed_args.lose:
+    def _check_combination(self) -> None:
+        if self.args.rolling and self.args.lose:
             raise errors.UsageError('--rolling and --lose contradict each other')
-        if parsed_args.batch and not parsed_args.rolling:
+        if self.args.batch and not self.args.rolling:
             raise errors.UsageError('--batch is for --rolling')
-        if not 0 <= parsed_args.keep_free < 100:
+        if not 0 <= self.args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
-        is_given = parsed_args.host or selectors.are_given(parsed_args)
-        if not (parsed_args.lose or is_given):
+        is_given = self.args.host or selectors.are_given(self.args)
+        if not (self.args.lose or is_given):
             raise errors.UsageError(
                 'Give hosts, --match, --with-trait, --with-class or --member-of'
             )
 
-    def _knowledge(
-        self, snapshot: Snapshot, parsed_args: argparse.Namespace, placed: frozenset[str]
-    ) -> Knowledge | None:
+    def _knowledge(self, snapshot: Snapshot, placed: frozenset[str]) -> Knowledge | None:
         """Return what Nova says of servers.
 
         :param placed: the UUIDs of servers that Nova does not know yet
         """
-        if not parsed_args.requests:
+        if not self.args.requests:
             return None
+        from placementclient.files import disk
         from placementclient.insight.drain.knowledge import learn
         from placementclient.nova import service
 
-        source = parsed_args.requests
+        source = self.args.requests
         if source == NOVA:
-            document: Any = {
-                'servers': service.servers(self.client),
-                'aggregates': service.aggregates(self.client),
-                'server_groups': service.server_groups(self.client),
-            }
+            lists = ('servers', 'aggregates', 'server_groups')
+            document: Any = {name: getattr(service, name)(self.client) for name in lists}
         else:
-            document, _ = compute.document(self, source, service.servers)
-        how = scheduling.scheduling(self, parsed_args)
+            document = disk.read_document(source)
+        how = scheduling.scheduling(self)
         knowledge, remarks = learn(snapshot, document, source, how)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
-    def _pace(self, parsed_args: argparse.Namespace) -> Pace:
+    def _pace(self) -> Pace:
         from placementclient.insight.drain.moves import Pace
 
-        return Pace(parsed_args.per_host, parsed_args.parallel)
+        return Pace(self.args.per_host, self.args.parallel)
 
-    def _drain(
-        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> _DrainAnswer:
+    def _drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> _DrainAnswer:
         from placementclient.insight.drain import enough, plan
         from placementclient.render import drains
 
         decision = plan.decide(
             cloud,
             hosts,
-            self._pace(parsed_args),
-            parsed_args.solver_timeout,
-            is_certain=parsed_args.strict,
+            self._pace(),
+            self.args.solver_timeout,
+            is_certain=self.args.strict,
         )
         said = [drains.summary(cloud.snapshot, hosts, decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
@@ -250,18 +243,16 @@ class PlanDrain(base.Lister):
         }
         return _DrainAnswer(decision.verdict, decision.moves, said, facts)
 
-    def _roll(
-        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> _DrainAnswer:
+    def _roll(self, cloud: DrainCloud, hosts: Sequence[str]) -> _DrainAnswer:
         from placementclient.insight.drain import rolling
         from placementclient.model.findings import Severity
         from placementclient.render import drains
 
         found = rolling.roll(
             cloud,
-            rolling.batches(cloud, hosts, parsed_args.batch),
-            self._pace(parsed_args),
-            parsed_args.solver_timeout,
+            rolling.batches(cloud, hosts, self.args.batch),
+            self._pace(),
+            self.args.solver_timeout,
         )
         snapshot = cloud.snapshot
 
@@ -283,16 +274,14 @@ class PlanDrain(base.Lister):
         moves = () if found.blocked else found.moves
         return _DrainAnswer(found.verdict, moves, said, facts)
 
-    def _lose(
-        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> base.Output:
+    def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure
         from placementclient.render import drains
 
-        number = parsed_args.lose
+        number = self.args.lose
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
-        checked = host_failure.check(cloud, hosts, number, parsed_args.solver_timeout)
+        checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked, number)
         self.exit_status = _ENDS[checked.verdict]
         return drains.failures(cloud.snapshot, checked)

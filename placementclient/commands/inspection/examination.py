@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 def examine(
     command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
     judged: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
 ) -> tuple[Cloud, Audit, lists.Lists]:
@@ -28,18 +26,17 @@ def examine(
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
     """
-    cloud, known = _read(command, parsed_args, ids)
+    cloud, known = _read(command, ids)
     audit = judged(cloud, None)
-    if audit.has_suspects and known.is_live and not parsed_args.snapshot:
+    if audit.has_suspects and known.is_live and not command.args.snapshot:
         earlier = cloud
-        cloud, known = _read(command, parsed_args, ids, is_reversed=True)
+        cloud, known = _read(command, ids, is_reversed=True)
         audit = judged(cloud, earlier)
     return cloud, audit, known
 
 
 def _read(
     command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
     ids: Collection[str],
     *,
     is_reversed: bool = False,
@@ -54,19 +51,19 @@ def _read(
 
     made = [check for check in CHECKS if not ids or check.id in ids]
     wanted = {name for check in made for name in (*check.needs, *check.also)}
-    if parsed_args.assume:
+    if command.args.assume:
         # The other services know the hosts as they are, not as they are assumed to be.
         wanted &= {'flavors', 'limits'}
     if is_reversed:
-        found = lists.read(command, parsed_args, wanted)
-    assumption = reading.cloud(command, parsed_args)
+        found = lists.read(command, wanted)
+    assumption = reading.cloud(command)
     if not is_reversed:
-        found = lists.read(command, parsed_args, wanted)
+        found = lists.read(command, wanted)
     known = found.known
     servers, migrations = known.get('servers'), known.get('migrations')
     answers = Answers(
         **{name: known[name] for name in Answers._fields if name in known},
-        scheduling=scheduling.scheduling(command, parsed_args),
+        scheduling=scheduling.scheduling(command),
     )
     unsettled = _unsettled(assumption.snapshot, servers)
     if servers is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -56,9 +55,7 @@ class Lists(NamedTuple):
     is_live: bool
 
 
-def read(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace, wanted: Collection[str]
-) -> Lists:
+def read(command: base.PlacementCommand, wanted: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask the services.
 
     :param wanted: those that are needed, where nothing is named
@@ -66,8 +63,8 @@ def read(
     """
     from placementclient.nova import service
 
-    given = {name: getattr(parsed_args, name, None) for name in _NAMES}
-    is_told = any(given.values()) or parsed_args.snapshot
+    given = {name: getattr(command.args, name, None) for name in _NAMES}
+    is_told = any(given.values()) or command.args.snapshot
     known: dict[str, Any] = {}
     failures: dict[str, str] = {}
     silent: dict[str, errors.PlacementError] = {}

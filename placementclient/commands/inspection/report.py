@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -55,7 +54,7 @@ class ReportProvider(base.Command):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from placementclient.files import disk
         from placementclient.insight.audit import checks
         from placementclient.render import findings
@@ -65,17 +64,17 @@ class ReportProvider(base.Command):
         from placementclient.render.report.drain import panel
         from placementclient.reshape import storage
 
-        if parsed_args.output == disk.STANDARD and self.app.stdout.isatty():
+        if self.args.output == disk.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
-        given = storage.read_plan(parsed_args.plan) if parsed_args.plan else None
+        given = storage.read_plan(self.args.plan) if self.args.plan else None
         plan = with_rows(given) if given and given.recipe is None else given
-        cloud, found, known = examination.examine(self, parsed_args, checks.audit)
+        cloud, found, known = examination.examine(self, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
-        drain = parsed_args.drain and panel(
-            disk.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
+        drain = self.args.drain and panel(
+            disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
         self.warn((*findings.failures(known.failures), *findings.remarks(found)))
@@ -83,16 +82,16 @@ class ReportProvider(base.Command):
             cloud,
             found,
             plan,
-            os.path.basename(parsed_args.snapshot or ''),
+            os.path.basename(self.args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
-            invocation=audit.invocation(self, parsed_args, cloud.servers),
-            assuming=tuple(map(os.path.basename, parsed_args.assume)),
+            invocation=audit.invocation(self, cloud.servers),
+            assuming=tuple(map(os.path.basename, self.args.assume)),
             drain=drain,
-            title=parsed_args.title,
-            cloud_name='' if parsed_args.snapshot else self._cloud_name(),
+            title=self.args.title,
+            cloud_name='' if self.args.snapshot else self._cloud_name(),
         )
-        disk.write_text(parsed_args.output, page.page(template, report))
+        disk.write_text(self.args.output, page.page(template, report))
 
     def _cloud_name(self) -> str:
         """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -75,13 +74,13 @@ class Batch(base.Command):
         option.workers('commands of a file that change nothing to run'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> int:
+    def execute(self) -> int:
         if self.app.is_typed:
             raise errors.UsageError('A batch cannot run a batch')
-        show = self._show_json if parsed_args.json_lines else self._show
+        show = self._show_json if self.args.json_lines else self._show
         # Who writes to stdin may wait for an answer before the next line.
-        path = parsed_args.file
-        ahead = 0 if path == '-' else parsed_args.workers - 1
+        path = self.args.file
+        ahead = 0 if path == '-' else self.args.workers - 1
         worst, done, failed = 0, 0, list[str]()
         with (
             command_lines.opened(path, self.app.stdin) as file,
@@ -103,7 +102,7 @@ class Batch(base.Command):
                 failed.append(f'line {line.line}')
                 if line.status == ExitStatus.INTERRUPTED:
                     break
-                if not parsed_args.keep_going:
+                if not self.args.keep_going:
                     self.next_steps = [f'Stopped at line {line.line}: --keep-going goes on']
                     break
         lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from placementclient.commands.framework import base
@@ -32,8 +31,8 @@ class Complete(base.Command):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        shell = parsed_args.shell or os.path.basename(os.environ.get('SHELL', ''))
+    def execute(self) -> None:
+        shell = self.args.shell or os.path.basename(os.environ.get('SHELL', ''))
         commands = {'': tables.syntax(self.app.parser)}
         for name, point in sorted(self.app.command_manager):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)

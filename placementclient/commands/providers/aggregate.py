@@ -1,14 +1,12 @@
-"""Aggregates of resource providers."""
+"""Aggregates of resource providers, and their copies from Nova."""
 
 from __future__ import annotations
-
-import argparse
 
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, editing, filters, option
-from placementclient.commands.framework.editing import NamesEditing
+from placementclient.client.microversion import Microversion
+from placementclient.commands.framework import base, changing, compute, editing, filters, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.render import columns
 
@@ -27,10 +25,9 @@ class ListAggregate(base.Lister):
         Flag('--long', help='Also print the names of the aggregates in Nova'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        output = columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
-        if not base.is_wanted(parsed_args, 'name'):
+    def execute(self) -> columns.Output:
+        output = columns.UUID.rows(api.aggregate.list(self.client, self.provider_uuid).value)
+        if not self.wants('name'):
             return output
         from placementclient.producers.names import aggregates_of_nova
 
@@ -65,12 +62,12 @@ class SetAggregate(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        generation = parsed_args.generation
+    def execute(self) -> columns.Output:
+        generation = self.args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument('A generation must be specified.')
-        aggregates = filters.aggregates(self.client, parsed_args.aggregate, is_checked=False)
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        aggregates = filters.aggregates(self.client, self.args.aggregate, is_checked=False)
+        uuid = self.provider_uuid
         written = attempts.retried(
             self.client,
             lambda: api.aggregate.set(self.client, uuid, aggregates, generation),
@@ -79,7 +76,7 @@ class SetAggregate(base.Lister):
         return columns.UUID.rows(written.value)
 
 
-class AddAggregate(NamesEditing):
+class AddAggregate(editing.NamesEditing):
     """Add one or many resource providers to aggregates.
 
     --all, --match, --with-trait, --with-class and --member-of select many providers: those that
@@ -123,3 +120,35 @@ class RemoveAggregate(AddAggregate):
     """
 
     removes = True
+
+
+class SyncAggregate(changing.Changing):
+    """Copy the host aggregates of Nova to the resource providers of the hosts.
+
+    Without a file the command asks Nova. It leaves sharing providers alone, and aggregates that
+    Nova does not have. It names a host that Placement does not know; --remove then takes no other
+    host out of the aggregate of that host.
+
+    Example:
+
+      openstack resource provider aggregate sync --remove --dry-run
+    """
+
+    # From here on the trait distinguishes sharing providers from hosts.
+    first_version = Microversion(1, 22)
+    options = (
+        Option(
+            '--aggregates <file>|nova',
+            help='The list of all host aggregates, with UUIDs; default: nova, ask Nova',
+        ),
+        Flag('--remove', help='Also take hosts out of aggregates in which Nova does not have them'),
+        *changing.OPTIONS,
+    )
+    nothing = 'All hosts are in the aggregates that Nova says'
+
+    def execute(self) -> columns.Output:
+        from placementclient.producers.sync import Sync
+
+        with compute.instead_of_nova('--aggregates'):
+            aggregates = compute.records(self, 'aggregates', self.args.aggregates or compute.NOVA)
+        return self.change(Sync(self.client, aggregates, remove=self.args.remove))

@@ -1,20 +1,23 @@
-"""Inventories of resource providers."""
+"""Inventories: of one class or all, of one resource provider or many."""
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, option
-from placementclient.commands.framework.option import Option
+from placementclient.client.wording import suggestion
+from placementclient.commands.framework import base, changing, editing, filters, option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
+from placementclient.model.requests import Filter
 from placementclient.render import columns
+
+Fields = Mapping[str, int | float]
 
 
 def ratio(text: str) -> float:
@@ -69,10 +72,9 @@ class ListInventory(base.Lister):
     endpoint = endpoints.LIST_INVENTORIES
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        inventories = api.inventory.list(self.client, uuid).value
-        used = api.usage.of_provider(self.client, uuid).value
+    def execute(self) -> columns.Output:
+        inventories = api.inventory.list(self.client, self.provider_uuid).value
+        used = api.usage.of_provider(self.client, self.provider_uuid).value
         return columns.USED_INVENTORY_OF_CLASS.rows(
             {'resource_class': name, 'used': used.get(name), **item.as_fields()}
             for name, item in inventories.items()
@@ -90,13 +92,12 @@ class ShowInventory(base.ShowOne):
     endpoint = endpoints.SHOW_INVENTORY
     options = (option.PROVIDER, option.RESOURCE_CLASS, option.LONG)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        name = parsed_args.resource_class
-        shown = api.inventory.show(self.client, uuid, name)
-        used = api.usage.of_provider(self.client, uuid).value
+    def execute(self) -> columns.Output:
+        name = self.args.resource_class
+        shown = api.inventory.show(self.client, self.provider_uuid, name)
+        used = api.usage.of_provider(self.client, self.provider_uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
-        return self.dated(output, shown, parsed_args)
+        return self.dated(output, shown)
 
 
 class CreateInventory(base.ShowOne):
@@ -115,10 +116,9 @@ class CreateInventory(base.ShowOne):
         return api.inventory.create(self.client, *args)
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation for the write.
+        """Return the generation for the write; refuse an inventory of which there is one.
 
-        :raises errors.BadArgument: if there is such an inventory: Placement would say that another
-            client has changed it
+        Placement would say that another client has changed it.
         """
         read = api.inventory.list(self.client, uuid)
         if name in read.value:
@@ -128,13 +128,11 @@ class CreateInventory(base.ShowOne):
             )
         return read.generation or 0
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        fields = {
-            name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None
-        }
-        name = parsed_args.resource_class
-        given = parsed_args.generation
+    def execute(self) -> columns.Output:
+        uuid = self.provider_uuid
+        name, given = self.args.resource_class, self.args.generation
+        values = {field: getattr(self.args, field) for field in FIELDS}
+        fields = {field: value for field, value in values.items() if value is not None}
 
         def write() -> Read[Inventory]:
             generation = self.generation(uuid, name, fields) if given is None else given
@@ -196,18 +194,176 @@ class DeleteInventory(base.Command):
         Option('--resource-class', required_until='1.4', help='Only the inventory of this class'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        name = parsed_args.resource_class
-        if name is not None:
+    def execute(self) -> None:
+        provider = self.client, self.provider_uuid
+        name = self.args.resource_class
+        if name is None:
             attempts.confirmed(
                 self.client,
-                lambda: api.inventory.delete(self.client, uuid, name),
-                lambda: attempts.is_gone(lambda: api.inventory.show(self.client, uuid, name)),
+                lambda: api.inventory.delete_all(*provider),
+                lambda: not api.inventory.list(*provider).value,
             )
         else:
             attempts.confirmed(
                 self.client,
-                lambda: api.inventory.delete_all(self.client, uuid),
-                lambda: not api.inventory.list(self.client, uuid).value,
+                lambda: api.inventory.delete(*provider, name),
+                lambda: attempts.is_gone(lambda: api.inventory.show(*provider, name)),
             )
+
+
+class ReplaceInventories(editing.Editing):
+    """Replace all inventories of a resource provider, of all in an aggregate, or of many.
+
+    VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
+
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all of the selectors. Then --amend skips providers that lack a class, unless you give its
+    total, and only --replace deletes other classes. The command shows the changes before it asks.
+    If a tree fails, it continues with the others.
+
+    Example:
+
+      openstack resource provider inventory set compute1 --amend --resource VCPU:reserved=2
+
+      openstack resource provider inventory set --match 'compute[1-9]' --with-class VCPU \\
+        --amend --resource VCPU:allocation_ratio=4 --dry-run
+    """
+
+    endpoint = endpoints.SET_INVENTORIES
+    prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
+    only_many = (changing.PLAN,)
+    options = (
+        Option(
+            'provider',
+            nargs='?',
+            help='Name or UUID of the resource provider; UUID of the aggregate with --aggregate',
+        ),
+        Option(
+            '--resource <resource_class>[:<field>]=<value>...',
+            help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; may be repeated. '
+            'Default: all inventories are deleted',
+        ),
+        Flag(
+            '--aggregate',
+            since='1.3',
+            help='Set the inventories of every resource provider of the aggregate',
+        ),
+        Flag('--amend', help='Keep other classes, and other fields of the named classes'),
+        Flag('--replace', help='With a selector: delete the inventories of other classes'),
+        option.GENERATION,
+        *editing.OPTIONS,
+    )
+
+    def execute(self) -> columns.Output:
+        provider, is_aggregate = self.args.provider, self.args.aggregate
+        if not self.is_many and provider is None:
+            raise errors.UsageError('the following arguments are required: <provider>')
+        if self.is_many and (provider is not None or is_aggregate):
+            raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
+        self.check_number()
+        given = _parsed(self.args.resource)
+        if self.is_many:
+            from placementclient.producers.edited import InventoryEdit
+
+            edit = InventoryEdit(given, self.args.amend, self.args.replace)
+            return self.edit('resource provider inventory set', edit)
+        if not is_aggregate:
+            uuid = self.provider_uuid
+            return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, self._set(uuid, given)))
+        if self.args.generation is not None:
+            raise errors.UsageError("--generation is one provider's, and --aggregate has several")
+        return self._set_members(given)
+
+    def _set_members(self, given: Mapping[str, Fields]) -> columns.Output:
+        """Set every member of the aggregate; log each failure, and report them at the end."""
+        members = api.resource_provider.list(
+            self.client,
+            matching=Filter(member_of=filters.any_of([self.args.provider], self.client)),
+        )
+        if not members:
+            raise errors.BadArgument(
+                f'No resource providers found in aggregate with uuid {self.args.provider}.'
+            )
+        rows: list[dict[str, Any]] = []
+        failed = 0
+        for member in members:
+            try:
+                rows += _rows(member.uuid, self._set(member.uuid, given))
+            except errors.PlacementError as failure:
+                failed += 1
+                self.log.error(
+                    f'Failed to set inventory for resource provider {member.uuid}: {failure}.'
+                )
+        if failed:
+            raise errors.PlacementError(
+                f'Failed to set inventory for {failed} of {len(members)} resource providers.'
+            )
+        output = columns.INVENTORY_OF_PROVIDER.rows(rows)
+        if not self.wants('name'):
+            return output
+        names = {member.uuid: member.name for member in members}
+        return base.with_column(output, 'name', lambda row: names[row[0]])
+
+    def _set(self, uuid: str, given: Mapping[str, Fields]) -> Mapping[str, Mapping[str, Any]]:
+        def attempt() -> Mapping[str, Mapping[str, Any]]:
+            current = api.inventory.list(self.client, uuid)
+            desired = _amended(_fields(current.value), given) if self.args.amend else given
+            if self.args.dry_run:
+                if deleted := ', '.join(name for name in current.value if name not in desired):
+                    provider = self.client.names.get(uuid, uuid)
+                    self.hint(f'{provider} would lose {deleted}: --amend keeps other classes')
+                return desired
+            generation = self.args.generation
+            if generation is None:
+                generation = current.generation
+            return _fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
+
+        return attempts.retried(self.client, attempt, self.args.generation)
+
+
+def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
+    """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class."""
+    inventories: dict[str, dict[str, int | float]] = {}
+    for argument in arguments:
+        parts = argument.split('=')
+        if len(parts) != 2:
+            raise errors.BadArgument('Resource argument must have "name=value" format')
+        name, colon, field = parts[0].partition(':')
+        if ':' in field:
+            raise errors.BadArgument('Resource argument can contain only one colon')
+        field = field if colon else 'total'
+        if not (name and field and parts[1]):
+            raise errors.BadArgument('Name, field and value must be not empty')
+        if field not in FIELDS:
+            raise errors.BadArgument(f'Unknown inventory field {field}{suggestion(field, FIELDS)}')
+        inventories.setdefault(name, {})[field] = _field_value(name, field, parts[1])
+    return inventories
+
+
+def _field_value(name: str, field: str, text: str) -> int | float:
+    if field != 'allocation_ratio':
+        return filters.whole(text, f'{name}:{field}')
+    try:
+        return ratio(text)
+    except ValueError:
+        raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
+
+
+def _amended(
+    current: Mapping[str, Fields], given: Mapping[str, Fields]
+) -> dict[str, dict[str, int | float]]:
+    amended = {name: dict(fields) for name, fields in current.items()}
+    for name, fields in given.items():
+        amended[name] = {**amended.get(name, {}), **fields}
+    return amended
+
+
+def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {'resource_provider': provider_uuid, 'resource_class': name, **fields}
+        for name, fields in inventories.items()
+    ]
+
+
+def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+    return {name: item.as_fields() for name, item in inventories.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute, option
 from placementclient.commands.framework.changing import Changing
@@ -43,19 +41,19 @@ class PurgeProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.producers.purge import PurgeRefused, Purging
         from placementclient.render import changes
 
         purging = Purging(
             self.client,
-            parsed_args.provider,
-            compute.records(self, 'migrations', parsed_args.migrations),
-            force=parsed_args.force,
-            is_asked_only=parsed_args.dry_run,
+            self.args.provider,
+            compute.records(self, 'migrations', self.args.migrations),
+            force=self.args.force,
+            is_asked_only=self.args.dry_run,
         )
         try:
-            shown = self.change(parsed_args, purging)
+            shown = self.change(purging)
         except PurgeRefused:
             shown = changes.carried((), purging.notes)
         if purging.refusal is not None:

@@ -76,34 +76,27 @@ class ReplaceProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.producers.replace import Replacement, Replacing
 
-        if (parsed_args.uuid is None) == (parsed_args.twin is None):
+        if (self.args.uuid is None) == (self.args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
         request = Replacement(
-            parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name, parsed_args.merge
+            self.args.old, self.args.uuid, self.args.twin, self.args.name, self.args.merge
         )
-        replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
-        if not parsed_args.compute_node_exists:
-            self._check_compute_node(replacing, parsed_args.hypervisors)
+        replacing = Replacing(self.client, request, is_journaled=bool(self.args.plan))
+        if not self.args.compute_node_exists:
+            self._check_compute_node(replacing, self.args.hypervisors)
         self.nothing = replacing.finished or self.nothing
-        return self.change(parsed_args, replacing)
+        return self.change(replacing)
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
-        """Refuse a new UUID while Nova has the compute node with the old one.
-
-        :param source: of the list of compute nodes; ``None``: Nova, if it answers
-        :raises errors.BadArgument: with the two ways out
-        """
+        """Refuse a new UUID while Nova, or a list of its nodes, has the old one."""
         from placementclient.nova import running, service
 
         try:
-            nodes = (
-                compute.records(self, 'hypervisors', source)
-                if source
-                else running.compute_nodes(self.client)
-            )
+            nodes = compute.records(self, 'hypervisors', source)
+            nodes = running.compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
             if source:
                 raise

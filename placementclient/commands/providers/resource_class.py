@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints
@@ -33,16 +31,16 @@ class ListClass(base.Lister):
     auth_required = False
     options = option.PRESENCE
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        if not (parsed_args.long or parsed_args.snapshot):
+    def execute(self) -> base.Output:
+        if not (self.args.long or self.args.snapshot):
             self.client.require('', endpoints.LIST_CLASSES.since)
             return columns.NAME.rows(api.resource_class.list(self.client))
         from placementclient.commands.framework import reading
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
 
-        names = [] if parsed_args.snapshot else api.resource_class.list(self.client)
-        snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
+        names = [] if self.args.snapshot else api.resource_class.list(self.client)
+        snapshot = reading.read(self, self.args.snapshot)
         present, burned = summary.presences(snapshot, 'inventories'), summary.burned(snapshot)
         amounts = {line.resource_class: line.amounts for line in totals.by_class(snapshot)}
         rows = [
@@ -67,7 +65,7 @@ class CreateClass(base.NameCommand):
     functions = (api.resource_class.create, api.resource_class.show)
 
 
-class ShowClass(base.ShowOne):
+class ShowClass(base.NameShowOne):
     """Show whether a resource class exists.
 
     Example:
@@ -77,11 +75,7 @@ class ShowClass(base.ShowOne):
 
     endpoint = endpoints.SHOW_CLASS
     options = (_NAME, option.LONG)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        shown = api.resource_class.show(self.client, parsed_args.name)
-        output = columns.NAME.fields(shown.value)
-        return self.dated(output, shown, parsed_args)
+    function = staticmethod(api.resource_class.show)
 
 
 class SetClass(base.Command):
@@ -97,11 +91,11 @@ class SetClass(base.Command):
     endpoint = endpoints.SET_CLASS
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return super().since(parsed_args) if parsed_args.new_name else _CREATE_OR_VALIDATE
+    def since(self) -> Microversion:
+        return super().since() if self.args.new_name else _CREATE_OR_VALIDATE
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        name, new_name = parsed_args.name, parsed_args.new_name
+    def execute(self) -> None:
+        name, new_name = self.args.name, self.args.new_name
 
         def exists(name: str) -> bool:
             return not attempts.is_gone(lambda: api.resource_class.show(self.client, name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 
 from placementclient import api
@@ -38,18 +37,18 @@ class ListResourceProvider(base.Lister):
         filters.aggregate_uuid(since='1.3'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
+    def execute(self) -> columns.Output:
         # Scripts also have VCPU:4 here, as the service itself, and several with commas between.
-        parsed_args.resource = [
-            part.replace(':', '=') for given in parsed_args.resource for part in given.split(',')
+        self.args.resource = [
+            part.replace(':', '=') for given in self.args.resource for part in given.split(',')
         ]
-        name = parsed_args.name
-        has_pattern = name is not None and patterns.is_pattern(name)
+        name = self.args.name
+        has_pattern = patterns.is_pattern(name or '')
         providers = api.resource_provider.list(
             self.client,
             name=None if has_pattern else name,
-            uuid=parsed_args.uuid,
-            matching=filters.parsed(self.client, vars(parsed_args)),
+            uuid=self.args.uuid,
+            matching=filters.parsed(self.client, vars(self.args)),
         )
         if has_pattern:
             names = set(patterns.matching(name, (provider.name for provider in providers)))
@@ -84,26 +83,26 @@ class CreateResourceProvider(base.ShowOne):
         Flag('--or-show', help='If a provider has that name, show it and change nothing'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        name, parent = parsed_args.name, parsed_args.parent_provider
+    def execute(self) -> columns.Output:
+        name, parent = self.args.name, self.args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
         present = functools.partial(api.resource_provider.with_name, self.client, name)
 
         def is_made() -> bool:
             existing = present()
             # Another client may have made one of the name.
-            return existing is not None and parsed_args.uuid in (None, existing.uuid)
+            return existing is not None and self.args.uuid in (None, existing.uuid)
 
         try:
             provider = attempts.confirmed(
                 self.client,
                 lambda: api.resource_provider.create(
-                    self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
+                    self.client, name, uuid=self.args.uuid, parent_provider_uuid=parent_uuid
                 ),
                 is_made,
             )
         except errors.Conflict:
-            provider = present() if parsed_args.or_show else None
+            provider = present() if self.args.or_show else None
             if provider is None:  # it is the UUID that is taken
                 raise
         provider = provider or api.resource_provider.named(self.client, name)
@@ -125,15 +124,14 @@ class ShowResourceProvider(base.ShowOne):
         option.LONG,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        shown = api.resource_provider.show(self.client, uuid)
+    def execute(self) -> columns.Output:
+        shown = api.resource_provider.show(self.client, self.provider_uuid)
         output = columns.PROVIDER.fields(shown.value, self.version)
-        if parsed_args.allocations:
-            holdings = api.allocation.list_of_provider(self.client, uuid).value
+        if self.args.allocations:
+            holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
             names, values = output
             output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
-        return self.dated(output, shown, parsed_args)
+        return self.dated(output, shown)
 
 
 class SetResourceProvider(base.ShowOne):
@@ -157,16 +155,16 @@ class SetResourceProvider(base.ShowOne):
         Flag('--no-parent', since='1.37', help='Remove the parent: the provider becomes a root'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        parent = parsed_args.parent_provider
-        if parent and parsed_args.no_parent:
+    def execute(self) -> columns.Output:
+        parent = self.args.parent_provider
+        if parent and self.args.no_parent:
             raise errors.UsageError('--parent-provider and --no-parent contradict each other')
-        if not (parsed_args.name or parent or parsed_args.no_parent):
+        if not (self.args.name or parent or self.args.no_parent):
             raise errors.UsageError('the following arguments are required: --name')
-        given = parsed_args.provider
+        given = self.args.provider
         before = None if is_uuid(given) else api.resource_provider.named(self.client, given)
         uuid = before.uuid if before else normalized(given)
-        name = parsed_args.name
+        name = self.args.name
         if not name:
             before = api.resource_provider.show(self.client, uuid).value
             name = before.name
@@ -178,13 +176,13 @@ class SetResourceProvider(base.ShowOne):
                 uuid,
                 name,
                 parent_provider_uuid=parent_uuid,
-                orphan=parsed_args.no_parent,
+                orphan=self.args.no_parent,
             )
 
         def is_done() -> bool:
             live = api.resource_provider.show(self.client, uuid).value
             live_parent = live.parent_provider_uuid
-            desired_parent = None if parsed_args.no_parent else parent_uuid or live_parent
+            desired_parent = None if self.args.no_parent else parent_uuid or live_parent
             if (live.name, live_parent) == (name, desired_parent):
                 return True
             # No generation guards it: sent again, it would overwrite the change of the other.
@@ -211,17 +209,17 @@ class DeleteResourceProvider(base.Command):
     endpoint = endpoints.DELETE_PROVIDER
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+    def execute(self) -> None:
+        provider = self.client, self.provider_uuid
         try:
             attempts.confirmed(
                 self.client,
-                lambda: api.resource_provider.delete(self.client, uuid),
-                lambda: attempts.is_gone(lambda: api.resource_provider.show(self.client, uuid)),
+                lambda: api.resource_provider.delete(*provider),
+                lambda: attempts.is_gone(lambda: api.resource_provider.show(*provider)),
             )
         except errors.ProviderInUse:
             self.log.warning(
                 'Evacuate or migrate the servers first. Then "resource provider purge '
-                f'{parsed_args.provider} --dry-run" shows the allocations that are left'
+                f'{self.args.provider} --dry-run" shows the allocations that are left'
             )
             raise

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import TYPED, Microversion
@@ -29,18 +27,12 @@ class ShowApi(base.ShowOne):
 
     endpoint = endpoints.SHOW_API
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         lowest, highest = api.root.show(self.client)
-        version = self.client.microversion
-        fields = {
-            'endpoint': self.client.url,
-            'min_version': str(lowest),
-            'max_version': str(highest),
-            'version': str(version),
-            'reshaper_allowed': highest >= endpoints.RESHAPE.since
-            and api.reshaper.allowed(self.client),
-        }
-        return tuple(fields), tuple(fields.values())
+        versions = str(lowest), str(highest), str(self.client.microversion)
+        is_allowed = highest >= endpoints.RESHAPE.since and api.reshaper.allowed(self.client)
+        names = ('endpoint', 'min_version', 'max_version', 'version', 'reshaper_allowed')
+        return names, (self.client.url, *versions, is_allowed)
 
 
 class CheckApi(base.Lister):
@@ -65,9 +57,9 @@ class CheckApi(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         _, highest = api.root.show(self.client)
-        needs = {**_needed(parsed_args.release), **_PARTS}
+        needs = {**_needed(self.args.release), **_PARTS}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
             is_allowed = api.reshaper.allowed(self.client)

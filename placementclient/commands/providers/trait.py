@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from placementclient import api
@@ -52,35 +51,29 @@ class ListTrait(base.Lister):
         *option.PRESENCE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        if parsed_args.snapshot:
-            if parsed_args.name or parsed_args.associated is not None:
+    def execute(self) -> base.Output:
+        traits: Sequence[str] | None = None
+        if self.args.snapshot:
+            if self.args.name or self.args.associated is not None:
                 raise errors.UsageError('--snapshot goes with no other selection of traits')
-            return self._present(None, parsed_args)
-        self.client.require('', endpoints.LIST_TRAITS.since)
-        traits = api.trait.list(
-            self.client, name=parsed_args.name or None, associated=parsed_args.associated
-        )
-        return self._present(traits, parsed_args) if parsed_args.long else columns.NAME.rows(traits)
-
-    def _present(
-        self, traits: Sequence[str] | None, parsed_args: argparse.Namespace
-    ) -> base.Output:
-        """Return the traits with the providers that have them.
-
-        :param traits: default: those that a provider has
-        """
+        else:
+            self.client.require('', endpoints.LIST_TRAITS.since)
+            traits = api.trait.list(
+                self.client, name=self.args.name or None, associated=self.args.associated
+            )
+            if not self.args.long:
+                return columns.NAME.rows(traits)
         from placementclient.commands.framework import reading
         from placementclient.insight import summary
 
-        snapshot = reading.read(self, parsed_args.snapshot or reading.LIVE)
-        found = summary.presences(snapshot, 'traits')
+        present = summary.presences(reading.read(self, self.args.snapshot), 'traits')
         nowhere = summary.Presence(0, 0, '')
-        rows = [(name, *found.get(name, nowhere)) for name in (found if traits is None else traits)]
+        names = present if traits is None else traits
+        rows = [(name, *present.get(name, nowhere)) for name in names]
         return ('name', *summary.Presence._fields), rows
 
 
-class ShowTrait(base.ShowOne):
+class ShowTrait(base.NameShowOne):
     """Show whether a trait exists.
 
     Example:
@@ -90,11 +83,7 @@ class ShowTrait(base.ShowOne):
 
     endpoint = endpoints.SHOW_TRAIT
     options = (_NAME, option.LONG)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        shown = api.trait.show(self.client, parsed_args.name)
-        output = columns.NAME.fields(shown.value)
-        return self.dated(output, shown, parsed_args)
+    function = staticmethod(api.trait.show)
 
 
 class CreateTrait(base.NameCommand):
@@ -135,9 +124,9 @@ class ListProviderTrait(base.Lister):
     endpoint = endpoints.LIST_PROVIDER_TRAITS
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        return columns.NAME.rows(api.trait.list_of_provider(self.client, uuid).value)
+    def execute(self) -> columns.Output:
+        traits = api.trait.list_of_provider(self.client, self.provider_uuid)
+        return columns.NAME.rows(traits.value)
 
 
 class SetProviderTrait(base.Lister):
@@ -159,17 +148,17 @@ class SetProviderTrait(base.Lister):
         option.GENERATION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+    def execute(self) -> columns.Output:
+        uuid = self.provider_uuid
 
         def write(generation: int) -> Read[list[str]]:
-            return api.trait.set_on_provider(self.client, uuid, parsed_args.trait, generation)
+            return api.trait.set_on_provider(self.client, uuid, self.args.trait, generation)
 
         def read() -> int:
             return api.resource_provider.generation(self.client, uuid)
 
-        written = attempts.guarded(self.client, write, parsed_args.generation, read)
-        if not parsed_args.trait:
+        written = attempts.guarded(self.client, write, self.args.generation, read)
+        if not self.args.trait:
             self.hint('No --trait is given: the resource provider has no traits now')
         return columns.NAME.rows(written.value)
 
@@ -223,10 +212,10 @@ class DeleteProviderTrait(base.Command):
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+    def execute(self) -> None:
+        provider = self.client, self.provider_uuid
         attempts.confirmed(
             self.client,
-            lambda: api.trait.delete_from_provider(self.client, uuid),
-            lambda: not api.trait.list_of_provider(self.client, uuid).value,
+            lambda: api.trait.delete_from_provider(*provider),
+            lambda: not api.trait.list_of_provider(*provider).value,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 
 from placementclient import api
@@ -27,10 +26,9 @@ class ShowProviderUsage(base.Lister):
     endpoint = endpoints.SHOW_PROVIDER_USAGES
     options = (option.PROVIDER, option.LONG)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        used = api.usage.of_provider(self.client, uuid)
-        return self.dated(columns.USAGE.rows(used.value.items()), used, parsed_args)
+    def execute(self) -> columns.Output:
+        used = api.usage.of_provider(self.client, self.provider_uuid)
+        return self.dated(columns.USAGE.rows(used.value.items()), used)
 
 
 class ShowUsage(base.Lister):
@@ -56,14 +54,14 @@ class ShowUsage(base.Lister):
         option.LONG,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
-        typed = parsed_args.consumer_type is not None
+    def execute(self) -> columns.Output:
+        typed = self.args.consumer_type is not None
         version = self.client.microversion if typed else self.version
         used = api.usage.of_project(
             self.client,
-            parsed_args.project,
-            user_id=parsed_args.user_id,
-            consumer_type=parsed_args.consumer_type,
+            self.args.project,
+            user_id=self.args.user_id,
+            consumer_type=self.args.consumer_type,
             version=version,
         )
         if typed:
@@ -72,7 +70,7 @@ class ShowUsage(base.Lister):
             output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
-        return self.dated(output, used, parsed_args)
+        return self.dated(output, used)
 
 
 def _as_sent(usage: Usage) -> dict[str, int | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shlex
@@ -42,15 +41,15 @@ class DemoReshape(base.Command):
     auth_required = False
     options = (Option('--keep <folder>', help='Leave the cloud in this folder, which must be new'),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        folder = parsed_args.keep and Path(parsed_args.keep).absolute()
+    def execute(self) -> None:
+        folder = self.args.keep and Path(self.args.keep).absolute()
         if folder:
             _make(folder)
         with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch)) as demo:
             demo.run()
         if folder:
             with self._cloud(folder) as demo:
-                demo.stay(parsed_args.keep)
+                demo.stay(self.args.keep)
 
     @contextlib.contextmanager
     def _cloud(self, folder: Path) -> Iterator[_Demo]:

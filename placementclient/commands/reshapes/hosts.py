@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
@@ -29,7 +29,7 @@ class CollectorReshape(base.Command):
 
     auth_required = False
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from importlib import resources
 
         script = resources.files('placementclient.hosts') / 'collect.sh'
@@ -103,49 +103,47 @@ class AssignmentsReshape(_Fitting):
         Option('-o', '--output <file>', required=True, help='The file of assignments'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import assignments
 
-        if bool(parsed_args.host_facts) == bool(parsed_args.servers):
+        if bool(self.args.host_facts) == bool(self.args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
-        if bool(parsed_args.servers) != parsed_args.pinned:
+        if bool(self.args.servers) != self.args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
-        path = parsed_args.snapshot
+        path = self.args.snapshot
         snapshot = disk.read_snapshot(path) if path else None
-        if parsed_args.pinned:
-            outcome = self._pinned(parsed_args, snapshot)
-        else:
-            outcome = self._of_hosts(parsed_args, snapshot)
-        disk.write_text(parsed_args.output, assignments.written(outcome.rows))
+        outcome = self._pinned(snapshot) if self.args.pinned else self._of_hosts(snapshot)
+        disk.write_text(self.args.output, assignments.written(outcome.rows))
         return self.misfits(outcome.misfits)
 
-    def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
+    def _of_hosts(self, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import archive, assignments
 
-        hosts = archive.read_all(parsed_args.host_facts)
+        hosts = archive.read_all(self.args.host_facts)
         if snapshot is None:
             missed = 'classes other than VCPU and MEMORY_MB'
-            if not parsed_args.numa:
+            if not self.args.numa:
                 missed = 'other amounts, and consumers without a device'
             self.uncompared(f'servers that Placement does not know, {missed}')
-        if parsed_args.numa:
+        if self.args.numa:
             return assignments.of_cells(hosts, snapshot)
-        pairs = [text.rpartition('=') for text in parsed_args.classes]
-        default = next((name for kind, _, name in pairs if not kind), assignments.VGPU)
-        by_type = {kind: name for kind, _, name in pairs if kind}
+        pairs = [text.rpartition('=') for text in self.args.classes]
+        by_type = {kind: name for kind, _, name in pairs}
+        default = by_type.pop('', assignments.VGPU)
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
 
-    def _pinned(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
+    def _pinned(self, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import pinned
         from placementclient.nova import service
 
         if snapshot is None:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
-        source = parsed_args.servers
-        document, _ = compute.document(self, source, service.servers)
-        under_way = compute.records(self, 'migrations', parsed_args.migrations) or ()
-        return pinned.of_servers(document, source, snapshot, under_way)
+        migrations = compute.records(self, 'migrations', self.args.migrations) or ()
+        parse = partial(pinned.of_servers, snapshot=snapshot, migrations=migrations)
+        source = compute.Source(compute.NOVA, service.servers, parse)
+        outcome: Assignments = source.read(self, self.args.servers)
+        return outcome
 
 
 class DevicesReshape(_Fitting):
@@ -181,20 +179,20 @@ class DevicesReshape(_Fitting):
         Option('-o', '--output <file>', required=True, help='The specification'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import additions, device_spec, devices
 
         rows = [
             device
-            for path in parsed_args.devices
+            for path in self.args.devices
             for device in devices.parse(disk.read_text(path), path)
         ]
         specs = {}
-        for text in parsed_args.device_spec:
+        for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse(disk.read_text(path), path)
-        path = parsed_args.snapshot
+        path = self.args.snapshot
         snapshot = disk.read_snapshot(path) if path else None
         if snapshot is None:
             self.uncompared(
@@ -202,5 +200,5 @@ class DevicesReshape(_Fitting):
             )
         result = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in result.entries]}
-        disk.write_document(parsed_args.output, document)
+        disk.write_document(self.args.output, document)
         return self.misfits(result.misfits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import NOTHING, PLAN, check_free
 from placementclient.model.origin import Origin
+from placementclient.render import runs
 
 if TYPE_CHECKING:
     from placementclient.model.plans import TreeChange
@@ -115,22 +116,22 @@ class PlanReshape(base.ShowOne):
         option.OVERWRITE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.planner import planner
         from placementclient.planner.specification import assignments
         from placementclient.render import plans
         from placementclient.reshape import storage
 
-        check_free(parsed_args.output, parsed_args.overwrite)
-        if parsed_args.snapshot is None and self.client.microversion < RESHAPE.since:
+        check_free(self.args.output, self.args.overwrite)
+        if self.args.snapshot is None and self.client.microversion < RESHAPE.since:
             self.log.warning(
                 f'Microversion {self.client.microversion} has no reshaper, which came with '
                 f'{RESHAPE.since} (Stein): upgrade Placement before you apply the plan'
             )
-        spec, rows = storage.read_specified(parsed_args.spec, parsed_args.assignments)
-        snapshot, providers, trees = self._read(parsed_args, spec)
-        under_way = compute.records(self, 'migrations', parsed_args.migrations)
+        spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
+        snapshot, providers, trees = self._read(spec)
+        migrations = compute.records(self, 'migrations', self.args.migrations)
         try:
             with progress.shown(self.app, self.log) as show:
                 plan = planner.make(
@@ -139,43 +140,41 @@ class PlanReshape(base.ShowOne):
                     rows,
                     trees=trees,
                     listed=providers,
-                    allow_inferred=parsed_args.allow_inferred,
-                    skip_infeasible=parsed_args.skip_infeasible,
-                    solver_timeout=parsed_args.solver_timeout,
-                    migrations=under_way,
+                    allow_inferred=self.args.allow_inferred,
+                    skip_infeasible=self.args.skip_infeasible,
+                    solver_timeout=self.args.solver_timeout,
+                    migrations=migrations,
                     progress=show,
                     expect=show.expect,
                 )
         except errors.Undecided as undecided:
-            if parsed_args.write_assignments:
+            if self.args.write_assignments:
                 skeleton = assignments.skeleton(undecided.rows)
-                disk.write_text(parsed_args.write_assignments, skeleton)
+                disk.write_text(self.args.write_assignments, skeleton)
             raise
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.trees)]
-        if parsed_args.fail_on_warnings and warnings:
+        if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
-        storage.write_plan(parsed_args.output, replace(plan, origin=origin))
+        storage.write_plan(self.args.output, replace(plan, origin=origin))
         self.warn((plans.extent(plan.trees) if plan.trees else NOTHING, *warnings))
-        if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
+        if self.args.snapshot is None and (hosts := computes_up(self, plan.trees)):
             self.log.warning(f'{still_up(hosts)} before the plan is applied')
-        fields = {'plan': parsed_args.output, **plans.summary(plan)}
+        fields = {'plan': self.args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 
-    def _read(
-        self, parsed_args: argparse.Namespace, spec: Spec
-    ) -> tuple[Snapshot, list[Provider] | None, list[str]]:
+    def _read(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot to plan on, all providers if it has only some, and the trees."""
-        if parsed_args.snapshot:
+        if self.args.snapshot:
             from placementclient.files import disk
 
-            snapshot = disk.read_snapshot(parsed_args.snapshot)
-            trees = selectors.trees(self, parsed_args, snapshot)
+            snapshot = disk.read_snapshot(self.args.snapshot)
+            trees = selectors.trees(self, snapshot)
             return snapshot, None, snapshot.expanded(trees)
         from placementclient.reading import listing
         from placementclient.reshape import scope
 
-        trees = listing.expanded(self.client, selectors.trees(self, parsed_args))
+        trees = listing.expanded(self.client, selectors.trees(self))
         with progress.shown(self.app, self.log) as show:
             captured = scope.captured(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
@@ -198,17 +197,17 @@ class ShowReshape(DocumentCommand):
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
-    def text(self, parsed_args: argparse.Namespace) -> Text:
+    def text(self) -> Text:
         from placementclient.planner.records import plans as codec
         from placementclient.render import plans
         from placementclient.reshape import storage
 
-        plan = storage.read_plan(parsed_args.plan)
-        plan = replace(plan, trees=plan.selected(parsed_args.tree))
-        shown = plans.lines(plan, is_summary=parsed_args.summary)
-        if plan.recipe and parsed_args.summary:
+        plan = storage.read_plan(self.args.plan)
+        plan = replace(plan, trees=plan.selected(self.args.tree))
+        shown = plans.lines(plan, is_summary=self.args.summary)
+        if plan.recipe and self.args.summary:
             return Text(plans.summary(plan), shown)
-        if parsed_args.formatter == self.formatter_default and not parsed_args.columns:
+        if self.args.formatter == self.formatter_default and not self.args.columns:
             return Text({}, shown)
         return Text(codec.document(plan), shown)
 
@@ -239,19 +238,46 @@ class RehearseReshape(base.Lister):
         *selectors.TREES,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.render import runs
         from placementclient.reshape import rehearse, storage
 
-        if parsed_args.snapshot is None:
+        if self.args.snapshot is None:
             raise errors.UsageError(
                 'A rehearsal needs a snapshot, into which no plan writes: "resource provider '
                 'snapshot save cloud.json" takes one, then rehearse with --snapshot cloud.json'
             )
-        plan = storage.read_plan(parsed_args.plan)
-        snapshot = disk.read_snapshot(parsed_args.snapshot)
-        trees = selectors.trees_of(plan, self, parsed_args, snapshot)
+        plan = storage.read_plan(self.args.plan)
+        snapshot = disk.read_snapshot(self.args.snapshot)
+        trees = selectors.trees_of(plan, self, snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
         self.exit_status, self.ending = rehearsal.exit_status, runs.rehearsal_ending(rehearsal)
         return runs.rehearsal(rehearsal)
+
+
+class SchemaReshape(DocumentCommand):
+    """Print the JSON Schema of a file of the reshape.
+
+    Editors use it to check and complete the file; programs generate code from it. A file may match
+    the schema and still be refused, with the line, when a command reads it.
+
+    Example:
+
+      openstack resource provider reshape schema spec
+    """
+
+    auth_required = False
+    options = (
+        Option(
+            'kind',
+            metavar='<file>',
+            choices=('spec', 'assignments', 'snapshot', 'plan'),
+            help='The specification (spec), assignments, snapshot or plan',
+        ),
+    )
+
+    def text(self) -> Text:
+        from placementclient.planner.records import schema
+
+        shown = schema.schema(self.args.kind)
+        return Text(shown, json.dumps(shown, indent=2).splitlines())

@@ -2,26 +2,118 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import tally
 from placementclient.commands.framework import base, option, progress, selectors
-from placementclient.commands.framework.option import Flag
-from placementclient.commands.framework.plan_files import NOTHING, PLAN
-from placementclient.commands.reshapes.plan_run import (
-    RUN,
-    PlanCommand,
-    PlanRunCommand,
-    journal_path,
-)
+from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.plan_files import NOTHING, PLAN, free_name, journal_of
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.model import origin
+from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
+from placementclient.render import failures, runs
 
 if TYPE_CHECKING:
     from placementclient.model.plans import Plan, TreeChange
+
+#: The options of the commands that only read.
+_READ = (PLAN, *selectors.TREES, option.workers('trees to read'))
+#: The options of the commands that carry out a plan or take it back.
+_RUN = (
+    PLAN,
+    *selectors.TREES,
+    Option(
+        '--limit <number>',
+        help='Change at most this number of trees, not counting those that are done; default: '
+        'all trees',
+    ),
+    option.workers('trees to change'),
+    Option(
+        '--max-failures <number>',
+        help='Stop after this many trees have failed; trees under way are completed. Default: go '
+        'on',
+    ),
+    Flag(
+        '--other-service',
+        help='Go on although the plan was made for another service, or none of its trees is here',
+    ),
+)
+
+
+class _PlanCommand(base.Lister):
+    """A command for the trees of a plan."""
+
+    @property
+    def journal_path(self) -> str:
+        """The path of the journal of the plan."""
+        if self.args.plan == '-':
+            raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
+        return journal_of(self.args.plan)
+
+    def read(self) -> Plan:
+        """Read the plan; turn the options that select trees into ``--tree``."""
+        from placementclient.reshape import storage
+
+        plan = storage.read_plan(self.args.plan)
+        self.args.tree = selectors.trees_of(plan, self)
+        return plan
+
+    def advise(self, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
+        """Print the command that plans the trees again that were left alone."""
+        if left_alone:
+            path = self.args.plan
+            self.next_steps = [
+                *runs.planning_anew(plan, path, left_alone, free_name(path), self.program),
+                *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
+            ]
+
+
+class _RunCommand(_PlanCommand):
+    """A command that changes trees and prints the result of each."""
+
+    prints = ('tree', 'state', 'reason')
+    statuses = (
+        (
+            errors.ExitStatus.DIFFERS,
+            'every tree that was tried was left alone, or is not as planned',
+        ),
+        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not, or the run was stopped'),
+    )
+
+    def count(self, trees: Sequence[TreeChange]) -> int:
+        """Return how many trees will change at most."""
+        return min(len(trees), self.args.limit or len(trees))
+
+    def carry_out(self, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
+        """Apply a plan or roll it back, and print the progress.
+
+        :param total: how many trees, for the progress
+        """
+        from placementclient.reshape import engines
+
+        with progress.shown(self.app, self.log, total) as shown:
+            return engines.apply(
+                self.client,
+                plan,
+                self.journal_path,
+                backward=backward,
+                trees=self.args.tree,
+                limit=self.args.limit,
+                workers=self.args.workers,
+                max_failures=self.args.max_failures,
+                other_service=self.args.other_service,
+                report=lambda tree: shown(tree.root_provider_name, tree.state, tree.reason),
+                warn=shown.warn,
+            )
+
+    def output(self, outcome: Outcome) -> base.Output:
+        """Return the results of all trees; they decide on the exit status."""
+        self.exit_status, self.ending = outcome.exit_status, runs.ending(outcome)
+        if outcome.stopped is not None and self.app.options.debug:
+            self.log.error(str(outcome.stopped), exc_info=outcome.stopped)
+        return runs.outcome(outcome)
 
 
 def _made(plan: Plan, here: str) -> str:
@@ -33,7 +125,7 @@ def _made(plan: Plan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-class ApplyReshape(PlanRunCommand):
+class ApplyReshape(_RunCommand):
     """Apply a plan, tree by tree.
 
     The command records each step in <plan>.journal before it takes it. If it is killed or
@@ -49,9 +141,7 @@ class ApplyReshape(PlanRunCommand):
     """
 
     options = (
-        PLAN,
-        *selectors.TREES,
-        *RUN,
+        *_RUN,
         Flag(
             '--compute-is-up',
             help='Go on although nova-compute may be up on hosts of the plan; Nova is not asked',
@@ -59,42 +149,40 @@ class ApplyReshape(PlanRunCommand):
         option.YES,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.model.outcomes import Outcome, State
+    def execute(self) -> base.Output:
         from placementclient.render.plans import extent
 
-        plan = self.read(parsed_args)
+        plan = self.read()
         if not plan.trees:
             self.log.warning(NOTHING)
             return self.output(Outcome(()))
-        trees = plan.selected(parsed_args.tree)
+        trees = plan.selected(self.args.tree)
         if plan.recipe is not None:
-            self._check_computes(trees, parsed_args)
-        count = min(len(trees), parsed_args.limit or len(trees))
-        here = self.client.service
-        question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
-        self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}', parsed_args)
-        if parsed_args.yes:
+            self._check_computes(trees)
+        count, here = self.count(trees), self.client.service
+        if not self.args.yes:
+            question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
+            self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}')
+        else:
             self.log.warning(extent(trees))
-        if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
-            self.log.warning(f'{_made(plan, here)}This is {here}')
-        outcome = self.carry_out(plan, count, parsed_args)
-        self.advise(plan, parsed_args.plan, outcome.of(State.LEFT_ALONE))
+            if origin.is_elsewhere(plan.origin, here):
+                self.log.warning(f'{_made(plan, here)}This is {here}')
+        outcome = self.carry_out(plan, count)
+        self.advise(plan, outcome.of(State.LEFT_ALONE))
         return self.output(outcome)
 
-    def _check_computes(self, trees: Sequence[TreeChange], parsed_args: argparse.Namespace) -> None:
+    def _check_computes(self, trees: Sequence[TreeChange]) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
-        hosts = [] if parsed_args.compute_is_up else computes_up(self, trees)
+        hosts = [] if self.args.compute_is_up else computes_up(self, trees)
         if not hosts:
             return
         if not self.app.stdin.isatty():
             raise errors.UsageError(f'{still_up(hosts)} there, or give --compute-is-up')
         # --yes is an answer to another question.
-        question = f'{still_up(hosts)} there. Apply all the same?'
-        self.confirm(question, argparse.Namespace(yes=False))
+        self.confirm(f'{still_up(hosts)} there. Apply all the same?')
 
 
-class RollbackReshape(PlanRunCommand):
+class RollbackReshape(_RunCommand):
     """Roll back a plan that was applied, wholly or in part.
 
     The rollback is planned on the present state. It includes consumers that were created after the
@@ -105,20 +193,18 @@ class RollbackReshape(PlanRunCommand):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (PLAN, *selectors.TREES, *RUN, option.YES)
+    options = (*_RUN, option.YES)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        plan = self.read(parsed_args)
-        trees = plan.selected(parsed_args.tree)
-        count = min(len(trees), parsed_args.limit or len(trees))
-        question = (
-            f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
-        )
-        self.confirm(question, parsed_args)
-        return self.output(self.carry_out(plan, count, parsed_args, backward=True))
+    def execute(self) -> base.Output:
+        plan = self.read()
+        count = self.count(plan.selected(self.args.tree))
+        if not self.args.yes:
+            where = f'in {count} of its trees, at {self.client.service}'
+            self.confirm(f'Roll back {self.args.plan}, {where}?')
+        return self.output(self.carry_out(plan, count, backward=True))
 
 
-class StatusReshape(PlanCommand):
+class StatusReshape(_PlanCommand):
     """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
@@ -126,33 +212,30 @@ class StatusReshape(PlanCommand):
     Example:
 
       openstack resource provider reshape status plan.json
-      openstack resource provider reshape status plan.json
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, *selectors.TREES, option.workers('trees to read'))
+    options = _READ
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.model.outcomes import Status
-        from placementclient.render import runs
+    def execute(self) -> base.Output:
         from placementclient.reshape import engines
 
-        plan = self.read(parsed_args)
+        plan = self.read()
         statuses = engines.status(
             self.client,
             plan,
-            trees=parsed_args.tree,
-            journal_path=journal_path(parsed_args),
-            workers=parsed_args.workers,
+            trees=self.args.tree,
+            journal_path=self.journal_path,
+            workers=self.args.workers,
         )
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.advise(plan, parsed_args.plan, [tree for tree in statuses if tree.is_left_alone])
+        self.advise(plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.statuses(statuses)
 
 
-class VerifyReshape(PlanCommand):
+class VerifyReshape(_PlanCommand):
     """Verify that the cloud matches an applied plan.
 
     The command reads allocations, inventories and traits, and everything that the plan must not
@@ -166,21 +249,20 @@ class VerifyReshape(PlanCommand):
 
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
-    options = (PLAN, *selectors.TREES, option.workers('trees to read'))
+    options = _READ
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.render import runs
+    def execute(self) -> base.Output:
         from placementclient.reshape import engines
 
-        plan = self.read(parsed_args)
-        trees = plan.selected(parsed_args.tree)
+        plan = self.read()
+        trees = plan.selected(self.args.tree)
         with progress.shown(self.app, self.log, len(trees)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
-                trees=parsed_args.tree,
-                journal_path=journal_path(parsed_args),
-                workers=parsed_args.workers,
+                trees=self.args.tree,
+                journal_path=self.journal_path,
+                workers=self.args.workers,
                 progress=show,
             )
         if any(difference.is_damage or difference.is_overdue for difference in differences):

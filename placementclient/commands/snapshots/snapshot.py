@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import TYPE_CHECKING
 
@@ -42,17 +41,17 @@ class SaveSnapshot(base.ShowOne):
         option.OVERWRITE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
 
-        path = parsed_args.file
-        if not parsed_args.overwrite and os.path.isfile(path):
+        path = self.args.file
+        if not self.args.overwrite and os.path.isfile(path):
             raise errors.BadFile(
                 path,
                 'exists, and may be the only one of what was before: '
                 'give another name, or --overwrite',
             )
-        snapshot = reading.part(self, parsed_args, parsed_args.workers)
+        snapshot = reading.part(self, self.args.workers)
         disk.write_snapshot(path, snapshot)
         self.ending = f'wrote {path}'
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
@@ -70,20 +69,20 @@ class ShowSnapshot(base.ShowOne):
     auth_required = False
     options = (_FILE, reading.ASSUME)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.insight import summary
         from placementclient.render.facts import ClassFacts, Facts
 
-        snapshot = disk.read_snapshot(parsed_args.file)
-        numbers = summary.of(reading.assumed(self, parsed_args, snapshot).snapshot)
+        snapshot = disk.read_snapshot(self.args.file)
+        numbers = summary.of(reading.assumed(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
         } | {'resource_classes': ClassFacts(numbers['resource_classes'])}
-        if parsed_args.assume:
-            shown = {'assuming': parsed_args.assume} | shown
-        return ('file', *shown), (parsed_args.file, *shown.values())
+        if self.args.assume:
+            shown = {'assuming': self.args.assume} | shown
+        return ('file', *shown), (self.args.file, *shown.values())
 
 
 class DiffSnapshot(LineLister):
@@ -115,23 +114,20 @@ class DiffSnapshot(LineLister):
         reading.ASSUME,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.insight import diff
         from placementclient.render import differences as render
         from placementclient.render.columns import DIFFERENCE
 
-        before, after = (
-            reading.read(self, parsed_args.before),
-            reading.read(self, parsed_args.after),
-        )
-        after = reading.assumed(self, parsed_args, after).snapshot
-        kinds = parsed_args.kind or ('provider', 'consumer')
+        before, after = (reading.read(self, path) for path in (self.args.before, self.args.after))
+        after = reading.assumed(self, after).snapshot
+        kinds = self.args.kind or ('provider', 'consumer')
         differences = [d for d in diff.differences(before, after) if d.kind in kinds]
         parts = list(render.parts(differences))
-        parsed_args.lines = lambda names, rows, width: render.lines(parts, width)
+        self.args.lines = lambda names, rows, width: render.lines(parts, width)
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
-            number = len(parts if parsed_args.formatter == 'text' else differences)
+            number = len(parts if self.args.formatter == 'text' else differences)
             self.ending = counted(number, 'difference')
         return DIFFERENCE.rows(differences)
 
@@ -160,20 +156,20 @@ class RestoreSnapshot(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.producers.restore import Restoring
 
-        self._snapshot = disk.read_snapshot(parsed_args.file)
-        restoring = Restoring(self.client, self._snapshot, missing=parsed_args.missing)
-        return self.change(parsed_args, restoring)
+        self._snapshot = disk.read_snapshot(self.args.file)
+        restoring = Restoring(self.client, self._snapshot, missing=self.args.missing)
+        return self.change(restoring)
 
-    def ask(self, plan: Plan, parsed_args: argparse.Namespace) -> None:
+    def ask(self, plan: Plan) -> None:
         """Ask for confirmation on a terminal if this may be the wrong cloud."""
         from placementclient.api import resource_provider
 
         origin, service = self._snapshot.origin, self.client.service
-        if parsed_args.yes or not self.app.stdin.isatty() or (origin and origin.service == service):
+        if self.args.yes or not self.app.stdin.isatty() or (origin and origin.service == service):
             return
         present = {provider.uuid for provider in resource_provider.list(self.client)}
         if others := len(present - self._snapshot.providers.keys()):
@@ -182,4 +178,4 @@ class RestoreSnapshot(Changing):
                 f'{service} has {counted(others, "other resource provider")}, and the snapshot is '
                 f'of {made}'
             )
-            super().ask(plan, parsed_args)
+            super().ask(plan)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from placementclient.commands.framework import base, changing, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
@@ -40,18 +38,20 @@ class ApplyTree(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
+    def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.producers.declarations import parse
         from placementclient.producers.declare import Declaring
 
-        path = parsed_args.file
-        declarations = parse(disk.read_text(path), path)
-        former = parsed_args.previous
-        previous = parse(disk.read_text(former), former) if former else ()
+        paths = [path for path in (self.args.file, self.args.previous) if path]
+        declarations, *previous = (parse(disk.read_text(path), path) for path in paths)
         return self.change(
-            parsed_args,
-            Declaring(self.client, declarations, prune=parsed_args.prune, previous=previous),
+            Declaring(
+                self.client,
+                declarations,
+                prune=self.args.prune,
+                previous=previous[0] if previous else (),
+            )
         )
 
 
@@ -69,9 +69,9 @@ class ExportTree(base.Command):
     auth_required = False
     options = (*selectors.TREES, reading.SNAPSHOT, option.OUTPUT)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from placementclient.files import disk
         from placementclient.producers.declarations import document
 
-        trees = document(reading.part(self, parsed_args, option.WORKERS))
-        disk.write_document(parsed_args.output, trees)
+        trees = document(reading.part(self))
+        disk.write_document(self.args.output, trees)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -38,25 +37,25 @@ class _Trees(DocumentCommand):
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
         return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
 
-    def trees(self, parsed_args: argparse.Namespace) -> Iterator[Tree]:
+    def trees(self) -> Iterator[Tree]:
         """The trees to show, each as soon as it is known."""
-        as_data = parsed_args.formatter != self.formatter_default
-        return _read(self, parsed_args, traits=as_data)
+        as_data = self.args.formatter != self.formatter_default
+        return _read(self, traits=as_data)
 
-    def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
+    def drawn(self, trees: Iterable[Tree]) -> Iterator[str]:
         from placementclient.render import trees as render
 
         style = self.style()
         for tree in trees:
             yield from render.detailed(
-                tree, style, traits=parsed_args.traits, allocations=parsed_args.allocations
+                tree, style, traits=self.args.traits, allocations=self.args.allocations
             )
 
-    def data(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> list[dict[str, Any]]:
+    def data(self, trees: Iterable[Tree]) -> list[dict[str, Any]]:
         """The same for a program."""
         from placementclient.render import trees as render
 
-        return [render.data(tree, allocations=parsed_args.allocations) for tree in trees]
+        return [render.data(tree, allocations=self.args.allocations) for tree in trees]
 
 
 class ShowTree(_Trees):
@@ -71,18 +70,18 @@ class ShowTree(_Trees):
 
     options = (option.PROVIDER, *_WITH)
 
-    def text(self, parsed_args: argparse.Namespace) -> Text:
-        trees = list(self.trees(parsed_args))
+    def text(self) -> Text:
+        trees = list(self.trees())
         if not trees:
-            raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
+            raise errors.NoSuchProvider(f'{self.args.provider} has gone meanwhile')
         if len(trees) > 1:
             raise errors.UsageError(
-                f'{parsed_args.provider} matches {len(trees)} trees: '
+                f'{self.args.provider} matches {len(trees)} trees: '
                 '"resource provider tree list --tree" shows several'
             )
         return Text(
-            self.data(trees, parsed_args)[0],
-            self.drawn(trees, parsed_args),
+            self.data(trees)[0],
+            self.drawn(trees),
             painted=self.style().colours,
         )
 
@@ -97,11 +96,11 @@ class ListTree(_Trees):
 
     options = (*selectors.TREES, *_WITH)
 
-    def text(self, parsed_args: argparse.Namespace) -> Text:
-        trees = self.trees(parsed_args)
-        if parsed_args.formatter == self.formatter_default:
-            return Text({}, self.drawn(trees, parsed_args), painted=self.style().colours)
-        return Text({'trees': self.data(trees, parsed_args)}, ())
+    def text(self) -> Text:
+        trees = self.trees()
+        if self.args.formatter == self.formatter_default:
+            return Text({}, self.drawn(trees), painted=self.style().colours)
+        return Text({'trees': self.data(trees)}, ())
 
 
 class GraphTree(base.Command):
@@ -133,35 +132,33 @@ class GraphTree(base.Command):
         option.OUTPUT,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def execute(self) -> None:
         from placementclient.files import disk
         from placementclient.render import graphs, pictures
 
-        is_unasked = parsed_args.output == disk.STANDARD and not parsed_args.format
+        is_unasked = self.args.output == disk.STANDARD and not self.args.format
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
-        kind = parsed_args.format or _kind_of(parsed_args.output)
-        shown = {'traits': parsed_args.traits, 'allocations': parsed_args.allocations}
-        if parsed_args.plan:
+        kind = self.args.format or _kind_of(self.args.output)
+        shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
+        if self.args.plan:
             of_plan = {'dot': graphs.planned_dot, 'svg': pictures.planned_svg}[kind]
-            text = of_plan(_planned(self, parsed_args), **shown)
+            text = of_plan(_planned(self), **shown)
         else:
             of_trees = {'dot': graphs.dot, 'svg': pictures.svg}[kind]
-            trees = list(_read(self, parsed_args))
-            text = of_trees(trees, assuming=parsed_args.assume, **shown)
-        disk.write_text(parsed_args.output, text)
+            trees = list(_read(self))
+            text = of_trees(trees, assuming=self.args.assume, **shown)
+        disk.write_text(self.args.output, text)
 
 
-def _planned(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace
-) -> Sequence[TreeChange]:
+def _planned(command: base.PlacementCommand) -> Sequence[TreeChange]:
     """Return the trees of a plan that the options select."""
     from placementclient.reshape import storage
 
-    if parsed_args.snapshot or parsed_args.assume:
+    if command.args.snapshot or command.args.assume:
         raise errors.UsageError('A plan has its trees: give --plan without --snapshot and --assume')
-    plan = storage.read_plan(parsed_args.plan)
-    return plan.selected(selectors.trees_of(plan, command, parsed_args))
+    plan = storage.read_plan(command.args.plan)
+    return plan.selected(selectors.trees_of(plan, command))
 
 
 def _kind_of(path: str) -> str:
@@ -172,47 +169,44 @@ def _kind_of(path: str) -> str:
     return _KINDS[ending]
 
 
-def _read(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace, *, traits: bool = False
-) -> Iterator[Tree]:
+def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
     """The trees as the options say.
 
     :param traits: read the traits also if they are not shown
     """
-    if parsed_args.snapshot or parsed_args.assume:
-        return _of_file(command, parsed_args)
+    if command.args.snapshot or command.args.assume:
+        return _of_file(command)
     from placementclient.reading import capture, tree_reader
 
-    client, names = command.client, _wanted(command, parsed_args)
+    client, names = command.client, _wanted(command)
     if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
     return tree_reader.read_trees(
         client,
         names,
-        traits=traits or parsed_args.traits,
-        allocations=parsed_args.allocations,
-        workers=parsed_args.workers,
+        traits=traits or command.args.traits,
+        allocations=command.args.allocations,
+        workers=command.args.workers,
     )
 
 
 def _wanted(
     command: base.PlacementCommand,
-    parsed_args: argparse.Namespace,
     snapshot: Snapshot | None = None,
 ) -> Sequence[str]:
     """Return the trees that the options select; the arguments are those of selectors.trees."""
-    if 'provider' in parsed_args:
-        return [parsed_args.provider]
-    return selectors.trees(command, parsed_args, snapshot)
+    if 'provider' in command.args:
+        return [command.args.provider]
+    return selectors.trees(command, snapshot)
 
 
-def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Iterator[Tree]:
+def _of_file(command: base.PlacementCommand) -> Iterator[Tree]:
     """The trees of a snapshot file or of the live cloud, under the assumptions."""
-    snapshot = reading.cloud(command, parsed_args).snapshot
+    snapshot = reading.cloud(command).snapshot
     try:
-        roots = snapshot.root_uuids(_wanted(command, parsed_args, snapshot))
+        roots = snapshot.root_uuids(_wanted(command, snapshot))
     except errors.NoSuchProvider as reason:
-        path = parsed_args.snapshot or ', '.join(parsed_args.assume)
+        path = command.args.snapshot or ', '.join(command.args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason
     return _of_snapshot(snapshot, roots)
 

@@ -26,10 +26,10 @@ NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
     'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'option', 'placement_command',
-    'plan_files', 'selectors', 'signals',
+    'plan_files', 'progress', 'selectors', 'signals',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
-LISTING = BASES - {'changing', 'document', 'editing', 'plan_files', 'selectors'} | {
+LISTING = BASES - {'changing', 'document', 'editing', 'plan_files', 'progress', 'selectors'} | {
     'resource_provider'
 }
 OURS_NEVER = {'planner', 'insight', 'reshape', 'producers', 'embedded', 'completion'}

@@ -20,10 +20,10 @@ class Ending(base.Command):
 
     auth_required = False
 
-    def take_action(self, parsed_args):
-        if isinstance(parsed_args.how, Exception):
-            raise parsed_args.how
-        self.exit_status = parsed_args.how
+    def execute(self):
+        if isinstance(self.args.how, Exception):
+            raise self.args.how
+        self.exit_status = self.args.how
 
 
 def ending(**app):
@@ -75,7 +75,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
 def test_on_a_terminal_yes_goes_on(answer):
     asked = io.StringIO()
-    ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?', Namespace(yes=False))
+    ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?')
     assert asked.getvalue() == 'Delete? [y/N] '
 
 
@@ -83,7 +83,7 @@ def test_on_a_terminal_yes_goes_on(answer):
 def test_on_a_terminal_anything_else_does_not(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
     with pytest.raises(errors.PlacementError, match=r'^Nothing was done$'):
-        command.confirm('Delete?', Namespace(yes=False))
+        command.confirm('Delete?')
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,7 @@ def test_elsewhere_nobody_is_asked():
     with pytest.raises(
         errors.UsageError, match=r'^Delete\? This is not a terminal: use --yes to confirm$'
     ):
-        command.confirm('Delete?', Namespace(yes=False))
-    command.confirm('Delete?', Namespace(yes=True))
+        command.confirm('Delete?')
     assert asked.getvalue() == ''
 
 

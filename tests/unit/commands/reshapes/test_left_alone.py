@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -20,7 +21,8 @@ def test_the_next_steps_are_named(tmp_path, number):
     command = StatusReshape(app, None)
     names = [f'gpu{each:03}' for each in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
-    command.advise(plan, str(tmp_path / 'plan.json'), trees)
+    command.args = Namespace(plan=str(tmp_path / 'plan.json'))
+    command.advise(plan, trees)
     again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
