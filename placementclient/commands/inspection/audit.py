@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, suggestion
 from placementclient.commands.framework import (
     base,
     changing,
-    document,
     reading,
     scheduling,
     selectors,
@@ -21,10 +20,12 @@ from placementclient.commands.framework import (
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.inspection import examination, lists
+from placementclient.commands.inspection import examination
+from placementclient.commands.inspection.examination import ALWAYS
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult
+    from placementclient.insight.audit.check_type import Check
     from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
@@ -68,7 +69,7 @@ class AuditProvider(Changing):
     statuses = (base.WOULD_DO, (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'))
     options = (
         *reading.OPTIONS,
-        *lists.OPTIONS,
+        *examination.LISTS,
         *scheduling.CLOUD,
         *selectors.TREES,
         Option(
@@ -93,13 +94,18 @@ class AuditProvider(Changing):
             return Changing.prints
         return audit_checks.COLUMNS if self.args.explain else self.prints
 
+    @property
+    def _mends(self) -> bool:
+        return bool(self.args.fix or self.args.plan or self.args.dry_run)
+
     def _check(self) -> None:
-        is_asked_to_fix = self.args.fix or self.args.plan or self.args.dry_run
-        if self.args.assume and is_asked_to_fix:
+        if self.args.assume and self._mends:
             raise errors.UsageError(
                 '--assume is to look only: leave out --fix, --dry-run and --plan'
             )
         super()._check()
+        if self.args.explain and self.args.formatter == 'table':
+            self.args.formatter = 'text'
 
     def has_text(self) -> bool:
         return not self.args.dry_run or super().has_text()
@@ -107,38 +113,35 @@ class AuditProvider(Changing):
     def execute(self) -> base.Output:
         from placementclient.insight.audit import checks
         from placementclient.producers import repair
-        from placementclient.render import audit_checks
         from placementclient.render import findings as tables
 
-        ids = [check.id for check in checks.CHECKS]
-        self._check_ids([*self.args.ignore, *self.args.id], ids)
+        known = {check.id: check for check in checks.CHECKS}
+        self._check_ids(known)
         if self.args.explain:
-            self._check_ids([self.args.explain], ids)
-            return audit_checks.rows([checks.CHECKS[ids.index(self.args.explain)]])
-        ignored = {*self.args.ignore, *(set(ids).difference(self.args.id or ids))}
+            return self._explained(known[self.args.explain])
+        chosen = set(self.args.id or known).difference(self.args.ignore)
+        ignored = known.keys() - chosen
 
         def roots(cloud: Cloud) -> set[str]:
-            trees = selectors.trees(self, cloud.snapshot)
-            return set(cloud.snapshot.root_uuids(trees))
+            return set(cloud.snapshot.root_uuids(selectors.trees(self, cloud.snapshot)))
 
         def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
 
         if not self.args.dry_run:
             self.args.lines = tables.paragraphs
-        cloud, audit, known = examination.examine(self, judged, set(ids) - ignored)
-        chosen = len(ids) - len(ignored)
-        self.nothing = tables.nothing(chosen - len(audit.left_out), cloud, roots(cloud))
-        refused = [id for id, names in audit.left_out.items() if known.refused & set(names)]
-        self.warn(tables.failures(known.failures))
+        cloud, audit, lists = examination.examine(self, judged, chosen)
+        self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
+        refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]
+        self.warn(tables.failures(lists.failures))
         self._name_left_out(audit)
         self.warn(tables.remarks(audit))
         if refused:
-            self.warn([f'Not clean: {len(refused)} of {chosen} checks not made'])
+            self.log.warning(f'Not clean: {len(refused)} of {len(chosen)} checks not made')
         findings = audit.findings
         self._check_subjects(cloud, findings)
         done = None
-        if self.args.fix or self.args.plan or self.args.dry_run:
+        if self._mends:
             repairing = self._repairing(cloud.snapshot, findings)
             if self.args.dry_run:
                 self.nothing = Changing.nothing
@@ -154,24 +157,30 @@ class AuditProvider(Changing):
                 self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
         return tables.rows(findings, invocation(self, cloud.servers), done)
 
-    def produce_output(
-        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
-    ) -> int:
-        """Print the findings, or the text about a check."""
-        if not (parsed_args.explain and parsed_args.formatter in ('table', 'text')):
-            return super().produce_output(parsed_args, names, rows)
+    def _check_ids(self, known: Collection[str]) -> None:
+        for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
+            if id not in known:
+                near = suggestion(id, known) or f', but {", ".join(known)}'
+                raise errors.UsageError(f'There is no check {id!r}{near}')
+
+    def _repairing(self, snapshot: Snapshot, findings: Sequence[Finding]) -> Repairing:
+        """Return the repairs that are safe, by the finding's place."""
+        from placementclient.producers.repair import Repairing
+
+        safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
+        is_current, listed = not self.args.snapshot, _listed(self.args)
+        return Repairing(self.client, snapshot, safe, is_current=is_current, listed=listed)
+
+    def _explained(self, check: Check) -> base.Output:
         from placementclient.render import audit_checks
 
-        with self._printing():
-            for line in audit_checks.lines(dict(zip(names, *rows, strict=True)), document.width()):
-                self.app.stdout.write(f'{line}\n')
-        return 0
+        names, rows = audit_checks.rows([check])
+        text = dict(zip(names, *rows, strict=True))
+        self.args.lines = lambda names, rows, width: audit_checks.lines(text, width)
+        return names, rows
 
     def _name_left_out(self, audit: Audit) -> None:
-        """Say how many checks were not made, and with -v which.
-
-        :raises errors.PlacementError: if they were asked for by --id
-        """
+        """Say how many checks were not made, and with -v which; refuse with --id."""
         from placementclient.render import findings
 
         groups = findings.left_out(audit)
@@ -182,12 +191,6 @@ class AuditProvider(Changing):
             self.log.warning(f'Left out: {left_out} that need more lists; -v names them')
         for group in groups:
             self.log.info(f'  {group}')
-
-    def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
-        for id in given:
-            if id not in known:
-                near = suggestion(id, known) or f', but {", ".join(known)}'
-                raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
         """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
@@ -202,23 +205,6 @@ class AuditProvider(Changing):
                 if not self.args.fix:
                     raise errors.BadArgument(said)
                 self.log.warning(said)
-
-    def _repairing(self, snapshot: Snapshot, findings: Sequence[Finding]) -> Repairing:
-        """Return the repairs that are safe, by the finding's place."""
-        from placementclient.producers.repair import Repairing
-
-        safe = {
-            place: finding.repair
-            for place, finding in enumerate(findings)
-            if finding.repair is not None
-        }
-        return Repairing(
-            self.client,
-            snapshot,
-            safe,
-            is_current=not self.args.snapshot,
-            listed=_listed(self.args),
-        )
 
     def _fix(self, repairing: Repairing) -> dict[int, str]:
         """Carry out or plan what is safe; return what came of it, by the finding's place."""
@@ -240,41 +226,30 @@ class AuditProvider(Changing):
         return repairing.ends(results)
 
 
-def invocation(
-    command: base.PlacementCommand,
-    servers: Mapping[str, Server] | None,
-) -> Invocation:
+def invocation(command: base.PlacementCommand, servers: Mapping[str, Server] | None) -> Invocation:
     """Return the options of the running audit that commands which fix something need too."""
     from placementclient.render.repairs import Invocation
 
-    given = {
-        f'--{name}': path
-        for name in ('snapshot', 'servers', 'migrations')
-        if (path := getattr(command.args, name))
-    }
+    paths = {f'--{name}': getattr(command.args, name) for name in ('snapshot', *ALWAYS)}
+    given = {option: path for option, path in paths.items() if path}
     is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
-    heal = _heal_lists(command.args, servers)
-    sources = given if is_lasting else None
-    return Invocation(command.program, sources, heal, is_assumed=bool(command.args.assume))
-
-
-def _heal_lists(args: argparse.Namespace, servers: Mapping[str, Server] | None) -> dict[str, str]:
-    """The files that ``allocation heal`` can read too, by its option for each."""
-    if not all(server.is_detailed for server in (servers or {}).values()):
-        return {}
-    given = {'--servers': args.servers, '--migrations': args.migrations}
-    return {option: path for option, path in given.items() if path and path != NOVA}
+    # "allocation heal" needs the details of servers too.
+    is_detailed = all(server.is_detailed for server in (servers or {}).values())
+    heal = {o: path for o, path in given.items() if o != '--snapshot' and path != NOVA}
+    return Invocation(
+        command.program,
+        given if is_lasting else None,
+        heal if is_detailed else {},
+        is_assumed=bool(command.args.assume),
+    )
 
 
 def _listed(args: argparse.Namespace) -> datetime | None:
     """Return the time of the older list; ``None`` if both are younger than the snapshot."""
-    given = args.servers, args.migrations
-    lists = [path for path in given if path and path != NOVA]
-    if not lists:
-        # Asked of the service itself, after the snapshot was taken.
-        return None
-    listed = min(map(_written, lists))
-    if args.snapshot and _written(args.snapshot) < listed:
+    # What is asked of the service itself is asked after the snapshot was taken.
+    lists = [path for name in ALWAYS if (path := getattr(args, name)) not in (None, NOVA)]
+    listed = min(map(_written, lists), default=None)
+    if listed and args.snapshot and _written(args.snapshot) < listed:
         return None
     return listed
 

@@ -11,7 +11,7 @@ from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
-from placementclient.commands.inspection import audit, examination, lists
+from placementclient.commands.inspection import audit, examination
 
 if TYPE_CHECKING:
     from placementclient.model.plans import Plan
@@ -39,7 +39,7 @@ class ReportProvider(base.Command):
             '--drain <file>',
             help='Show this file of drain plan -o: the hosts before and after, and the waves',
         ),
-        *lists.OPTIONS,
+        *examination.LISTS,
         Option(
             '--title <text>',
             default='',
