@@ -5,38 +5,41 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from placementclient.api import attempts, resource_provider
-from placementclient.changes import journal, scope
+from placementclient.changes import comparison, phases
 from placementclient.changes.applier import Applier, check_allowed
-from placementclient.changes.comparison import (
-    LeftAlone,
-    Obstructed,
-    TreeComparison,
-    sent,
-)
 from placementclient.changes.diff import operations_of
-from placementclient.changes.journal import Journal, TreeJournal
+from placementclient.changes.inspector import Inspector
+from placementclient.changes.journal import TreeJournal
+from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import (
     CreateProvider,
     EnsureClass,
     EnsureTrait,
     Operation,
+    Reshape,
 )
 from placementclient.changes.own_values import repeated
-from placementclient.changes.rebase import Rebased, rebase_change
+from placementclient.changes.phases import Phase
+from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
-from placementclient.changes.tree_queue import result_of, unknown_outcomes
+from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
+from placementclient.changes.tree_rebase import unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
+from placementclient.model.outcomes import (
+    Outcome,
+    State,
+    TreeResult,
+)
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead
+from placementclient.reading.scope import ScopeReader, content
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
@@ -51,27 +54,8 @@ class VerificationFailed(errors.Differs):
     """The state of the service is not the one that it has just accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The comparison of a tree with its plan, before anything is written.
-
-    :param is_there: whether the service has the tree; ``None``: the plan does not know
-    :param difference: what is not as the plan says; empty where nothing is known to be so
-    :param obstacle: why the tree cannot be begun
-    """
-
-    tree: TreeChange
-    is_there: bool | None = True
-    difference: str = ''
-    obstacle: errors.PlacementError | None = None
-
-
-class Carrier:
-    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`.
-
-    :param identity: of the plan, where its journal has a file
-    :ivar journal: of the plan; in memory, unless it has a file
-    """
+class Carrier(Inspector):
+    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`."""
 
     #: Whether what is left of a tree is one transaction, where the service has these.
     is_joint = True
@@ -85,70 +69,16 @@ class Carrier:
     record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
     def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
-        self.client, self.plan, self.identity = client, plan, identity
-        self.journal = Journal(None, {})
+        super().__init__(client, plan, identity)
         #: Those that make the custom classes and traits that the trees of the run have made.
         self._names = set[Operation]()
         self._done: dict[str, list[Operation]] = {}
         #: What is to be said of trees that end well, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
-        #: What is left to do of trees that were read and not begun yet, likewise.
-        self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
     def check(self, trees: Sequence[TreeChange]) -> None:
         """Raise the errors that can be found before the journal is opened."""
         check_allowed(self.client, chain.from_iterable(map(operations_of, trees)))
-
-    def opened(self, path: str) -> AbstractContextManager[Journal]:
-        """Open the journal of the plan."""
-        return journal.opened(path, self.identity)
-
-    def recorded(self, path: str) -> Journal:
-        """Read the journal of the plan."""
-        return Journal(None, journal.read(path, self.identity))
-
-    def is_there(self, tree: TreeChange) -> bool | None:
-        """Return whether the service has a tree; ``None`` if the plan does not know."""
-        with unknown_outcomes():
-            return self._is_there(tree, self._read(tree))
-
-    def stands(self, tree: TreeChange, *, backward: bool) -> bool:
-        """Return whether a tree is still as the journal says that the last run left it.
-
-        :raises errors.Differs: if it is on neither side, and stays so
-        """
-        _, rebased = self.rebased(tree, backward=backward)
-        return not rebased.operations and not rebased.obstacles
-
-    def looking(
-        self, trees: Sequence[TreeChange], *, backward: bool
-    ) -> Callable[[TreeChange], Look]:
-        """Return a function that compares a tree with the plan; it may read trees together."""
-
-        def look(tree: TreeChange) -> Look:
-            live, rebased = self.rebased(tree, backward=backward)
-            is_there = self._is_there(tree, live)
-            if rebased.obstacles:
-                obstacle = Obstructed(rebased.obstacles)
-                return Look(tree, is_there, str(obstacle), obstacle)
-            if not backward:
-                self._prepared[tree.root_provider_uuid] = live, rebased.operations
-            return Look(tree, is_there)
-
-        return look
-
-    def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
-        """Return a function for the status of a tree; it reads the trees together if it can."""
-
-        def status(tree: TreeChange) -> TreeStatus:
-            found, reason = self._compared(tree).status()
-            return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
-
-        return status
-
-    def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
-        """Return a function for the deviations of a tree; it reads the trees together if it can."""
-        return lambda tree: list(self._compared(tree).deviations(bool(self.journal.records)))
 
     def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report changes of others that undo it.
@@ -184,66 +114,123 @@ class Carrier:
         self, tree: TreeChange, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
         """Stop work on a tree, and leave the tree as it is."""
-        message = '; '.join(filter(None, [str(reason), self.withdrawn(tree)]))
+        message = '; '.join(filter(None, [str(reason), self._withdrawn(tree)]))
         self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
         return replace(result_of(tree, state, reason), reason=message)
 
     # What a recipe decides, in one of its subclasses.
-
-    def withdrawn(self, tree: TreeChange) -> str:
-        """Remove prepared objects of a tree that is left alone; return the obstacles in words."""
-        return ''
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
         """
-        live, rebased = self.rebased(tree)
+        live, rebased = self.rebased(self.current(tree))
         if rebased.obstacles:
             raise Obstructed(rebased.obstacles)
         return live, rebased.operations
 
-    def verify(self, tree: TreeChange) -> None:
-        """Check that the service has the state that it accepted.
+    def decided_back(self, tree: TreeChange) -> TreeChange:
+        """Return the way back of an atomic change, decided again from its present state.
 
-        :raises VerificationFailed: if it is not
+        :raises LeftAlone: if there is none
         """
+        raise NotImplementedError
 
-    def take_back(self, tree: TreeChange) -> bool:
+    # Parts of all of them.
+
+    def verify(self, tree: TreeChange) -> None:
+        """Compare what is there after an atomic change with it.
+
+        :raises VerificationFailed: if it is not complete or not right
+        """
+        if not tree.is_atomic:
+            return
+        live = ScopeReader(self.client, [tree]).read_reshaped(tree)
+        found = list(comparison.deviations(tree, live, is_fresh=True))
+        for deviation in found:
+            if deviation.is_damage:
+                raise VerificationFailed(f'verification: {deviation.message}')
+        remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
+        remarks += [deviation.message for deviation in found[:3]]
+
+    def _retreat(self, tree: TreeChange) -> None:
+        """Take back the traits, aggregates and new providers of an atomic change."""
+        around = phases.surroundings(self.current(tree))
+        live, rebased = self.rebased(around, backward=True)
+        if rebased.obstacles:
+            raise Obstructed(rebased.obstacles)
+        self.write(tree, live, rebased.operations)
+
+    def _withdrawn(self, tree: TreeChange) -> str:
+        """Delete the prepared providers of an atomic change that is not made.
+
+        :return: the reason why that is impossible
+        """
+        current = self.current(tree)
+        if not current.is_atomic or not self.is_begun(tree):
+            return ''
+        try:
+            live, *_ = self._sides(ScopeReader(self.client, [current]), current)
+            if phases.is_untouched(current, live):
+                self._retreat(tree)
+                self.done(tree).clear()
+        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
+            return f'what was prepared is still there: {obstacle}'
+        return ''
+
+    def _is_never_applied(self, tree: TreeChange, current: TreeChange) -> bool:
+        """Return whether nothing of an atomic change can have been made."""
+        record = self.journal.of(tree.root_provider_uuid)
+        if record.begun or not current.is_atomic:
+            return False
+        reader = ScopeReader(self.client, [current])
+        if phases.is_as_planned(current, reader.listed(current)):
+            return True
+        if record.ended != State.LEFT_ALONE:
+            return False
+        # Others had changed it before anything was sent.
+        live, *_ = self._sides(reader, current)
+        return phases.is_untouched(current, live)
+
+    def _taken_back(self, tree: TreeChange) -> bool:
         """Roll back a tree; return whether there was anything to roll back.
 
         :raises LeftAlone: if a part of it cannot be
         """
-        live, rebased = self.rebased(tree, backward=True)
-        if not self.is_begun(tree) and (rebased.operations or rebased.obstacles):
-            self._check_own(tree)
+        current = self.current(tree)
+        if self._is_never_applied(tree, current):
+            return False
+        live, rebased = self.rebased(current, backward=True)
+        record = self.journal.of(tree.root_provider_uuid)
+        is_known = record.begun or (current.is_atomic and record.ended)
+        if not is_known and not rebased.is_done:
+            self._check_own(current)
+        if current.is_atomic and unmade(current, live, backward=True) is current:
+            self._reshape_back(tree, live, rebased)
+            return True
         self.write(tree, live, rebased.operations)
         if rebased.obstacles:
             raise Obstructed(rebased.obstacles)
         return bool(rebased.operations)
 
-    # Parts of all of them.
-
-    def is_begun(self, tree: TreeChange) -> bool:
-        """Return whether a request may ever have been sent for a tree."""
-        return self.journal.of(tree.root_provider_uuid).begun
-
-    def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
-        """Read a tree; return its state, and the remaining operations of one direction."""
-        with unknown_outcomes():
-            live = self._read(tree)
-        return live, self._rebased(tree, live, backward=backward)
-
-    def _read(self, tree: TreeChange) -> Snapshot:
-        def attempt() -> Snapshot:
-            return scope.read(self.client, tree, is_begun=self.is_begun(tree))
-
-        return attempts.retried(self.client, attempt)
-
-    def _rebased(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
-        own = sent(self.journal.of(tree.root_provider_uuid))
-        return rebase_change(tree, live, own, backward=backward)
+    def _reshape_back(self, tree: TreeChange, live: Snapshot, rebased: Rebased) -> None:
+        """Take back an atomic change that is made; decide it again if others have changed it."""
+        current = self.current(tree)
+        planned = current.after.providers
+        created = [each.uuid for each in current.created() if each.uuid in live.providers]
+        if added := [o for uuid in created for o in additions(planned[uuid], live.providers[uuid])]:
+            # They would go with the provider.
+            raise Obstructed(added)
+        if rebased.obstacles:
+            back = self.decided_back(current)
+            live, operations = back.before, operations_of(back)
+        else:
+            back, operations = phases.way_back(current), rebased.operations
+        reshapes = [each for each in operations if isinstance(each, Reshape)]
+        self.write(tree, live, reshapes)
+        self.verify(back)
+        self._retreat(tree)
 
     def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
@@ -279,7 +266,7 @@ class Carrier:
         prepared = self._prepared.pop(root_uuid, None)
         live, operations = prepared if prepared is not None else self.left(tree)
         self.write(tree, live, operations)
-        self.verify(tree)
+        self.verify(self.current(tree))
         record = self.journal.of(root_uuid)
         is_ours = record.begun and record.ended is None
         self.journal.end(root_uuid, State.APPLIED)
@@ -287,7 +274,7 @@ class Carrier:
 
     def _backward(self, tree: TreeChange) -> TreeResult:
         is_begun = self.is_begun(tree)
-        if not self.take_back(tree) and not is_begun:
+        if not self._taken_back(tree) and not is_begun:
             return self._ended(tree, State.ALREADY_BACK)
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return self._ended(tree, State.ROLLED_BACK)
@@ -319,29 +306,22 @@ class Carrier:
         except (*_REFUSALS, LeftAlone) as reason:
             return self.leave_alone(tree, reason)
 
-    def _compared(self, tree: TreeChange) -> TreeComparison:
-        live = self._read(tree)
-        forward, back = self._rebased(tree, live), self._rebased(tree, live, backward=True)
-        record = self.journal.records.get(tree.root_provider_uuid)
-        return TreeComparison(tree, live, forward, back, record)
-
-    def _is_there(self, tree: TreeChange, live: Snapshot) -> bool | None:
-        known = tree.before.providers
-        if self.is_begun(tree):
-            # It may have made or deleted the providers of one side, or be half way between them.
-            known = tree.after.providers and {**known, **tree.after.providers}
-        return any(uuid in live.providers for uuid in known) if known else None
-
     def _check_own(self, tree: TreeChange) -> None:
         """See whether a tree of which the journal knows nothing is as this plan makes it.
 
+        The journal may be lost; but another plan may have made the same providers.
+
         :raises LeftAlone: if it is not
         """
-        _, rebased = self.rebased(tree)
-        if rebased.obstacles:
-            raise Obstructed(rebased.obstacles)
-        if rebased.operations:
-            raise LeftAlone('its journal does not say that this plan was applied')
+        reader = ScopeReader(self.client, [tree])
+        live = reader.read(tree, content(tree), is_begun=True, is_consistent=False)
+        if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
+            return  # Nothing but empty providers may be prepared.
+        for deviation in comparison.deviations(tree, live):
+            if deviation.is_damage or not tree.is_atomic:
+                raise LeftAlone(
+                    f'its journal does not say that this plan was applied, and {deviation.message}'
+                )
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""

@@ -1,100 +1,54 @@
-"""A plan of changes compared with the service: the status of each tree, and its deviations."""
+"""The live state of a change compared with its plan: its status, and the deviations. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import Any
 
 from placementclient.changes.journal import Record
-from placementclient.changes.operations import Operation
-from placementclient.changes.rebase import Obstacle, Rebased
-from placementclient.changes.records import operations
-from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import obstacle_sentence, row_sentence, rows
-from placementclient.client import errors
-from placementclient.client.wording import first
+from placementclient.changes.obstacles import Obstructed
+from placementclient.changes.phases import (
+    InventoryPart,
+    Phase,
+    has_happened,
+    inventory_part,
+    moving_parts,
+    name_sets,
+    phase_of,
+)
+from placementclient.changes.rebase import Rebased
+from placementclient.model.consumers import Allocations, together
+from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
-from placementclient.model.plans import TreeChange
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.plans import ConsumerChange, ProviderChange, TreeChange
+from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-class LeftAlone(errors.Differs):
-    """The tree has changed since the plan, and the plan no longer fits."""
-
-
-class Obstructed(LeftAlone):
-    """Another client has changed a part of the change since the review.
-
-    :param obstacles: the parts
-    """
-
-    def __init__(self, obstacles: Sequence[Obstacle]) -> None:
-        self.obstacles = tuple(obstacles)
-        super().__init__(first([obstacle_sentence(each) for each in self.obstacles]))
-
-
-def sent(record: Record) -> Sequence[Operation]:
-    """Return the operations of a tree that were sent, according to the journal.
-
-    :raises errors.PlacementError: if the journal was edited
-    """
-    try:
-        return tuple(filter(None, map(operations.parsed, record.sent)))
-    except ValueError as reason:
-        raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
-
-
-@dataclass(frozen=True, slots=True)
-class TreeComparison:
-    """A tree as it was read, compared with its plan.
+def status_of(
+    tree: TreeChange, live: Snapshot, forward: Rebased, back: Rebased, record: Record
+) -> tuple[Status, str]:
+    """Return the status of a tree, and the reason if it is neither as before nor as planned.
 
     :param forward: the change that is left to make
     :param back: the change that takes back what is made
-    :param record: of the journal, if it has one
     """
-
-    tree: TreeChange
-    there: Snapshot
-    forward: Rebased
-    back: Rebased
-    record: Record | None
-
-    def status(self) -> tuple[Status, str]:
-        """Return the status of a tree, and the reason if it is neither as before nor as planned."""
-        record = self.record
-        if not self.forward.operations and not self.forward.obstacles:
-            return Status.APPLIED, ''
-        if not self.back.operations and not self.back.obstacles:
-            is_back = record is not None and record.ended == State.ROLLED_BACK
-            return (Status.ROLLED_BACK if is_back else Status.PENDING), ''
-        if self.forward.obstacles:
-            return Status.DIFFERS, str(Obstructed(self.forward.obstacles))
-        return Status.DIFFERS, 'it is made in part: apply completes it, rollback takes it back'
-
-    def deviations(self, has_journal: bool) -> Iterator[Deviation]:
-        """Return all deviations from the plan.
-
-        :param has_journal: whether a journal of the plan knows any tree
-        """
-        name = self.tree.root_provider_name
-        found, _ = self.status()
-        if found in (Status.PENDING, Status.ROLLED_BACK):
-            yield not_applied(name, self.record, has_journal)
-            return
-        for obstacle in self.forward.obstacles:
-            facts = {'expected': obstacle.after, 'actual': obstacle.found}
-            yield Deviation(
-                name, obstacle.field, obstacle_sentence(obstacle), facts, Verdict.CHANGED_LATER
-            )
-        is_ended = self.record is not None and self.record.ended == State.APPLIED
-        for row in rows(self.there, simulate(self.there, self.forward.operations)):
-            yield Deviation(
-                name,
-                row.change,
-                row_sentence(row),
-                {'expected': row.after, 'actual': row.before},
-                Verdict.CHANGED_LATER if is_ended else Verdict.DAMAGED,
-            )
+    if forward.is_done:
+        return Status.APPLIED, ''
+    # Empty providers may be prepared.
+    is_before = phase_of(tree, live) is Phase.BEFORE and not forward.obstacles
+    if back.is_done or (tree.is_atomic and is_before):
+        is_back = record.ended == State.ROLLED_BACK
+        return (Status.ROLLED_BACK if is_back else Status.PENDING), ''
+    reasons: list[str] = []
+    if not has_happened(tree, live):
+        reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
+    elif tree.is_atomic:
+        found = deviations(tree, live, is_fresh=True)
+        reasons = [deviation.message for deviation in found if deviation.is_damage]
+    if forward.obstacles and not reasons:
+        reasons = [str(Obstructed(forward.obstacles))]
+    made_in_part = 'it is made in part: apply completes it, rollback takes it back'
+    return Status.DIFFERS, next(iter(reasons), made_in_part)
 
 
 def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviation:
@@ -113,3 +67,206 @@ def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviatio
         verdict=Verdict.DAMAGED if ended == State.APPLIED else Verdict.PENDING,
         is_overdue=not has_journal or (record is not None and not is_back),
     )
+
+
+def before_apply(tree: TreeChange, live: Snapshot) -> Iterator[Deviation]:
+    """Return changes of others to the input of an unapplied change."""
+    for change in tree.providers:
+        if not change.is_created and change.uuid not in live.providers:
+            yield _missing(tree, change, is_damage=False)
+    for part in moving_parts(tree, live):
+        provider = live.providers.get(part.change.uuid)
+        if provider and not part.change.is_created and part.live != part.before:
+            yield _of_inventory(
+                tree, part, part.before, 'what the plan starts from', is_damage=False
+            )
+
+
+def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
+    """Return the deviations of a tree from its change, which is made, wholly or in part.
+
+    An atomic change is compared with all that its providers have; another one with what it changes.
+
+    :param is_fresh: whether the change was granted just now, so that no client had time to change
+        anything
+    """
+    own = {change.uuid for change in tree.own_providers()}
+    created = {change.uuid for change in tree.created()}
+    is_whole = own - created <= live.providers.keys()
+    for change in tree.providers:
+        state = live.providers.get(change.uuid)
+        if change.after is None:
+            if state is not None:
+                yield _of_provider(tree, change, 'exists', f'{change.name} still exists')
+        elif state is not None:
+            yield from _of_position(tree, change, state)
+            yield from _of_inventories(tree, change, state, change.uuid in own, is_fresh)
+            yield from _of_names(tree, change, state)
+        # No reshape deletes a provider that it does not make; a host that goes takes its children.
+        elif change.after.inventories or not change.is_created or not tree.is_atomic:
+            yield _missing(tree, change, is_damage=change.is_created and is_whole)
+    for consumer in tree.consumers:
+        yield from _of_consumer(tree, consumer, live)
+
+
+def _of_position(
+    tree: TreeChange, change: ProviderChange, live: ProviderState
+) -> Iterator[Deviation]:
+    """Compare a name and a parent that the change sets."""
+    before, after = change.content_before.provider, change.state.provider
+    for kind, field in (('name', 'name'), ('parent', 'parent_provider_uuid')):
+        values = (getattr(each, field) for each in (before, after, live.provider))
+        was, expected, actual = values
+        if was != expected != actual:
+            message = f'the {kind} of {change.name} is {actual}, not {expected}'
+            facts = {'expected': expected, 'actual': actual}
+            yield _of_provider(tree, change, kind, message, is_damage=actual == was, **facts)
+
+
+def _of_inventories(
+    tree: TreeChange, change: ProviderChange, live: ProviderState, is_own: bool, is_fresh: bool
+) -> Iterator[Deviation]:
+    names = change.changed_classes
+    if tree.is_atomic:
+        names = {*live.inventories, *change.after.inventories} if change.after else set()
+    for name in sorted(names):
+        part = inventory_part(change, name, live)
+        before, after = part.before, part.after
+        if not tree.is_atomic:
+            before, after = _with_others(part, before), _with_others(part, after)
+        if part.live != after:
+            # Where the plan took it off, or not where it put it.
+            is_undone = (part.live is None) != (after is None) or part.live == before
+            # Other plans change a sharing provider too.
+            is_moved = is_own and part.before != part.after
+            is_damage = is_moved and (is_fresh or is_undone)
+            yield _of_inventory(tree, part, after, 'that of the plan', is_damage=is_damage)
+
+
+def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | None:
+    """Return one side of an inventory, with the fields of others that the change does not set."""
+    if part.live is None or part.before is None or part.after is None or side is None:
+        return side
+    before, after, fields = (each.as_fields() for each in (part.before, part.after, side))
+    return part.live.with_fields({key: fields[key] for key in fields if before[key] != after[key]})
+
+
+def _of_inventory(
+    tree: TreeChange, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
+) -> Deviation:
+    """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
+    name, provider = part.resource_class, part.change.name
+    return _deviation(
+        tree,
+        'inventory',
+        f'the inventory of {name} on {provider} is not {planned}: '
+        f'{_difference(part.live, expected)}',
+        is_damage=is_damage,
+        provider=provider,
+        resource_class=name,
+        expected=expected and expected.as_fields(),
+        actual=part.live and part.live.as_fields(),
+    )
+
+
+def _difference(live: Inventory | None, planned: Inventory | None) -> str:
+    """Return the difference in figures."""
+    if live is None or planned is None:
+        return 'it is not there' if live is None else 'it should not be there'
+    fields, desired = live.as_fields(), planned.as_fields()
+    return ', '.join(
+        f'{field} {fields[field]} instead of {desired[field]}'
+        for field in fields
+        if fields[field] != desired[field]
+    )
+
+
+def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
+    """Compare traits and aggregates: those that the plan changes, and those of others."""
+    for kind, names, before, after in name_sets(change, live):
+        changed = before ^ after
+        for name in sorted((names ^ after) & (names | after if tree.is_atomic else changed)):
+            verb = 'has' if name in names else 'lacks'
+            message = f'{change.name} {verb} the {kind} {name}'
+            facts = {kind: name, 'present': name in names}
+            yield _of_provider(tree, change, kind, message, is_damage=name in changed, **facts)
+
+
+def _of_consumer(tree: TreeChange, consumer: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
+    found = live.consumers.get(consumer.uuid)
+    held, desired = found.allocations if found else {}, consumer.after.allocations
+    if held != desired:
+        kind, message, is_damage = _of_allocations(tree, consumer, held, live)
+        yield _deviation(
+            tree,
+            kind,
+            f'consumer {consumer.uuid} {message}',
+            is_damage=is_damage,
+            consumer_uuid=consumer.uuid,
+            expected=dict(desired),
+            actual=dict(held),
+        )
+    if found and desired and not ConsumerChange(consumer.after, found).keeps_owner:
+        is_undone = ConsumerChange(consumer.before, found).keeps_owner
+        yield _deviation(
+            tree,
+            'owner',
+            f'consumer {consumer.uuid} has another project, user or type than before',
+            # No reshape changes who owns a consumer; a reshape could lose its type.
+            is_damage=is_undone or found.type != consumer.after.type,
+            consumer_uuid=consumer.uuid,
+        )
+
+
+def _of_allocations(
+    tree: TreeChange, consumer: ConsumerChange, held: Allocations, live: Snapshot
+) -> tuple[str, str, bool]:
+    """Return the kind of a deviation, what is wrong, and whether it is damage."""
+    desired = consumer.after.allocations
+    if not held:
+        is_new = not tree.is_atomic and not consumer.before.allocations
+        return 'gone', 'has gone since', is_new
+    if together(held.values()) != together(desired.values()):
+        # Who has more or less than before, but not what has moved, was resized since.
+        is_damage = _is_untouched(consumer, held)
+        return 'amount', 'holds other amounts than it was given', is_damage
+    names = {change.uuid: change.name for change in tree.providers}
+    names |= {uuid: state.name for uuid, state in live.providers.items()}
+    places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != desired.get(uuid))
+    # Who has left the tree altogether was migrated since.
+    is_damage = any(change.uuid in held for change in tree.own_providers())
+    return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
+
+
+def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
+    """Return whether it still holds something that the plan took off a provider."""
+    return any(
+        name in held.get(uuid, {})
+        for uuid, resources in consumer.before.allocations.items()
+        for name in resources
+        if name not in consumer.after.allocations.get(uuid, {})
+    )
+
+
+def _missing(tree: TreeChange, change: ProviderChange, *, is_damage: bool) -> Deviation:
+    message = f'{change.name} does not exist'
+    return _of_provider(tree, change, 'missing', message, is_damage=is_damage)
+
+
+def _of_provider(
+    tree: TreeChange,
+    change: ProviderChange,
+    kind: str,
+    message: str,
+    *,
+    is_damage: bool = True,
+    **facts: Any,
+) -> Deviation:
+    return _deviation(tree, kind, message, is_damage=is_damage, provider=change.name, **facts)
+
+
+def _deviation(
+    tree: TreeChange, kind: str, message: str, *, is_damage: bool, **facts: Any
+) -> Deviation:
+    verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
+    return Deviation(tree.root_provider_name, kind, message, facts, verdict)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import chain
 
 from placementclient.changes.carrier import Carrier
-from placementclient.changes.comparison import LeftAlone
 from placementclient.changes.diff import operations_of
+from placementclient.changes.obstacles import LeftAlone
 from placementclient.changes.operations import Operation
 from placementclient.changes.results import ChangeResult
 from placementclient.changes.simulation import simulate

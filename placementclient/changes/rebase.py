@@ -15,34 +15,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
+from placementclient.changes.obstacles import Obstacle
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.own_values import OwnValues, held_by
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """A part of a change that another client has changed since the decision.
-
-    :param kind: ``'provider'`` or ``'consumer'``
-    :param name: of the provider; the UUID of the consumer
-    :param field: ``'name'``, ``'parent'``, ``'VCPU'``, ``'VCPU:total'``, ``'allocations'``, …
-    :param before: the value that the change begins with; ``None`` where there is none
-    :param after: the value that it leads to
-    :param found: the value that is there, which is neither
-    """
-
-    kind: str
-    uuid: str
-    name: str
-    field: str
-    before: Any
-    after: Any
-    found: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +34,10 @@ class Rebased:
 
     operations: tuple[Operation, ...]
     obstacles: tuple[Obstacle, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        return not self.operations and not self.obstacles
 
 
 def rebase(
@@ -87,17 +70,6 @@ def rebase(
     wanted = Snapshot(rebase.states.values(), rebase.held.values())
     operations = diff(there, wanted, is_atomic=is_atomic)
     return Rebased(operations, tuple(rebase.obstacles))
-
-
-def rebase_change(
-    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
-) -> Rebased:
-    """Return what is left of a change of a plan, as :func:`rebase` does.
-
-    :param backward: of the way back
-    """
-    sides = (change.after, change.before) if backward else (change.before, change.after)
-    return rebase(*sides, live, sent, is_atomic=change.is_atomic, is_back=backward)
 
 
 def additions(
@@ -152,7 +124,7 @@ class _Rebase:
             elif there is None and before is None:
                 self.states[uuid] = after
             elif there is None:
-                self._object(after, 'exists', True, True, False)
+                self._object(after, message=f'{after.name} does not exist any more')
             else:
                 self.states[uuid] = self._merged(
                     before or ProviderState(after.provider), after, there
@@ -341,7 +313,7 @@ class _Rebase:
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
             if is_taken and not self._stays(uuid):
-                self._object(state, 'name', None, state.name, f'has the UUID {holder}')
+                self._object(state, message=f'{state.name} exists, with the UUID {holder}')
                 self._leave(uuid)
 
     def _stays(self, uuid: str) -> bool:
@@ -401,10 +373,16 @@ class _Rebase:
         self.states[uuid] = state
 
     def _object(
-        self, state: ProviderState, field: str, before: Any, after: Any, found: Any
+        self,
+        state: ProviderState,
+        field: str = '',
+        before: Any = None,
+        after: Any = None,
+        found: Any = None,
+        message: str = '',
     ) -> None:
         self.obstacles.append(
-            Obstacle('provider', state.uuid, state.name, field, before, after, found)
+            Obstacle('provider', state.uuid, state.name, field, before, after, found, message)
         )
 
 

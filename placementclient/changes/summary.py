@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted
 from placementclient.model.aside import aside
@@ -18,9 +18,6 @@ from placementclient.model.plans import (
 )
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-
-if TYPE_CHECKING:
-    from placementclient.changes.rebase import Obstacle
 
 
 def summary(changes: Iterable[TreeChange]) -> str:
@@ -200,19 +197,6 @@ def _owner(consumer: Consumer) -> dict[str, str | None]:
         'user_id': consumer.user_id,
         'type': consumer.type or UNKNOWN_TYPE,
     }
-
-
-def obstacle_sentence(obstacle: Obstacle) -> str:
-    """Return a clause about the change of another client."""
-    thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
-    if not obstacle.field:
-        return f'{thing}: {obstacle.found}'
-    if obstacle.field == 'exists':
-        return f'{thing} is not there any more'
-    if obstacle.before is None and obstacle.after is None:
-        return f'{thing} has {obstacle.field}: {obstacle.found}'
-    found, before, after = map(shown, (obstacle.found, obstacle.before, obstacle.after))
-    return f'{thing}: {obstacle.field} is {found}, neither {before} nor {after}'
 
 
 def row_sentence(row: ChangeRow) -> str:

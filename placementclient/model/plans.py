@@ -252,7 +252,8 @@ class TreeChange:
     @property
     def concerned_roots(self) -> list[str]:
         """The UUIDs of the roots of its trees, then of those that share with them."""
-        others = {change.root_provider_uuid for change in self.providers}
+        sides = self.before, self.after
+        others = {each.provider.root_uuid for side in sides for each in side.providers.values()}
         return [*self.roots, *sorted(others - self.roots.keys())]
 
     @functools.cached_property

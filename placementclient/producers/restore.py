@@ -8,7 +8,8 @@ from placementclient.api import allocation, resource_provider
 from placementclient.api.attempts import retried
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
-from placementclient.changes.rebase import Obstacle, rebase
+from placementclient.changes.obstacles import Obstacle
+from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client

@@ -8,7 +8,8 @@ from itertools import chain
 from typing import Any
 
 from placementclient.api.parallel import parallel
-from placementclient.changes.carrier import Carrier, Look
+from placementclient.changes.carrier import Carrier
+from placementclient.changes.inspector import Look
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,

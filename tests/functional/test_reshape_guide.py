@@ -14,6 +14,7 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
+from placementclient.changes import carrier, comparison, inspector, tree_rebase
 from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
@@ -25,7 +26,8 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
-from placementclient.reshape import carrier, comparison, preconditions, storage
+from placementclient.reshape import carrier as reshape_carrier
+from placementclient.reshape import storage
 from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Result
@@ -46,6 +48,8 @@ SECTIONS = (
     'Refusals of the service',
     'Bad files',
 )
+#: The modules that leave a tree alone.
+SAYING = (carrier, inspector, tree_rebase, reshape_carrier)
 RESHAPE = 'resource provider reshape'
 
 
@@ -209,7 +213,7 @@ def test_every_reason_is_explained():
 
 def test_every_reason_to_leave_a_tree_alone_is_explained():
     page = ' '.join(MESSAGES.split())
-    said = [text for module in (carrier, preconditions) for text in _raised(module)]
+    said = [text for module in SAYING for text in _raised(module)]
     assert len(said) > 8
     for text in said:
         for part in text.split('…'):
@@ -218,7 +222,7 @@ def test_every_reason_to_leave_a_tree_alone_is_explained():
 
 def test_every_end_is_explained():
     verified = inspect.getsource(comparison)
-    kinds = re.findall(r"_deviation\(\s*tree,\s*'([a-z]+)'", verified)
+    kinds = re.findall(r"_(?:deviation|of_provider)\(\s*tree,(?: change,)?\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *Verdict, *kinds):
         assert f'``{word}``' in MESSAGES, word
@@ -234,11 +238,15 @@ def _terms(title):
                 yield from re.findall(r'``([^`]+)``', line)
 
 
+#: What makes an error or an obstacle, with the message last.
+NAMING = ('LeftAlone', '_final', '_drift', '_of_consumer')
+
+
 def _raised(module):
     """What a module says of trees that are left alone: what it raises, and what has changed."""
     for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') in ('Drifted', 'LeftAlone'):
-            yield from (text for text in _texts(node.args[0]) if ' ' in text)
+        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') in NAMING:
+            yield from (text for text in _texts(node.args[-1]) if ' ' in text)
 
 
 def _literals(source):

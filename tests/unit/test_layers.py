@@ -55,7 +55,10 @@ PURE = (
     *(
         'changes.simulation',
         'changes.plan',
+        'changes.obstacles',
+        'changes.phases',
         'changes.rebase',
+        'changes.tree_rebase',
         'changes.summary',
         'changes.results',
     ),

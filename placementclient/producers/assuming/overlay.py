@@ -11,9 +11,8 @@ from uuid import UUID, uuid5
 
 from msgspec.structs import replace
 
-from placementclient.changes.rebase import rebase_change
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import obstacle_sentence
+from placementclient.changes.tree_rebase import rebase_change
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
@@ -154,7 +153,7 @@ class _Overlay:
             if rebased.obstacles:
                 raise assumption.at.inside('plan').error(
                     f'the plan does not suit the cloud any more: '
-                    f'{first([*map(obstacle_sentence, rebased.obstacles)])}. Make the plan again'
+                    f'{first(rebased.obstacles)}. Make the plan again'
                 )
             after = simulate(part, rebased.operations)
             _replace(self._states, part.providers, after.providers)

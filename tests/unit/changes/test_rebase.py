@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from placementclient.changes.comparison import obstacle_sentence
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import SetInventories, SetTraits
 from placementclient.changes.rebase import rebase
@@ -182,11 +181,11 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     before, after = Snapshot([old, child], [consumer]), Snapshot([new, moved], [wanted])
     with ends_within(5):
         rebased = rebase(before, after, Snapshot([old], [consumer]))
-    assert [(each.kind, each.name, each.found) for each in rebased.obstacles] == [
-        ('provider', 'child', False),
-        ('consumer', SERVER, 'its provider is not made'),
-        ('provider', 'host', f'consumer {SERVER}'),
-        ('provider', 'host', f'has the UUID {HOST}'),
+    assert [str(each) for each in rebased.obstacles] == [
+        'child does not exist any more',
+        f'consumer {SERVER}: its provider is not made',
+        f'host has allocations: consumer {SERVER}',
+        f'host exists, with the UUID {HOST}',
     ]
 
 
@@ -208,7 +207,7 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted():
         aggregates=frozenset({SERVER}),
     )
     rebased = rebase(before, cloud(), cloud(there))
-    assert [obstacle_sentence(each) for each in rebased.obstacles] == [
+    assert [str(each) for each in rebased.obstacles] == [
         'host has inventory: VGPU',
         'host has traits: CUSTOM_U',
         f'host has aggregates: {SERVER}',
@@ -224,9 +223,7 @@ def test_a_name_that_somebody_else_has_taken_is_an_obstacle():
     other = uuid_of('other')
     there = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
     rebased = rebase(cloud(), cloud(host({})), there)
-    assert [(each.field, each.found) for each in rebased.obstacles] == [
-        ('name', f'has the UUID {other}')
-    ]
+    assert [str(each) for each in rebased.obstacles] == [f'host exists, with the UUID {other}']
     assert rebased.operations == ()
 
 

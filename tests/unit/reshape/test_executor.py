@@ -10,12 +10,14 @@ from keystoneauth1 import exceptions
 from msgspec import structs
 
 from placementclient.api import attempts
+from placementclient.changes import comparison
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
+from placementclient.reading import scope
 from placementclient.reading.capture import capture
-from placementclient.reshape import comparison, engines, reading
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.dialogue import NOT_ACCEPTABLE, Reply, fault
@@ -345,7 +347,7 @@ GONE_NOW = fault(404, 'no such provider')
         (Fault('GET', f'{ROOT}/traits', answer=GONE_NOW), DONE),
         (Fault('GET', f'{ROOT}/inventories', answer=GONE_NOW), LEFT),
         # It changes at each of the readings of the first look.
-        (Fault('GET', f'{ROOT}/allocations', times=reading.MAX_RETRIES + 1, before=touch), DONE),
+        (Fault('GET', f'{ROOT}/allocations', times=5, before=touch), DONE),
     ],
 )
 def test_a_provider_that_goes_or_changes_while_all_trees_are_looked_at_ends_nothing(
@@ -385,9 +387,7 @@ def test_a_server_that_was_migrated_since_is_no_damage():
     inside = structs.replace(there.consumers[consumer.uuid], allocations={ROOT: whole})
     for moved, is_damage in ((left, False), (inside, True)):
         snapshot = Snapshot(there.providers.values(), [moved])
-        found = [
-            each for each in comparison.of_snapshot(tree, snapshot) if each.kind == 'misplaced'
-        ]
+        found = [each for each in comparison.deviations(tree, snapshot) if each.kind == 'misplaced']
         assert [each.is_damage for each in found] == [is_damage]
 
 
@@ -405,7 +405,7 @@ def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path):
 
 @pytest.mark.parametrize(('hosts', 'lists'), [(2, 2), (3, 1)])
 def test_many_trees_are_listed_with_one_request(tmp_path, monkeypatch, hosts, lists):
-    monkeypatch.setattr(reading, '_MANY', 3)
+    monkeypatch.setattr(scope, '_MANY', 3)
     placement, plan = made(children=2, hosts=hosts)
     outcome = engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     assert {result.state for result in outcome.trees} == {DONE}
@@ -420,7 +420,7 @@ def test_many_trees_are_listed_with_one_request(tmp_path, monkeypatch, hosts, li
 def test_what_happens_after_the_list_of_all_trees_is_found_out(tmp_path, monkeypatch, disturb):
     ends = []
     for many in (1, 99):
-        monkeypatch.setattr(reading, '_MANY', many)
+        monkeypatch.setattr(scope, '_MANY', many)
         placement, plan = made()
         placement.faults = [Fault('GET', f'{ROOT}/inventories', before=disturb)]
         outcome = engines.apply(placement.client(), plan, str(tmp_path / f'journal{many}'))
@@ -494,6 +494,8 @@ def test_there_is_no_way_back_without_the_root(tmp_path):
     path, client = str(tmp_path / 'journal'), placement.client()
     engines.apply(client, plan, path)
     del placement.providers[ROOT]
+    for each in placement.consumers.values():
+        each.allocations.pop(ROOT, None)
     first, second = engines.rollback(client, plan, path).trees
     assert (first.state, second.state) == (LEFT, State.ROLLED_BACK)
     assert 'No resource provider has the UUID' in first.reason

@@ -1,0 +1,268 @@
+"""The trees of a plan compared with the service: status, verification, and what is left to do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from placementclient.api import attempts
+from placementclient.changes import comparison, journal, phases
+from placementclient.changes.journal import Journal, Record
+from placementclient.changes.obstacles import LeftAlone, Obstructed
+from placementclient.changes.operations import (
+    Operation,
+)
+from placementclient.changes.phases import Phase
+from placementclient.changes.rebase import Rebased
+from placementclient.changes.records import operations
+from placementclient.changes.tree_queue import unknown_outcomes
+from placementclient.changes.tree_rebase import rebase_change, unmade
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import first
+from placementclient.model.outcomes import (
+    Deviation,
+    State,
+    Status,
+    TreeStatus,
+    Verdict,
+)
+from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.snapshots import Snapshot
+from placementclient.reading.scope import ScopeReader, content, deciding, showing
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The comparison of a tree with its plan, before anything is written.
+
+    :param is_there: whether the service has the tree; ``None``: the plan does not know
+    :param difference: what is not as the plan says; empty where nothing is known to be so
+    :param obstacle: why the tree cannot be begun
+    """
+
+    tree: TreeChange
+    is_there: bool | None = True
+    difference: str = ''
+    obstacle: errors.PlacementError | None = None
+
+
+class Inspector:
+    """Compares the trees of a plan with the service.
+
+    :param identity: of the plan, where its journal has a file
+    :ivar journal: of the plan; in memory, unless it has a file
+    """
+
+    def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
+        self.client, self.plan, self.identity = client, plan, identity
+        self.journal = Journal(None, {})
+        #: What is left to do of trees that were read and not begun yet, by their roots' UUIDs.
+        self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
+
+    def check_records(self, path: str, records: Mapping[str, Record]) -> None:
+        """Check what a journal says of the trees.
+
+        :raises errors.BadFile: if a tree was to become something else than what was reviewed
+        """
+
+    @contextlib.contextmanager
+    def opened(self, path: str) -> Iterator[Journal]:
+        """Open the journal of the plan."""
+        with journal.opened(path, self.identity) as opened:
+            self.check_records(path, opened.records)
+            yield opened
+
+    def recorded(self, path: str) -> Journal:
+        """Read the journal of the plan."""
+        records = journal.read(path, self.identity)
+        self.check_records(path, records)
+        return Journal(None, records)
+
+    def current(self, tree: TreeChange) -> TreeChange:
+        """Return a tree as it was planned last: in the plan, or again while it was applied."""
+        return self.journal.of(tree.root_provider_uuid).plan or tree
+
+    def is_begun(self, tree: TreeChange) -> bool:
+        """Return whether a request may ever have been sent for a tree."""
+        return self.journal.of(tree.root_provider_uuid).begun
+
+    def is_there(self, tree: TreeChange) -> bool | None:
+        """Return whether the service has a tree; ``None`` if the plan does not know."""
+        with unknown_outcomes():
+            return self._is_there(tree, ScopeReader(self.client, [tree]))
+
+    def stands(self, tree: TreeChange, *, backward: bool) -> bool:
+        """Return whether a tree is still as the journal says that the last run left it.
+
+        :raises LeftAlone: if it was undone in part, and its change is atomic
+        """
+        current = self.current(tree)
+        live, forward, back = self._sides(ScopeReader(self.client, [current]), current)
+        if not current.is_atomic:
+            return (back if backward else forward).is_done
+        if backward:
+            return phases.phase_of(current, live) is not Phase.AFTER
+        if phases.is_untouched(current, live):
+            return False
+        for each in comparison.deviations(phases.signs(current), live):
+            if each.kind != 'trait' and each.is_damage:
+                raise LeftAlone(f'it was applied, and was changed since: {each.message}')
+        return True
+
+    def looking(
+        self, trees: Sequence[TreeChange], *, backward: bool
+    ) -> Callable[[TreeChange], Look]:
+        """Return a function that compares a tree with the plan; it may read trees together."""
+        reader = self._reader(trees)
+
+        def look(tree: TreeChange) -> Look:
+            current, is_there = self.current(tree), None
+            try:
+                is_there = self._is_there(tree, reader)
+                if backward:
+                    return Look(tree, is_there, self._difference(reader, current))
+                live, rebased = self._rebased(reader, current)
+            except (errors.ConcurrentUpdate, errors.NotFound):
+                # It changes just now: decide when it is its turn.
+                return Look(tree, is_there)
+            if not rebased.obstacles:
+                self._prepared[tree.root_provider_uuid] = live, rebased.operations
+                return Look(tree, is_there)
+            obstacle = Obstructed(rebased.obstacles)
+            return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
+
+        return look
+
+    def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
+        """Return a function for the status of a tree; it reads the trees together if it can."""
+        reader = self._reader(trees)
+
+        def status(tree: TreeChange) -> TreeStatus:
+            current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
+            if current.is_atomic and phases.is_as_planned(current, reader.listed(current)):
+                is_back = record.ended == State.ROLLED_BACK
+                state, reason = Status.ROLLED_BACK if is_back else Status.PENDING, ''
+            else:
+                live, forward, back = self._sides(reader, current)
+                part = phases.signs(current) if current.is_atomic else current
+                state, reason = comparison.status_of(part, live, forward, back, record)
+            is_left_alone = False
+            if record.ended == State.LEFT_ALONE and state is not Status.APPLIED:
+                state, reason = self._left_alone(current, record, state)
+                is_left_alone = state is Status.DIFFERS
+            name = tree.root_provider_name
+            return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
+
+        return status
+
+    def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
+        """Return a function for the deviations of a tree; it reads the trees together if it can."""
+        reader = self._reader(trees)
+
+        def compare(tree: TreeChange) -> Sequence[Deviation]:
+            current = self.current(tree)
+            records = self.journal.records
+            record = records.get(tree.root_provider_uuid)
+            if current.is_atomic:
+                live = reader.read(current, content(current), is_consistent=False)
+                has_happened = phases.has_happened(current, live)
+            else:
+                live, forward, back = self._sides(reader, current)
+                has_happened = forward.is_done or not back.is_done
+            if not has_happened:
+                pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
+                return [pending, *comparison.before_apply(current, live)]
+            found = list(comparison.deviations(current, live))
+            if not current.is_atomic and record and record.ended == State.APPLIED:
+                found = [replace(each, verdict=Verdict.CHANGED_LATER) for each in found]
+            return found
+
+        return compare
+
+    def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
+        """Read a tree; return its state, and the remaining operations of one direction."""
+        with unknown_outcomes():
+
+            def attempt() -> tuple[Snapshot, Rebased]:
+                return self._rebased(ScopeReader(self.client, [tree]), tree, backward=backward)
+
+            return attempts.retried(self.client, attempt)
+
+    def _reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
+        return ScopeReader(self.client, map(self.current, trees))
+
+    def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
+        """Read a tree; return what is left of both directions.
+
+        Of an atomic change, only what shows its status.
+        """
+        if tree.is_atomic:
+            tree = phases.signs(tree)
+
+        def attempt() -> Snapshot:
+            begun = self.is_begun(tree)
+            facets = showing(tree) if tree.is_atomic else deciding(tree, is_begun=begun)
+            return reader.read(tree, facets, is_begun=begun)
+
+        live = attempts.retried(self.client, attempt)
+        return live, self._rest(tree, live), self._rest(tree, live, backward=True)
+
+    def _rebased(
+        self, reader: ScopeReader, tree: TreeChange, *, backward: bool = False
+    ) -> tuple[Snapshot, Rebased]:
+        begun = self.is_begun(tree) or backward
+        live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
+        if (rest := unmade(tree, live, backward=backward)) is not tree:
+            tree, reader = rest, ScopeReader(self.client, [rest])
+            live = reader.read(tree, deciding(tree, is_begun=True), is_begun=True)
+        return live, self._rest(tree, live, backward=backward)
+
+    def _rest(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
+        own = sent(self.journal.of(tree.root_provider_uuid))
+        return rebase_change(tree, live, own, backward=backward)
+
+    def _is_there(self, tree: TreeChange, reader: ScopeReader) -> bool | None:
+        known = set(tree.before.providers)
+        if self.is_begun(tree):
+            # It may have made or deleted the providers of one side, or be half way between them.
+            known = {*known, *tree.after.providers} if tree.after.providers else set()
+        if tree.is_atomic:
+            known.update(tree.roots)
+        if not known:
+            return None
+        return not known.isdisjoint(reader.listed(tree))
+
+    def _difference(self, reader: ScopeReader, tree: TreeChange) -> str:
+        """Return the reason why the way back does not begin with what there is."""
+        live, _, back = self._sides(reader, tree)
+        if not tree.is_atomic:
+            return first(back.obstacles)
+        is_neither = phases.phase_of(tree, live) is Phase.NEITHER
+        return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
+
+    def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:
+        """Return the status of a tree that was left alone, and the reason if it still holds."""
+        try:
+            _, rebased = self._rebased(ScopeReader(self.client, [tree]), tree)
+            obstacle = first(rebased.obstacles)
+        except errors.ConcurrentUpdate as reason:
+            obstacle = str(reason)
+        then = f'left alone at {record.ended_at}: {record.reason}'
+        if status is Status.PENDING and not obstacle:
+            return status, f'apply tries this tree again; {then}'
+        # The present obstacle may be a part of the former reason.
+        is_same = obstacle in record.reason
+        return Status.DIFFERS, f'left alone: {record.reason}' if is_same else f'{obstacle}; {then}'
+
+
+def sent(record: Record) -> Sequence[Operation]:
+    """Return the operations of a tree that were sent, according to the journal.
+
+    :raises errors.PlacementError: if the journal was edited
+    """
+    try:
+        return tuple(filter(None, map(operations.parsed, record.sent)))
+    except ValueError as reason:
+        raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None

@@ -1,0 +1,182 @@
+"""The side of an atomic change that a tree is on. Pure.
+
+All inventories and allocations of an atomic change move in one request. So its inventories show
+whether it is made; what other clients change afterwards does not matter.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from msgspec import structs
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+_NONE = frozenset[str]()
+
+
+class Phase(enum.Enum):
+    BEFORE = 'before'
+    AFTER = 'after'
+    NEITHER = 'neither'
+
+
+class InventoryPart(NamedTuple):
+    """The inventory of one class of a provider: on both sides of a change, and as it is."""
+
+    change: ProviderChange
+    resource_class: str
+    before: Inventory | None
+    after: Inventory | None
+    live: Inventory | None
+
+    @property
+    def phase(self) -> Phase:
+        if self.live == self.before:
+            return Phase.BEFORE
+        return Phase.AFTER if self.live == self.after else Phase.NEITHER
+
+
+def inventory_part(change: ProviderChange, name: str, live: ProviderState | None) -> InventoryPart:
+    before, after = change.content_before.inventories, change.content_after.inventories
+    inventory = live.inventories.get(name) if live else None
+    return InventoryPart(change, name, before.get(name), after.get(name), inventory)
+
+
+def moving_parts(tree: TreeChange, live: Snapshot) -> Iterator[InventoryPart]:
+    """Return the inventories that a change moves in its own trees.
+
+    Other plans change a sharing provider too, before this one or after it.
+    """
+    for change in tree.own_providers():
+        for name in sorted(change.changed_classes):
+            yield inventory_part(change, name, live.providers.get(change.uuid))
+
+
+def phase_of(tree: TreeChange, live: Snapshot) -> Phase | None:
+    """Return the side, or ``None`` for a change without inventories."""
+    phases = {part.phase for part in moving_parts(tree, live)}
+    return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
+
+
+def is_untouched(tree: TreeChange, live: Snapshot) -> bool:
+    """Return whether a change is not made, even if others have changed its input.
+
+    The providers that the plan makes have something as soon as it has happened.
+    """
+    created = [change.uuid for change in tree.created() if change.content_after.inventories]
+    are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
+    return phase_of(tree, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
+
+
+def has_happened(tree: TreeChange, live: Snapshot) -> bool:
+    """Return whether a change is made, wholly or in part, despite later changes.
+
+    Inventories that appear or disappear show it; their figures may be a change of another client.
+    Only if a plan does neither, the figures show it; without inventories, traits and aggregates.
+    """
+    parts = list(moving_parts(tree, live))
+    signs = [
+        (part.live is None) == (part.after is None)
+        for part in parts
+        if part.before is None or part.after is None
+    ]
+    if signs:
+        return any(signs)
+    if tree.changes_inventories:
+        return {part.phase for part in parts} - {Phase.NEITHER} != {Phase.BEFORE}
+    return any(
+        names & (after - before) or (before - after) - names
+        for change in tree.providers
+        if (state := live.providers.get(change.uuid))
+        for _, names, before, after in name_sets(change, state)
+    )
+
+
+def is_empty(live: Snapshot, provider_uuid: str) -> bool:
+    """Return whether a provider has neither inventory nor allocations."""
+    return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
+
+
+def name_sets(
+    change: ProviderChange, live: ProviderState
+) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
+    """Return the traits, then the aggregates of a provider: as they are, before and after."""
+    before, after = change.content_before, change.content_after
+    yield 'trait', live.traits, before.traits, after.traits
+    yield 'aggregate', live.aggregates, before.aggregates, after.aggregates
+
+
+def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
+    """Return whether nothing has changed since the plan, except freed allocations.
+
+    These move no generation of a provider. The reshaper finds it out by the consumer's.
+    """
+    names = {provider.name for provider in listed.values()}
+    for change in tree.providers:
+        provider = listed.get(change.uuid)
+        if change.before is None:
+            if provider is not None or change.name in names:
+                return False
+        elif (
+            provider is None
+            or provider.name != change.name
+            or provider.generation != change.before.provider.generation
+        ):
+            return False
+    return True
+
+
+def surroundings(tree: TreeChange) -> TreeChange:
+    """Return the rest of an atomic change, without its request for inventories and allocations."""
+
+    def stripped(side: Snapshot) -> Snapshot:
+        states = side.providers.values()
+        return Snapshot((structs.replace(each, inventories={}, usages={}) for each in states), ())
+
+    before, after = stripped(tree.before), stripped(tree.after)
+    return replace(tree, before=before, after=after, is_atomic=False)
+
+
+def way_back(tree: TreeChange) -> TreeChange:
+    """Return the way back of an atomic change, on which new providers stay, without inventories."""
+    states = tree.after.providers
+    emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}
+    after = Snapshot((emptied | tree.before.providers).values(), tree.before.consumers.values())
+    return replace(tree, before=tree.after, after=after)
+
+
+def signs(tree: TreeChange) -> TreeChange:
+    """Return the parts of an atomic change that show its status with few requests.
+
+    These are the inventories of its own trees, and the traits that go.
+    """
+    own = {change.uuid for change in tree.own_providers()}
+    lost = {
+        change.uuid: change.content_before.traits - change.content_after.traits
+        for change in tree.providers
+    }
+
+    def part(side: Snapshot, *, is_after: bool) -> Snapshot:
+        return Snapshot(
+            (
+                structs.replace(
+                    state,
+                    inventories=state.inventories if state.uuid in own else {},
+                    traits=_NONE if is_after else lost[state.uuid],
+                    aggregates=_NONE,
+                    usages={},
+                )
+                for state in side.providers.values()
+            ),
+            (),
+        )
+
+    before, after = part(tree.before, is_after=False), part(tree.after, is_after=True)
+    return replace(tree, before=before, after=after)

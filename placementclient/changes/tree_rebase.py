@@ -1,0 +1,150 @@
+"""The rest of a change of a plan, and the state that an atomic one may start from. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from placementclient.changes.obstacles import Obstacle
+from placementclient.changes.operations import Operation
+from placementclient.changes.phases import Phase, is_empty, phase_of, surroundings
+from placementclient.changes.rebase import Rebased, rebase
+from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.snapshots import Snapshot
+
+
+def rebase_change(
+    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
+) -> Rebased:
+    """Return the rest of a change of a plan, as :func:`rebase` does.
+
+    Of an atomic change nothing is left to do as soon as there is an obstacle.
+
+    :param backward: of the way back
+    """
+    rest = unmade(change, live, backward=backward)
+    sides = (rest.after, rest.before) if backward else (rest.before, rest.after)
+    rebased = rebase(*sides, live, sent, is_atomic=rest.is_atomic, is_back=backward)
+    if not change.is_atomic:
+        return rebased
+    found: list[Obstacle] = []
+    if rest is change and backward:
+        found += _newcomers(change, live, backward=True)
+    elif rest is change:
+        found += _preconditions(change, live)
+    found = sorted(found, key=lambda obstacle: obstacle.is_drift) or list(rebased.obstacles)
+    return Rebased((), tuple(found[:1])) if found else rebased
+
+
+def unmade(change: TreeChange, live: Snapshot, *, backward: bool = False) -> TreeChange:
+    """Return the part of an atomic change that its inventories do not show to be made."""
+    is_made = phase_of(change, live) is (Phase.BEFORE if backward else Phase.AFTER)
+    return surroundings(change) if change.is_atomic and is_made else change
+
+
+def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
+    """Return the relevant changes of others since the plan.
+
+    :param live: the existing providers of the trees, and all consumers of those that change
+    """
+    by_name = {state.name: state.uuid for state in live.providers.values()}
+    for change in tree.providers:
+        state = live.providers.get(change.uuid)
+        if state is None:
+            if not change.is_created:
+                yield _final(change, f'{change.name} does not exist any more')
+            elif change.name in by_name:
+                uuid = by_name[change.name]
+                yield _drift(change, f'{change.name} exists, with the UUID {uuid}')
+        elif state.name != change.name:
+            # The names that the plan gives may be made of it.
+            yield _final(change, f'{change.name} is called {state.name} now: plan again')
+        elif not change.is_created:
+            if state.inventories != change.content_before.inventories:
+                yield _drift(change, f'the inventories of {change.name} have changed')
+        elif state.provider.parent_provider_uuid != change.parent_provider_uuid:
+            yield _final(change, f'{change.name} exists already, below another parent')
+        elif not is_empty(live, change.uuid):
+            yield _final(change, f'{change.name} exists already, and is not empty')
+        yield from _places(tree, change, live)
+    yield from _newcomers(tree, live)
+    yield from _consumers(tree, live)
+
+
+def _newcomers(tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Iterator[Obstacle]:
+    """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
+    known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
+    staying = Counter[tuple[str, str, str]]()
+    for row in tree.rows:
+        if row.from_provider == row.to_provider and row.from_provider is not None:
+            staying[row.consumer_uuid, row.from_provider, row.resource_class] += row.amount
+    for change in tree.providers:
+        moving = _shrinking_classes(change, backward=backward)
+        for consumer in live.consumers_on(change.uuid) if moving else ():
+            held = consumer.allocations[change.uuid]
+            for name in () if consumer.uuid in known else moving.intersection(held):
+                if staying[consumer.uuid, change.name, name] != held[name]:
+                    message = f'holds {name} on {change.name} that it did not'
+                    yield _of_consumer(consumer.uuid, message)
+
+
+def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
+    """The classes of which there is less on a provider afterwards: who holds them matters."""
+    before, after = change.content_before.inventories, change.content_after.inventories
+    if backward:
+        before, after = after, before
+    return {
+        name
+        for name, inventory in before.items()
+        if name not in after or after[name].capacity < inventory.capacity
+    }
+
+
+def _places(tree: TreeChange, change: ProviderChange, live: Snapshot) -> Iterator[Obstacle]:
+    """Return a provider that is, or would be made, in another tree than planned.
+
+    No way would lead back from there.
+    """
+    state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
+    if state is not None and state.provider.root_uuid != root_uuid:
+        yield _final(change, f'{change.name} is now in the tree of {state.provider.root_uuid}')
+    parent_uuid = change.parent_provider_uuid or ''
+    is_parent_made = parent_uuid in tree.after.providers.keys() - tree.before.providers.keys()
+    if not change.is_created or is_parent_made:
+        return
+    parent = live.providers.get(parent_uuid)
+    if parent is None or parent.provider.root_uuid != root_uuid:
+        yield _final(
+            change,
+            f'{parent_uuid}, below which {change.name} is to be made, is not in the tree of '
+            f'{tree.root_provider_name}',
+        )
+
+
+def _consumers(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
+    """Return the consumers that hold something else than they did."""
+    for consumer in tree.consumers:
+        current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
+        held = current.allocations if current else {}
+        if held == planned:
+            continue
+        names = (
+            state.name
+            for uuid, state in live.providers.items()
+            if held.get(uuid) != planned.get(uuid)
+        )
+        name = next(names, None)
+        message = f'does not hold on {name} what it did' if name else 'does not hold what it did'
+        yield _of_consumer(consumer.uuid, message)
+
+
+def _final(change: ProviderChange, message: str) -> Obstacle:
+    return Obstacle('provider', change.uuid, change.name, message=message)
+
+
+def _drift(change: ProviderChange, message: str) -> Obstacle:
+    return Obstacle('provider', change.uuid, change.name, message=message, is_drift=True)
+
+
+def _of_consumer(uuid: str, message: str) -> Obstacle:
+    return Obstacle('consumer', uuid, uuid, message=f'consumer {uuid} {message}', is_drift=True)

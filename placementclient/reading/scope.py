@@ -1,0 +1,218 @@
+"""The part of the cloud that changes concern, as it is now."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Set
+
+from msgspec.structs import replace
+
+from placementclient.api import allocation, resource_provider
+from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
+from placementclient.model.consumers import Consumer
+from placementclient.model.plans import ConsumerChange, TreeChange
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
+
+#: From how many trees on one list of all providers takes less than a list of each tree.
+_MANY = 64
+
+#: Returns the facets to read of a provider, as its list has it.
+FacetsOf = Callable[[ProviderState], set[str]]
+
+
+class ScopeReader:
+    """Reads the providers and consumers of changes: at one moment from tables, or by requests.
+
+    :param changes: of many of them all providers are listed now, with one request
+    """
+
+    def __init__(self, client: Client, changes: Iterable[TreeChange]) -> None:
+        self._client = client
+        roots = {root for change in changes for root in change.concerned_roots}
+        self._whole: Snapshot | None = None
+        self._trees: dict[str, list[Provider]] = {}
+        if client.snapshot_reader is not None:
+            types = client.microversion >= TYPED
+            self._whole = client.snapshot_reader.snapshot(roots, types=types)
+        elif len(roots) >= _MANY:
+            for provider in resource_provider.list(client):
+                self._trees.setdefault(provider.root_uuid, []).append(provider)
+
+    def listed(self, change: TreeChange) -> dict[str, Provider]:
+        """Return all providers of the trees of a change, by UUID."""
+        return {each.uuid: each for root in change.concerned_roots for each in self._tree(root)}
+
+    def read(
+        self,
+        change: TreeChange,
+        facets_of: FacetsOf,
+        *,
+        is_begun: bool = False,
+        is_consistent: bool = True,
+    ) -> Snapshot:
+        """Read the trees of a change and its consumers; facets that are not read are as planned.
+
+        :param facets_of: what to read over HTTP
+        :param is_begun: whether the providers that the change makes may exist
+        :param is_consistent: as :func:`placementclient.reading.facets.read_states` has it
+        :raises errors.ConcurrentUpdate: if a provider changes while it is read
+        """
+        listed, before, after = self.listed(change), change.before.providers, change.after.providers
+        expected = {*before, *(after if is_begun else ())}
+        missing = resource_provider.some(self._client, expected - listed.keys())
+        moved = {each.root_uuid: each.name for each in missing.values()}
+        if not moved.keys() <= set(change.concerned_roots):
+            # Others have moved a provider to another tree.
+            wider = dataclasses.replace(change, joined={**change.joined, **moved})
+            reader = ScopeReader(self._client, [wider])
+            return reader.read(wider, facets_of, is_begun=is_begun, is_consistent=is_consistent)
+        if self._whole is not None:
+            live = self._whole
+            on_trees = {each.uuid: each for uuid in listed for each in live.consumers_on(uuid)}
+            live = Snapshot((live.providers[uuid] for uuid in listed), on_trees.values())
+        else:
+            planned = (
+                replace(before.get(uuid) or after.get(uuid) or ProviderState(each), provider=each)
+                for uuid, each in listed.items()
+            )
+            live = read_states(self._client, planned, facets_of, is_consistent=is_consistent)
+        of_providers = {
+            uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets_of(state)
+        }
+        consumers = live.consumers | {
+            each.uuid: self._consumer(each, live, of_providers) for each in change.consumers
+        }
+        return Snapshot(
+            live.providers.values(), (each for each in consumers.values() if each.allocations)
+        )
+
+    def read_reshaped(self, change: TreeChange) -> Snapshot:
+        """Read the result of the request for inventories and allocations, right after it.
+
+        It is one transaction: if its allocations are stored, its inventories are too, and those of
+        the plan are taken for the live ones. Only if no allocation moves, inventories are read.
+        Allocations are read by consumer if there are fewer consumers than providers, as on a host
+        with many devices.
+
+        :raises errors.ConcurrentUpdate: if a provider changes at each reading
+        """
+        states, consumers = change.after.providers, change.after.consumers
+        live = change.after
+        if self._whole is not None:
+            live = self.read(change, differing(change))
+        elif not change.consumers:
+            live = read_states(
+                self._client, states.values(), lambda _: {'inventories'}, is_consistent=True
+            )
+        elif len(change.consumers) < len(states):
+            shown = (allocation.show(self._client, each.uuid).value for each in change.consumers)
+            live = Snapshot(states.values(), shown)
+        else:
+            live = read_states(
+                self._client, states.values(), lambda _: {ALLOCATIONS}, is_consistent=False
+            )
+
+        def allocated(consumer: Consumer) -> Consumer:
+            current = live.consumers.get(consumer.uuid)
+            held = current.allocations if current else {}
+            here = {uuid: held[uuid] for uuid in states.keys() & held.keys()}
+            elsewhere = consumer.without(states.keys()).allocations
+            return replace(consumer, allocations={**elsewhere, **here})
+
+        return Snapshot(
+            (
+                replace(state, inventories=live.providers[uuid].inventories)
+                for uuid, state in states.items()
+                if uuid in live.providers
+            ),
+            map(allocated, consumers.values()),
+        )
+
+    def _tree(self, root_uuid: str) -> Iterable[Provider]:
+        if self._whole is not None:
+            is_there = root_uuid in self._whole.providers
+            return (each.provider for each in self._whole.tree(root_uuid)) if is_there else ()
+        if root_uuid not in self._trees:
+            matching = Filter(in_tree=root_uuid)
+            self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
+        return self._trees[root_uuid]
+
+    def _consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
+        """Return a consumer with all that it holds; read it unless that is as planned.
+
+        :param listed: the providers whose allocations were read
+        """
+        consumer, planned = live.consumers.get(change.uuid), change.before
+        if consumer is not None:
+            here = {uuid: planned.allocations[uuid] for uuid in listed & planned.allocations.keys()}
+            is_same = planned.generation is not None and consumer.generation == planned.generation
+            if self._whole is not None:
+                return consumer
+            if is_same and consumer.allocations == here:
+                return planned
+        return allocation.show(self._client, change.uuid).value
+
+
+def showing(change: TreeChange) -> FacetsOf:
+    """Return the facets of each provider that show whether a change is made."""
+    facets = {
+        each.uuid: {
+            name
+            for name in CONTENT
+            if getattr(each.content_before, name) != getattr(each.content_after, name)
+        }
+        for each in change.providers
+    }
+    return lambda state: facets.get(state.uuid, set())
+
+
+def differing(change: TreeChange) -> FacetsOf:
+    """Return the facets of each provider that may change: all where it comes or goes."""
+    facets = showing(change)
+    whole = {each.uuid for each in change.providers if each.before is None or each.after is None}
+    return lambda state: set(CONTENT) if state.uuid in whole else set(facets(state))
+
+
+def content(change: TreeChange) -> FacetsOf:
+    """Return all facets of each provider of an atomic change, else those that may change."""
+    if not change.is_atomic:
+        return differing(change)
+    uuids = {each.uuid for each in change.providers}
+    return lambda state: set(CONTENT) if state.uuid in uuids else set()
+
+
+def deciding(change: TreeChange, *, is_begun: bool) -> FacetsOf:
+    """Return the facets of each provider that decide what is left of a change.
+
+    :param is_begun: whether a request may have been sent
+    """
+    changes, changed = {each.uuid: each for each in change.providers}, differing(change)
+    used = {uuid for each in change.consumers for uuid in each.provider_uuids}
+    is_reshaped = change.is_atomic and bool(change.consumers or change.changes_inventories)
+
+    def facets_of(state: ProviderState) -> set[str]:
+        if state.uuid not in changes:
+            # It is in the tree, and only its place there matters.
+            return set()
+        facets, (before, after) = changed(state), changes[state.uuid]
+        if before is None or after is None:
+            # It comes or goes: which of its consumers go with it depends on the way.
+            return facets | {ALLOCATIONS}
+        if is_reshaped and not is_begun and after.traits <= before.traits:
+            # Traits that only go are read when they go: after the reshape.
+            facets.discard('traits')
+        if 'inventories' in facets or state.uuid in used:
+            facets.add('inventories')
+            is_same = state.provider.generation == before.provider.generation
+            if not change.is_atomic:
+                facets.add('usages')
+            elif change.consumers or not is_same:
+                # Without a consumer that moves, generations show who has come.
+                facets.add(ALLOCATIONS)
+        return facets
+
+    return facets_of
