@@ -26,7 +26,6 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
-from placementclient.reshape import carrier as reshape_carrier
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.functional import guide
@@ -49,7 +48,7 @@ SECTIONS = (
     'Bad files',
 )
 #: The modules that leave a tree alone.
-SAYING = (carrier, inspector, tree_rebase, reshape_carrier)
+SAYING = (carrier, inspector, tree_rebase)
 RESHAPE = 'resource provider reshape'
 
 
