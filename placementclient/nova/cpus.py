@@ -64,10 +64,9 @@ def _realtime(wishes: Wishes, emulator: str | None) -> set[int] | None:
     flavor, image = wishes.both('cpu_realtime_mask')
     every = set(range(wishes.flavor.vcpus))
     mask = image or flavor
-    if not mask and not wishes.is_image_known:
-        return every
     cpus = _masked(mask, len(every)) if mask else every
-    if not cpus or not cpus <= every or (cpus == every and not emulator):
+    may_be_all = emulator or not (mask or wishes.is_image_known)
+    if not cpus or not cpus <= every or (cpus == every and not may_be_all):
         raise Refusal(f'the mask of realtime CPUs is {mask!r}, of {len(every)} CPUs')
     return cpus
 
@@ -75,11 +74,10 @@ def _realtime(wishes: Wishes, emulator: str | None) -> set[int] | None:
 def _dedicated(wishes: Wishes) -> set[int] | None:
     if not (mask := wishes.specs.get('hw:cpu_dedicated_mask')):
         return None
-    every = set(range(wishes.flavor.vcpus))
-    cpus = _masked(mask, len(every))
-    # Neither all of them nor none.
-    if not cpus or not cpus < every:
-        raise Refusal(f'hw:cpu_dedicated_mask is {mask!r}, of {len(every)} CPUs')
+    count = wishes.flavor.vcpus
+    cpus = _masked(mask, count)
+    if not cpus or not cpus < set(range(count)):
+        raise Refusal(f'hw:cpu_dedicated_mask is {mask!r}, of {count} CPUs')
     return cpus
 
 
@@ -92,7 +90,7 @@ def _masked(mask: str, count: int) -> set[int]:
         try:
             span = range(int(first), int(last if dash else first) + 1)
         except ValueError:
-            raise Refusal(f'{rule!r} is no range of CPUs') from None
+            span = range(0)
         if not span or span.stop > _MOST:
             raise Refusal(f'{rule!r} is no range of CPUs')
         (spared if rule.startswith('^') else taken).update(span)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import os_resource_classes
 
-from placementclient.model.consumers import Resources
+from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.nova import cpus
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
@@ -19,13 +19,13 @@ from placementclient.nova.wishes import Wishes
 EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 
 
+@dataclass(slots=True)
 class OpenGroup:
     """A group of a request under construction."""
 
-    def __init__(self, resources: Resources | None = None, required: Iterable[str] = ()) -> None:
-        self.resources = dict(resources or {})
-        self.required = set(required)
-        self.forbidden: set[str] = set()
+    resources: dict[str, int] = field(default_factory=dict)
+    required: set[str] = field(default_factory=set)
+    forbidden: set[str] = field(default_factory=set)
 
     def add(self, kind: str, name: str, value: str) -> bool:
         """Add an extra spec; return ``False`` if the scheduler ignores it."""
@@ -42,10 +42,6 @@ class OpenGroup:
             return False
         self.resources[name] = amount
         return True
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.resources or self.required or self.forbidden)
 
     def filter(self) -> Filter:
         """Return the group without its empty parts."""
@@ -65,13 +61,12 @@ class Draft:
         self.flavor, self.specs = server.flavor, server.flavor.extra_specs
         self.wishes = Wishes(server.flavor, server.image)
         self.cpus = cpus.asked(self.wishes)
-        self.groups = {'': OpenGroup()}
-        self.common = self.groups['']
+        self.common = OpenGroup()
+        self.groups = {'': self.common}
         self.own_groups = 0
         self.pci_groups: list[str] = []
         self.policy: str | None = None
         self.root_required: set[str] = set()
-        self.root_forbidden: set[str] = set()
         self.member_of: list[str] = []
         self.forbidden_member_of: list[str] = []
         self.same_subtree: list[tuple[str, ...]] = []
@@ -87,7 +82,7 @@ class Draft:
         """Add a group that the flavor does not have."""
         if suffix in self.groups:
             raise Refusal(f'two groups of the request have the suffix {suffix}')
-        if group.is_empty:
+        if group == OpenGroup():
             raise Refusal(f'the group {suffix} asks for nothing')
         self.groups[suffix] = group
 
@@ -100,20 +95,16 @@ class Draft:
             raise Refusal(f'there is no device profile {name}')
         return self.sources.profiles[name]
 
-    def add_profile(self, groups: Iterable[Mapping[str, str]], owner: str = '') -> None:
-        """Add the groups of a device profile.
-
-        :param owner: the ID of the port that has it
-        """
+    def add_profile(self, groups: Iterable[Mapping[str, str]], port: str = '') -> None:
+        """Add the groups of a device profile, for a port by its ID."""
         for number, specs in enumerate(groups):
             group = OpenGroup()
             for key, value in specs.items():
                 if match := EXTRA_SPEC.fullmatch(key):
                     group.add(match[1], match[3], value)
-            self.add_group(f'device_profile_{number}{owner}', group)
+            self.add_group(f'device_profile_{number}{port}', group)
 
     def request(self) -> CandidateRequest:
-        """Return the request."""
         filters = {suffix: group.filter() for suffix, group in self.groups.items()}
         common = filters.pop('')._replace(
             member_of=tuple(sorted(self.member_of)),
@@ -128,7 +119,7 @@ class Draft:
             self.policy or ('none' if is_mixed else None),
             tuple(self.same_subtree),
             tuple(sorted(self.root_required)),
-            tuple(sorted(self.root_forbidden)),
+            (DISABLED,),
             self.limit,
         )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import os_traits
 
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.nova import DISABLED, OWNER_NOVA
+from placementclient.model.nova import OWNER_NOVA
 from placementclient.nova.drafts import Draft, Feature, Rule
 from placementclient.nova.server_parts import Refusal
 
@@ -26,50 +25,47 @@ _IMAGE_TRAITS = {
 }
 
 
-def _aggregates(aggregates: Sequence[HostAggregate], is_meant: Callable[[str, str], bool]) -> str:
-    """Return the aggregates with a property that is meant, as a query has them; empty: none.
+def _aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
+    """Return the aggregates with a property that is meant, as one value of a query; or none.
 
+    :param part: of the request, which is unknown without the list of aggregates
     :param is_meant: of the key and the value of a property
     """
-    return ','.join(
-        sorted(
-            aggregate.uuid
-            for aggregate in aggregates
-            if any(is_meant(key, value) for key, value in aggregate.metadata.items())
-        )
+    if draft.sources.aggregates is None:
+        draft.lack(part, 'aggregates')
+        return []
+    uuids = sorted(
+        aggregate.uuid
+        for aggregate in draft.sources.aggregates
+        if any(is_meant(key, value) for key, value in aggregate.metadata.items())
     )
+    return [','.join(uuids)] if uuids else []
 
 
 def _project(draft: Draft) -> None:
     settings, project = draft.settings, draft.server.project
     if not settings.limit_tenants_to_placement_aggregate:
         return
-    if project is None or draft.sources.aggregates is None:
-        draft.lack('aggregates of the project', 'project' if project is None else 'aggregates')
+    part = 'aggregates of the project'
+    if project is None:
+        draft.lack(part, 'project')
         return
-    names = _aggregates(
-        draft.sources.aggregates,
-        lambda key, value: key.startswith('filter_tenant_id') and value == project,
+    aggregates = _aggregates(
+        draft, part, lambda key, value: key.startswith('filter_tenant_id') and value == project
     )
-    if names:
-        draft.member_of.append(names)
-    elif settings.placement_aggregate_required_for_tenants:
+    draft.member_of += aggregates
+    is_required = settings.placement_aggregate_required_for_tenants
+    if is_required and not aggregates and draft.sources.aggregates is not None:
         raise Refusal(f'No valid host: no aggregate is of project {project}')
 
 
 def _zone(draft: Draft) -> None:
-    zone = _split_zone(draft)[0]
-    if not zone:
-        return
-    if draft.sources.aggregates is None:
-        draft.lack(f'availability zone {zone}', 'aggregates')
-        return
-    names = _aggregates(
-        draft.sources.aggregates,
-        lambda key, value: key == 'availability_zone' and value == zone,
-    )
-    if names:
-        draft.member_of.append(names)
+    if zone := _split_zone(draft)[0]:
+        draft.member_of += _aggregates(
+            draft,
+            f'availability zone {zone}',
+            lambda key, value: key == 'availability_zone' and value == zone,
+        )
 
 
 def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
@@ -93,22 +89,16 @@ def _image_type(draft: Draft) -> None:
         draft.root_required.add(trait)
 
 
-def _disabled_hosts(draft: Draft) -> None:
-    draft.root_forbidden.add(DISABLED)
-
-
 def _isolated_aggregates(draft: Draft) -> None:
-    if not draft.settings.enable_isolated_aggregate_filtering:
-        return
-    if draft.sources.aggregates is None:
-        draft.lack('isolated aggregates', 'aggregates')
-        return
-    required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
-    names = _aggregates(
-        draft.sources.aggregates,
-        lambda key, value: key.startswith('trait:') and value == 'required' and key not in required,
-    )
-    draft.forbidden_member_of = [names] if names else []
+    if draft.settings.enable_isolated_aggregate_filtering:
+        required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
+        draft.forbidden_member_of = _aggregates(
+            draft,
+            'isolated aggregates',
+            lambda key, value: (
+                key.startswith('trait:') and value == 'required' and key not in required
+            ),
+        )
 
 
 def _image_metadata(draft: Draft) -> None:
@@ -209,7 +199,6 @@ RULES: tuple[Rule, ...] = (
     _project,
     _zone,
     _image_type,
-    _disabled_hosts,
     _isolated_aggregates,
     _image_metadata,
     _packed_virtqueues,

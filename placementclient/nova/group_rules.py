@@ -12,7 +12,6 @@ from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, R
 from placementclient.nova.server_parts import Refusal
 
 ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
-_FIRMWARE = 'COMPUTE_SECURITY_STATELESS_FIRMWARE'
 
 
 def _image_fits(draft: Draft) -> None:
@@ -65,7 +64,7 @@ def _ports(draft: Draft) -> None:
         if port.vnic_type in ('accelerator-direct', 'accelerator-direct-physical'):
             _accelerated(draft, port)
         for group in port.groups:
-            draft.add_group(group.id, OpenGroup(group.resources, group.required))
+            draft.add_group(group.id, OpenGroup(dict(group.resources), set(group.required)))
         if port.same_subtree:
             draft.same_subtree.append(tuple(sorted(port.same_subtree)))
 
@@ -106,7 +105,7 @@ def _pci_aliases(draft: Draft) -> None:
         if draft.settings.pci_in_placement:
             alias = aliases[name]
             for device in range(amount):
-                group = OpenGroup({alias.resource_class: 1}, alias.required)
+                group = OpenGroup({alias.resource_class: 1}, set(alias.required))
                 draft.pci_groups.append(f'pci_request_{number}-{device}')
                 draft.add_group(draft.pci_groups[-1], group)
 
@@ -179,7 +178,7 @@ def _tpm(draft: Draft) -> None:
 
 def _stateless_firmware(draft: Draft) -> None:
     if _is_stateless(draft):
-        draft.common.required.add(_FIRMWARE)
+        draft.common.required.add('COMPUTE_SECURITY_STATELESS_FIRMWARE')
 
 
 RULES: tuple[Rule, ...] = (

@@ -13,48 +13,33 @@ from placementclient.client import errors
 from placementclient.nova import configuration, pci
 from placementclient.nova.server_parts import Refusal
 
-_WORDS = {
+_BOOLEANS = {
     **dict.fromkeys(('true', '1', 'on', 'yes'), True),
     **dict.fromkeys(('false', '0', 'off', 'no'), False),
 }
-#: The options by section and name, and the field of each.
-_FIELDS = {
-    ('DEFAULT', 'default_schedule_zone'): 'default_schedule_zone',
-    ('filter_scheduler', 'pci_in_placement'): 'pci_in_placement',
-    ('pci', 'alias'): 'aliases',
-    **{
-        ('scheduler', name): name
-        for name in (
-            'enable_isolated_aggregate_filtering',
-            'image_metadata_prefilter',
-            'limit_tenants_to_placement_aggregate',
-            'max_placement_results',
-            'placement_aggregate_required_for_tenants',
-            'query_placement_for_image_type_support',
-            'query_placement_for_routed_network_aggregates',
-        )
-    },
-    ('workarounds', 'disable_fallback_pcpu_query'): 'disable_fallback_pcpu_query',
+#: The sections of the options that are not of the scheduler.
+_SECTIONS = {
+    'alias': 'pci',
+    'default_schedule_zone': 'DEFAULT',
+    'disable_fallback_pcpu_query': 'workarounds',
+    'pci_in_placement': 'filter_scheduler',
 }
 
-_Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')]
-_Text = str | msgspec.UnsetType
-
-
+_Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')] | None
 _Type = Literal['type-PCI', 'type-PF', 'type-VF']
 _Policy = Literal['legacy', 'preferred', 'required', 'socket']
 
 
 class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
-    capability_type: Literal['pci'] | msgspec.UnsetType = msgspec.UNSET
-    vendor_id: _Id | msgspec.UnsetType = msgspec.UNSET
-    product_id: _Id | msgspec.UnsetType = msgspec.UNSET
-    device_type: _Type | msgspec.UnsetType = msgspec.UNSET
-    numa_policy: _Policy | msgspec.UnsetType = msgspec.UNSET
-    resource_class: _Text = msgspec.UNSET
-    traits: _Text = msgspec.UNSET
-    live_migratable: _Text = msgspec.UNSET
+    capability_type: Literal['pci'] = 'pci'
+    vendor_id: _Id = None
+    product_id: _Id = None
+    device_type: _Type | None = None
+    numa_policy: _Policy = 'legacy'
+    resource_class: str = ''
+    traits: str = ''
+    live_migratable: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,31 +83,30 @@ class Settings:
         records: dict[str, _AliasRecord] = {}
         for text in self.aliases:
             try:
-                record = msgspec.convert(json.loads(text), _AliasRecord)
-            except (ValueError, msgspec.ValidationError) as reason:
+                value = json.loads(text)
+                # A null is no value of any field.
+                if None in value.values():
+                    raise ValueError('null')
+                record = msgspec.convert(value, _AliasRecord)
+            except (AttributeError, ValueError) as reason:
                 raise Refusal(f'[pci] alias has {text}: {reason}') from None
             name = record.name.strip()
-            if name in records and not _is_alternative(record, records[name]):
-                raise Refusal(f'[pci] alias has two kinds of device named {name}')
-            if name in records and self.pci_in_placement:
-                raise Refusal(f'[pci] alias has {name} twice, with pci_in_placement')
-            has_ids = msgspec.UNSET not in (record.vendor_id, record.product_id)
+            other = records.setdefault(name, record)
+            if other is not record:
+                kinds = {(each.numa_policy, each.device_type) for each in (record, other)}
+                if len(kinds) > 1 or not record.device_type:
+                    raise Refusal(f'[pci] alias has two kinds of device named {name}')
+                if self.pci_in_placement:
+                    raise Refusal(f'[pci] alias has {name} twice, with pci_in_placement')
+            has_ids = record.vendor_id and record.product_id
             if not has_ids and not (self.pci_in_placement and record.resource_class):
                 raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
-            records.setdefault(name, record)
         return {name: _alias(record) for name, record in records.items()}
 
 
-def _is_alternative(record: _AliasRecord, other: _AliasRecord) -> bool:
-    policies = {each.numa_policy or 'legacy' for each in (record, other)}
-    types = {each.device_type for each in (record, other)}
-    return len(policies) == len(types) == 1 and bool(record.device_type)
-
-
 def _alias(record: _AliasRecord) -> PCIAlias:
-    name = record.resource_class or ''
-    resource_class = pci.class_of(name, str(record.vendor_id), str(record.product_id))
-    return PCIAlias(resource_class, pci.traits_of(record.traits or ''))
+    ids = str(record.vendor_id), str(record.product_id)
+    return PCIAlias(pci.class_of(record.resource_class, *ids), pci.traits_of(record.traits))
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:
@@ -135,20 +119,20 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
     for path, text in files:
         values['is_known'] = True
         for section, name, value, line in configuration.options(text, path):
-            field = _FIELDS.get((section, name))
-            if field == 'aliases':
-                values[field] = (*values[field], value)
-            elif field is not None:
-                wrong = errors.BadFile(path, f'{name}: {value!r}', line)
-                values[field] = _typed(field, value, wrong)
+            if section != _SECTIONS.get(name, 'scheduler'):
+                continue
+            if name == 'alias':
+                values['aliases'] = (*values['aliases'], value)
+            elif name == 'default_schedule_zone':
+                values[name] = value
+            elif name in Settings.__slots__:
+                is_number = name == 'max_placement_results'
+                typed = _positive(value) if is_number else _BOOLEANS.get(value.lower())
+                if typed is None:
+                    raise errors.BadFile(path, f'{name}: {value!r}', line)
+                values[name] = typed
     return Settings(**values)
 
 
-def _typed(field: str, value: str, wrong: errors.BadFile) -> str | int | bool:
-    if field == 'default_schedule_zone':
-        return value
-    if field == 'max_placement_results' and value.isdecimal() and int(value) > 0:
-        return int(value)
-    if field == 'max_placement_results' or value.lower() not in _WORDS:
-        raise wrong
-    return _WORDS[value.lower()]
+def _positive(value: str) -> int | None:
+    return int(value) if value.isdecimal() and int(value) > 0 else None
