@@ -20,15 +20,7 @@ LABELS = {
 
 
 class CheckText(NamedTuple):
-    """The text about a check; commands and names are in double backquotes.
-
-    :param summary: what it finds, a sentence
-    :param details: what it compares, and what it leaves alone; may be empty
-    :param matters: why it matters
-    :param fix: whether the fix is safe
-    :param look: how to see it without this command
-    :param example: the facts of a finding
-    """
+    """The text about a check; commands and names are in double backquotes."""
 
     summary: str
     details: str
@@ -38,16 +30,19 @@ class CheckText(NamedTuple):
     example: str
 
 
+class MissingFields(Exception):
+    """The records of a list lack what a check compares; the message is a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """A check of an audit.
 
-    :param find: the function that makes it; its docstring is the text of the documentation, with
-        paragraphs that begin with :data:`LABELS`
+    :param find: its docstring is the text of the documentation, with paragraphs that begin with
+        :data:`LABELS`; it may raise :class:`MissingFields`
     :param needs: the lists of other services that it cannot do without, by the option for each
     :param also: the lists that it looks at where they are there
-    :param gap: says why the lists that are there are not enough; empty if they are
-    :param is_of_two_answers: whether it compares two answers of Placement with each other
+    :param is_of_moments: whether it compares answers from different moments
     """
 
     id: str
@@ -55,17 +50,10 @@ class Check:
     find: Callable[[Cloud], Iterable[Finding]]
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    gap: Callable[[Cloud], str] | None = None
-    is_of_two_answers: bool = False
-
-    @property
-    def is_of_moments(self) -> bool:
-        """Return True if the check compares answers from different moments."""
-        return bool(self.needs or self.also or self.is_of_two_answers)
+    is_of_moments: bool = False
 
     @property
     def text(self) -> CheckText:
-        """Return the text about the check for an operator."""
         summary, *paragraphs = (inspect.getdoc(self.find) or '').split('\n\n')
         fields = dict.fromkeys(CheckText._fields, '') | {'summary': ' '.join(summary.split())}
         for paragraph in paragraphs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from placementclient.insight.audit import (
     providers,
     servers,
 )
-from placementclient.insight.audit.check_type import Check
+from placementclient.insight.audit.check_type import Check, MissingFields
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding, Severity
@@ -35,7 +35,7 @@ _BOTH = ('servers', 'migrations')
 
 CHECKS = (
     Check('over-capacity', _ERROR, inventories.over_capacity),
-    Check('unlisted-usage', _ERROR, inventories.unlisted_usage, is_of_two_answers=True),
+    Check('unlisted-usage', _ERROR, inventories.unlisted_usage, is_of_moments=True),
     Check('broken-units', _ERROR, inventories.broken_units),
     Check('reserved-above-total', _ERROR, inventories.reserved_above_total),
     Check('ratio-without-room', _ERROR, inventories.ratio_without_room),
@@ -57,19 +57,10 @@ CHECKS = (
     Check('agent-gone', _WARNING, neutron.agent_gone, ('agents',)),
     Check('segment-addresses', _ERROR, neutron.segment_addresses, ('subnets',)),
     Check('doubled-host', _ERROR, providers.doubled_host),
-    Check(
-        'twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers'),
-        gap=identities.without_uuids,
-    ),
-    Check(
-        'renamed', _ERROR, identities.renamed, ('hypervisors',), ('services', 'servers'),
-        gap=identities.without_uuids,
-    ),
+    Check('twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers')),
+    Check('renamed', _ERROR, identities.renamed, ('hypervisors',), ('services', 'servers')),
     Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
-    Check(
-        'inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',),
-        gap=hosts.without_amounts,
-    ),
+    Check('inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',)),
     Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),
     Check('flavor-unplaceable', _WARNING, flavors.flavor_unplaceable, ('flavors',)),
     Check('limit-missing', _ERROR, flavors.limit_missing, ('limits',), ('flavors',)),
@@ -85,13 +76,11 @@ CHECKS = (
 
 
 class Audit(NamedTuple):
-    """The result of an audit.
+    """The result of an audit, check by check.
 
-    :param findings: check by check
     :param passed_over: the number of servers that nothing is said of, by the reason
     :param shortfall: what the lists of Nova lack; ``None`` if they look complete
-    :param left_out: why checks were not made, by their IDs: the names of the lists that they need,
-        or a sentence
+    :param left_out: why checks were not made: the names of the lists that they need, or a sentence
     """
 
     findings: list[Finding]
@@ -102,7 +91,7 @@ class Audit(NamedTuple):
     @property
     def has_suspects(self) -> bool:
         """Return True if a comparison of answers from different moments found something."""
-        compared = {check.id for check in CHECKS if check.is_of_moments}
+        compared = {check.id for check in CHECKS if _is_of_moments(check)}
         return self.shortfall is not None or any(
             finding.kind in compared for finding in self.findings
         )
@@ -123,18 +112,23 @@ def audit(
 
     :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all
-    :param ignored: the ids of checks to leave out
-    :param subjects: only what is found of these, as of :class:`Finding`; none: all
+    :param ignored: the IDs of checks
+    :param subjects: only what is found of these; none: all
     """
     shortfall = completeness.shortfall(cloud, earlier)
     findings, passed_over, left_out = [], {}, {}
     for check in CHECKS:
         if check.id in ignored:
             continue
-        if lacking := _lacking(cloud, check):
+        lacking = tuple(name for name in check.needs if not cloud.has(name))
+        try:
+            confirmed = [] if lacking else _confirmed(check, cloud, earlier)
+        except MissingFields as reason:
+            lacking = (str(reason),)
+        if lacking:
             left_out[check.id] = lacking
             continue
-        for finding in _confirmed(check, cloud, earlier):
+        for finding in confirmed:
             is_chosen = not roots or set(finding.roots) & set(roots)
             if not is_chosen or (subjects and finding.subject not in subjects):
                 continue
@@ -145,20 +139,17 @@ def audit(
     return Audit(findings, Counter(passed_over.values()), shortfall, left_out)
 
 
-def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> Iterable[Finding]:
+def _is_of_moments(check: Check) -> bool:
+    return bool(check.needs or check.also or check.is_of_moments)
+
+
+def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> list[Finding]:
     """Return the findings of a check that are in each reading; of one answer, in the last one."""
-    findings = check.find(cloud)
-    if earlier is None or not check.is_of_moments:
+    findings = list(check.find(cloud))
+    if earlier is None or not _is_of_moments(check):
         return findings
     suspects = {finding.subject for finding in check.find(earlier)}
-    return (finding for finding in findings if finding.subject in suspects)
-
-
-def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:
-    """Return the reason why a check cannot be made, as of :class:`Audit`; empty if it can."""
-    missing = tuple(name for name in check.needs if not cloud.has(name))
-    gap = check.gap(cloud) if check.gap and not missing else ''
-    return (gap,) if gap else missing
+    return [finding for finding in findings if finding.subject in suspects]
 
 
 def _judged(check: Check, finding: Finding, shortfall: MissingRecords | None) -> Finding:

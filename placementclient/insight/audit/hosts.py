@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from placementclient.insight.audit.check_type import MissingFields
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
@@ -98,7 +99,12 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``resource_class MEMORY_MB, total 65536, hypervisor 131072``
     """
-    for hypervisor in cloud.answers.hypervisors or ():
+    hypervisors = cloud.answers.hypervisors or ()
+    if hypervisors and not any(hypervisor.totals for hypervisor in hypervisors):
+        raise MissingFields(
+            'the hypervisors have no amounts: list them at compute API 2.87 or below'
+        )
+    for hypervisor in hypervisors:
         root = _root(cloud, hypervisor)
         if root is None or (hypervisor.type or '').lower() == _IRONIC:
             continue
@@ -155,14 +161,6 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
         tree = cloud.topology.trees[cloud.root_of(root)]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
     return any(name in state.inventories for state in cloud.topology.reached(root.uuid))
-
-
-def without_amounts(cloud: Cloud) -> str:
-    """Return the reason why the hypervisors cannot be compared, or an empty string."""
-    hypervisors = cloud.answers.hypervisors
-    if not hypervisors or any(hypervisor.totals for hypervisor in hypervisors):
-        return ''
-    return 'the hypervisors have no amounts: list them at compute API 2.87 or below'
 
 
 def _drift(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from placementclient.insight.audit.check_type import MissingFields
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.aside import original
 from placementclient.model.findings import Finding
@@ -25,7 +26,6 @@ _STILL = (
     'new name is to stay'
 )
 _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
-
 
 States = list[ProviderState]
 
@@ -66,8 +66,9 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
     compute1.example.com 0)``
     """
     for node, live, dead, by_servers in identities(cloud):
-        for other in (*dead, *by_servers) if live else ():
-            assert live is not None
+        if live is None:
+            continue
+        for other in (*dead, *by_servers):
             facts = {
                 'alive': live.uuid,
                 'node': node.node,
@@ -78,8 +79,7 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
             if not consumers(cloud, other):
                 yield Finding(other.name, roots, facts, advice('purge', other.reference))
                 continue
-            named = ('--name', node.node)
-            remedy = advice('replace', other.reference, '--with', live.uuid, *named)
+            remedy = advice('replace', other.reference, '--with', live.uuid, '--name', node.node)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield Finding(other.name, roots, facts, remedy, reason)
 
@@ -116,17 +116,14 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
             yield Finding(other.name, (other.uuid,), facts, made, reason)
 
 
-def without_uuids(cloud: Cloud) -> str:
-    """Return the reason why the hypervisors do not identify hosts, or an empty string."""
-    hypervisors = cloud.answers.hypervisors
-    if not hypervisors or any(node.uuid for node in hypervisors):
-        return ''
-    return 'the hypervisors have no UUIDs: list them at compute API 2.53 or above'
-
-
 def identities(cloud: Cloud) -> Iterator[Identity]:
-    """Return the compute nodes that are up, without Ironic's, which are no hosts."""
+    """Return the compute nodes that are up, without Ironic's, which are no hosts.
+
+    :raises MissingFields: if no hypervisor has a UUID
+    """
     hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
+    if cloud.answers.hypervisors and not hypervisors:
+        raise MissingFields('the hypervisors have no UUIDs: list them at compute API 2.53 or above')
     down = {service.host for service in cloud.answers.services or () if not service.is_up}
     nodes = [node for node in hypervisors if node.host not in down]
     if not nodes:

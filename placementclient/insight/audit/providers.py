@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
+from placementclient.insight.audit.check_type import MissingFields
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.candidates.counting import CandidateCounter
 from placementclient.insight.owners import is_foreign
@@ -53,7 +54,10 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     compute1.example.com 0)``
     """
     # Of those it is known which is alive: the check "twin" says it.
-    twins = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
+    try:
+        twins = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
+    except MissingFields:
+        twins = set()
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
