@@ -12,7 +12,6 @@ from placementclient.model.repairs import HealServer, Remedy, amending
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
-_AVAILABLE, _ACTIVE = 'available', 'active'
 _HOLDER = (
     'see with openstack server show who holds it: what no server or migration needs is freed by '
     'resource provider allocation delete'
@@ -20,6 +19,10 @@ _HOLDER = (
 _REPORTED = (
     'nova-compute reports the inventory of its nodes itself, at least once a minute: see in its '
     'log why it does not'
+)
+_NO_SERVER = (
+    'no server is known to be on it: if it is not one of Nova, put it in maintenance, or out of '
+    'the reach of nova-compute'
 )
 _UNKNOWN = 'a server may just be built on it: give the list of servers too, with --servers'
 
@@ -50,22 +53,19 @@ def ironic_node(cloud: Cloud) -> Iterator[Finding]:
         root = cloud.snapshot.named(node.uuid) or cloud.snapshot.providers.get(node.uuid)
         if root is not None and not node.is_busy:
             yield from _class(node, root)
-            if node.state == _AVAILABLE and node.instance_uuid is None:
+            if node.state == 'available' and node.instance_uuid is None:
                 yield from _available(cloud, node, root)
-            elif node.state == _ACTIVE:
+            elif node.state == 'active':
                 yield from _active(cloud, node, root)
 
 
 def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
-    resource_class = (
-        os_resource_classes.normalize_name(node.resource_class) if node.resource_class else None
-    )
+    if not node.resource_class:
+        return
+    resource_class = os_resource_classes.normalize_name(node.resource_class)
     # Older releases report no inventory at all for a node that cannot be used.
-    if (
-        resource_class
-        and resource_class not in root.inventories
-        and (root.inventories or not node.is_withheld)
-    ):
+    is_reported = root.inventories or not node.is_withheld
+    if resource_class not in root.inventories and is_reported:
         facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
         yield _fault(node, root, facts, None, _REPORTED)
 
@@ -73,11 +73,10 @@ def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
 def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
     if holding:
-        servers = cloud.servers
-        present = [servers[uuid] for uuid in holding if uuid in servers] if servers else []
-        building = (
-            _UNKNOWN if servers is None else next(filter(None, map(cloud.passed_over, present)), '')
-        )
+        building = _UNKNOWN
+        if cloud.servers is not None:
+            present = (cloud.servers[uuid] for uuid in holding if uuid in cloud.servers)
+            building = next(filter(None, map(cloud.passed_over, present)), '')
         yield _fault(node, root, {'holds': holding}, None, _HOLDER, building)
         return
     for name, inventory in sorted(root.inventories.items()):
@@ -91,17 +90,11 @@ def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[
     is_free = any(inventory.capacity > 0 for inventory in root.inventories.values())
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
-    server = cloud.listed.get(node.instance_uuid or '')
     facts: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
-    if server is None:
-        reason = (
-            'no server is known to be on it: if it is not one of Nova, put it in maintenance, or '
-            'out of the reach of nova-compute'
-        )
-        yield _fault(node, root, facts, None, reason)
+    if server := cloud.listed.get(node.instance_uuid or ''):
+        yield _fault(node, root, facts, HealServer(server.uuid), '', cloud.passed_over(server))
     else:
-        passed_over = cloud.passed_over(server)
-        yield _fault(node, root, facts, HealServer(server.uuid), '', passed_over)
+        yield _fault(node, root, facts, None, _NO_SERVER)
 
 
 def _fault(

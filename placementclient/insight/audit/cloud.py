@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from placementclient.insight import healing
@@ -29,21 +29,15 @@ from placementclient.placing.topology import Topology
 
 #: Why a server is passed over that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
-_EVACUATION = 'evacuation'
 
 
 class Answers(NamedTuple):
     """Lists of other services; ``None`` for a list that the audit does not have.
 
-    :param services: every nova-compute
-    :param hypervisors: every compute node
     :param flavors: all flavors, those of single projects too
     :param limits: the names of the resources with a registered limit
-    :param nodes: all nodes of Ironic
     :param ports: the ports of servers that are bound and ask for resources
-    :param agents: all agents of Neutron
     :param subnets: the number of IPv4 addresses of each segment of a routed network
-    :param scheduling: of servers of a flavor
     """
 
     services: Sequence[ComputeService] | None = None
@@ -61,9 +55,7 @@ class Cloud:
     """A Placement, its trees, and its consumers as servers and migrations.
 
     :param servers: all servers by UUID; ``None`` if they are not known
-    :param migrations: all migrations; ``None`` if they are not known
     :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
-    :param answers: what the other services say
     """
 
     def __init__(
@@ -81,19 +73,17 @@ class Cloud:
         self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
         self._unsettled = frozenset(unsettled)
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
-        #: The migrations of each server.
-        self.migrations_of: dict[str, list[ServerMigration]] = {}
+        self.migrations_of = defaultdict[str, list[ServerMigration]](list)
         for migration in migrations or ():
-            self.migrations_of.setdefault(migration.server_uuid, []).append(migration)
-        self._roots_by_short: dict[str, list[str]] = {}
+            self.migrations_of[migration.server_uuid].append(migration)
+        self._roots_by_short = defaultdict[str, list[str]](list)
         for uuid in self.topology.trees:
-            self._roots_by_short.setdefault(self.name(uuid).partition('.')[0], []).append(uuid)
+            self._roots_by_short[self.name(uuid).partition('.')[0]].append(uuid)
 
     def has(self, name: str) -> bool:
         """Return True if the audit has a list, by the name of its option."""
-        if name in ('servers', 'migrations'):
-            return getattr(self, name) is not None
-        return getattr(self.answers, name) is not None
+        place = self if name in ('servers', 'migrations') else self.answers
+        return getattr(place, name) is not None
 
     def subjects(self) -> set[str]:
         """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""
@@ -109,11 +99,9 @@ class Cloud:
 
     def states(self) -> Iterator[ProviderState]:
         """Return all providers, tree by tree."""
-        for states in self.topology.trees.values():
-            yield from states
+        return chain.from_iterable(self.topology.trees.values())
 
     def root_of(self, state: ProviderState) -> str:
-        """Return the UUID of the root of a provider's tree."""
         return self.topology.root_of[state.uuid]
 
     def finding(
@@ -127,7 +115,6 @@ class Cloud:
         return Finding(state.name, (self.root_of(state),), facts, remedy, reason)
 
     def name(self, provider_uuid: str) -> str:
-        """Return the name of a provider, by its UUID."""
         return self.snapshot.providers[provider_uuid].name
 
     def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
@@ -179,54 +166,37 @@ class Cloud:
         ]
 
 
-@dataclass(frozen=True, slots=True)
 class Case:
-    """A consumer, with the facts that decide its situation."""
+    """A consumer, with the facts that decide its situation.
 
-    cloud: Cloud
-    consumer: Consumer
+    :ivar server: of the consumer, if Nova's list has it
+    :ivar migration: the migration, if the consumer is one
+    :ivar migrations: those of the server, if the consumer is one
+    :ivar hosts: the providers that it uses, without shared ones, by the root of each host
+    """
 
-    @property
-    def known(self) -> Server | None:
-        """Return the server of the consumer, if Nova's list has it."""
-        return self.cloud.listed.get(self.consumer.uuid)
-
-    @property
-    def migration(self) -> ServerMigration | None:
-        """The migration, if the consumer is one."""
-        return self.cloud.migration_of_consumer.get(self.consumer.uuid)
-
-    @property
-    def migrations(self) -> list[ServerMigration]:
-        """The migrations of the server, if the consumer is one."""
-        return self.cloud.migrations_of.get(self.consumer.uuid, [])
+    def __init__(self, cloud: Cloud, consumer: Consumer) -> None:
+        self.cloud, self.consumer = cloud, consumer
+        self.server = cloud.listed.get(consumer.uuid)
+        self.migration = cloud.migration_of_consumer.get(consumer.uuid)
+        self.migrations = cloud.migrations_of.get(consumer.uuid, [])
+        self.hosts = cloud.hosts_of(consumer)
 
     @property
-    def server(self) -> str:
+    def server_uuid(self) -> str:
         """The UUID of the server, or of the server of the migration."""
         return self.migration.server_uuid if self.migration else self.consumer.uuid
 
     @property
-    def hosts(self) -> dict[str, list[str]]:
-        """The providers that it uses, without shared ones, by the root of each host."""
-        return self.cloud.hosts_of(self.consumer)
-
-    @property
-    def home(self) -> str | None:
-        """The root of the server's host, if a provider matches Nova's name for it."""
-        named = self.cloud.named(list(self.hosts), self.known.hosts if self.known else ())
-        return named[0] if len(named) == 1 else None
-
-    @property
     def elsewhere(self) -> list[str]:
-        """The roots of hosts with allocations of the server that are not its host."""
-        home = self.home
-        return [root for root in self.hosts if root != home] if home else []
+        """The roots that are not the server's host, if one of them is its host."""
+        home = self.cloud.named(list(self.hosts), self.server.hosts if self.server else ())
+        return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 
     def came_from(self, root_uuid: str) -> bool:
         """Return True if the server was evacuated from a host, and the evacuation is over."""
         return any(
-            m.type == _EVACUATION
+            m.type == 'evacuation'
             and m.is_over
             and not m.has_failed
             and self.cloud.named([root_uuid], m.sources)
@@ -241,7 +211,7 @@ def _situation(case: Case) -> str:
         return 'left-by-migration' if case.migration.is_over else ''
     if _is_orphan(case):
         return 'orphan'
-    if case.known and case.known.is_offloaded:
+    if case.server and case.server.is_offloaded:
         return 'left-by-shelving'
     if len(case.hosts) < 2:
         return ''
@@ -256,7 +226,7 @@ def _situation(case: Case) -> str:
 
 def _is_orphan(case: Case) -> bool:
     consumer, cloud = case.consumer, case.cloud
-    if cloud.servers is None or case.known:
+    if cloud.servers is None or case.server:
         return False
     if consumer.type == MIGRATION:
         return cloud.migrations is not None

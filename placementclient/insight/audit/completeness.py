@@ -17,9 +17,8 @@ class MissingRecords(NamedTuple):
 
     :param orphans: the number of consumers that are not in it
     :param consumers: the number of consumers that are or may be servers
-    :param hosts: the names of the hosts on which there are such consumers and none is in it
-    :param resized: the number of servers that wait for a resize to be confirmed, and of which no
-        migration is listed
+    :param hosts: the names of the hosts with such consumers only
+    :param resized: the number of servers with a resize to confirm, of which no migration is listed
     """
 
     orphans: int
@@ -29,7 +28,6 @@ class MissingRecords(NamedTuple):
 
     @property
     def is_of_servers(self) -> bool:
-        """True if the list of servers is incomplete."""
         return bool(self.hosts) or self.orphans * _LACKING > self.consumers
 
 
@@ -39,12 +37,12 @@ def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | No
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
 
-    :param earlier: another reading; what is in its lists does not lack
+    :param earlier: another reading; what is in its lists is not missing
     """
     listed = cloud.snapshot.consumers.keys() & cloud.listed.keys()
-    readings = [cloud, *filter(None, [earlier])]
-    orphans = set.intersection(*map(_orphans, readings))
-    resized = set.intersection(*map(_resized, readings))
+    orphans, resized = _orphans(cloud), _resized(cloud)
+    if earlier is not None:
+        orphans, resized = orphans & _orphans(earlier), resized & _resized(earlier)
     hosts = []
     for root, states in cloud.topology.trees.items():
         users = {
@@ -60,16 +58,11 @@ def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | No
 
 
 def _orphans(cloud: Cloud) -> set[str]:
-    consumers = (case.consumer for case in cloud.cases['orphan'])
-    return {consumer.uuid for consumer in consumers if consumer.type != MIGRATION}
+    cases = cloud.cases['orphan']
+    return {case.consumer.uuid for case in cases if case.consumer.type != MIGRATION}
 
 
 def _resized(cloud: Cloud) -> set[str]:
     """Return the UUIDs of the resized servers of which no migration waits."""
-    if cloud.migrations is None:
-        return set()
-    return {
-        server.uuid
-        for server in cloud.listed.values()
-        if server.is_resized and server.uuid not in cloud.migrating
-    }
+    servers = () if cloud.migrations is None else cloud.listed.values()
+    return {s.uuid for s in servers if s.is_resized and s.uuid not in cloud.migrating}

@@ -48,7 +48,7 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
             return 'it may be a migration: give the list of migrations too, with --migrations'
         return ''
 
-    return _in(cloud, 'orphan', lambda case: list(case.consumer.allocations), doubt)
+    return _in(cloud, 'orphan', _everything, doubt)
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
@@ -65,10 +65,7 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
-    faults = _in(
-        cloud, 'left-by-shelving', lambda case: list(case.consumer.allocations), _unsettled
-    )
-    for fault in faults:
+    for fault in _in(cloud, 'left-by-shelving', _everything, _unsettled):
         yield replace(fault, passed_over=cloud.passed_over(cloud.listed[fault.subject]))
 
 
@@ -89,7 +86,7 @@ def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
     def superfluous(case: Case) -> list[str]:
         # Where it failed, the server may still be where the migration holds something.
         failed = case.migration is not None and case.migration.has_failed
-        return [] if failed else list(case.consumer.allocations)
+        return [] if failed else _everything(case)
 
     return _in(cloud, 'left-by-migration', superfluous, lambda case: _MIGRATION)
 
@@ -108,11 +105,9 @@ def in_migration(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``migrations ((type evacuation, status pre-migrating))``
     """
-
-    def doubt(case: Case) -> str:
-        return f'it ends with the migration: {_LOOK.format(case.server)}'
-
-    return _in(cloud, 'in-migration', lambda case: [], doubt)
+    for case in cloud.cases['in-migration']:
+        reason = f'it ends with the migration: {_LOOK.format(case.server_uuid)}'
+        yield _finding(case, [], reason)
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
@@ -167,14 +162,16 @@ def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 2), compute2 (VCPU 1))``
     """
-
-    def doubt(case: Case) -> str:
-        look = _LOOK.format(case.server)
-        return (
-            f'it is not known why: {look}, and audit again with the lists of servers and migrations'
+    for case in cloud.cases['on-several-trees']:
+        reason = (
+            f'it is not known why: {_LOOK.format(case.server_uuid)}, and audit again with the '
+            'lists of servers and migrations'
         )
+        yield _finding(case, [], reason)
 
-    return _in(cloud, 'on-several-trees', lambda case: [], doubt)
+
+def _everything(case: Case) -> list[str]:
+    return list(case.consumer.allocations)
 
 
 def _elsewhere(case: Case) -> list[str]:
@@ -188,41 +185,34 @@ def _unsettled(case: Case) -> str:
 
 def _in(
     cloud: Cloud,
-    sought: str,
+    check: str,
     superfluous: Callable[[Case], list[str]],
     doubt: Callable[[Case], str],
 ) -> Iterator[Finding]:
-    """The consumers in a situation.
+    """Return the consumers that a check finds.
 
-    :param sought: the ID of the check
     :param superfluous: the providers that a consumer should hold nothing of
     :param doubt: why it is not safe to take that from it; empty: it is safe
     """
-    for case in cloud.cases[sought]:
-        consumer = case.consumer
+    for case in cloud.cases[check]:
         providers, reason = superfluous(case), doubt(case)
         if not providers and not reason:
-            reason = f'its host is not known: {_LOOK.format(case.server)}'
-        yield Finding(
-            consumer.uuid,
-            cloud.roots_of(consumer),
-            _evidence(case),
-            FreeAllocations(consumer, tuple(providers)) if providers else None,
-            reason,
-        )
+            reason = f'its host is not known: {_LOOK.format(case.server_uuid)}'
+        yield _finding(case, providers, reason)
 
 
-def _evidence(case: Case) -> dict[str, Any]:
+def _finding(case: Case, superfluous: list[str], reason: str) -> Finding:
     cloud, consumer = case.cloud, case.consumer
     allocated = {
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
         for uuid, resources in sorted(consumer.allocations.items())
     }
     facts: dict[str, Any] = {'type': consumer.type, 'holds': allocated}
-    if case.known and case.known.hosts:
-        facts['host'] = case.known.hosts[0]
+    if case.server and case.server.hosts:
+        facts['host'] = case.server.hosts[0]
     if involved := [case.migration] if case.migration else case.migrations:
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return facts
+    remedy = FreeAllocations(consumer, tuple(superfluous)) if superfluous else None
+    return Finding(consumer.uuid, cloud.roots_of(consumer), facts, remedy, reason)

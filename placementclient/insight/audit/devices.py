@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
@@ -43,12 +44,8 @@ def burned_device(cloud: Cloud) -> Iterator[Finding]:
                     'clean the device first, then: resource provider inventory set '
                     f'{state.name} --amend --resource {name}:reserved=0'
                 )
-                facts = {
-                    'resource_class': name,
-                    'total': inventory.total,
-                    'reserved': inventory.reserved,
-                    'used': 0,
-                }
+                totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
+                facts = {'resource_class': name, **totals}
                 yield cloud.finding(state, facts, None, reason)
 
 
@@ -68,12 +65,11 @@ def doubled_device(cloud: Cloud) -> Iterator[Finding]:
     Example: ``address 0000:81:00.0, cyborg compute1_0000:81:00.0, nova compute1_pci_0000_81_00_0``
     """
     for states in cloud.topology.trees.values():
-        owners: dict[str, dict[str, ProviderState]] = {}
+        owners = defaultdict[str, dict[str, ProviderState]](dict)
         for state in states:
             if match := _ADDRESS.search(state.name):
-                address = match.expand(r'\1:\2:\3.\4').lower()
                 owner = 'cyborg' if OWNER_CYBORG in state.traits else 'nova'
-                owners.setdefault(address, {})[owner] = state
+                owners[match.expand(r'\1:\2:\3.\4').lower()][owner] = state
         for address, by_owner in sorted(owners.items()):
             if len(by_owner) > 1:
                 names = {owner: state.name for owner, state in sorted(by_owner.items())}

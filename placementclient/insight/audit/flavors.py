@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -93,9 +93,8 @@ def _unmet(hosts: _EmptyHosts, names: Names, request: CandidateRequest) -> dict[
         return {}
     if missing := [name.sentence for name in absent(names, request)]:
         return {'nobody_has': missing}
-    if together := hosts.never_together(request):
-        return {'never_on_one_host': together}
-    return {}
+    together = hosts.never_together(request)
+    return {'never_on_one_host': together} if together else {}
 
 
 def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
@@ -175,20 +174,20 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
-    """The classes that flavors ask for, with the names of these."""
-    asking: dict[str, list[str]] = {}
+    """Return the classes that flavors ask for, with the names of these."""
+    asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.first_of_each(flavors):
         for name in server_request.amounts(request):
-            asking.setdefault(name, []).append(flavor.name)
+            asking[name].append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 
 
 def _held(cloud: Cloud) -> dict[str, dict[str, object]]:
-    """The classes that servers hold, with the number of servers, as far as flavors decide that."""
+    """Return the classes that servers hold and flavors decide, with the number of servers."""
     allocated = Counter(
         name
         for consumer in cloud.snapshot.consumers.values()
         if consumer.type in (None, INSTANCE)
-        for name in {name for resources in consumer.allocations.values() for name in resources}
+        for name in set(chain(*consumer.allocations.values()))
     )
     return {name: {'consumers': allocated[name]} for name in _OF_FLAVORS if name in allocated}

@@ -21,8 +21,6 @@ _CAUSE = (
     'nova-compute sets the inventory itself, at least once a minute: see in its log why it does not'
 )
 _BY_HAND = 'If the host is as Nova says'
-#: Ironic's nodes have no such amounts.
-_IRONIC = 'ironic'
 
 
 def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
@@ -63,10 +61,7 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
 def _roots(
     cloud: Cloud, service: ComputeService, hypervisors: Sequence[Hypervisor]
 ) -> list[ProviderState]:
-    """The roots of the compute nodes of a nova-compute: one, or many with Ironic.
-
-    :param hypervisors: its nodes, as far as they are known
-    """
+    """Return the roots of the compute nodes of a nova-compute: one, or many with Ironic."""
     if hypervisors:
         return [root for hypervisor in hypervisors if (root := _root(cloud, hypervisor))]
     return [cloud.snapshot.providers[uuid] for uuid in cloud.host_roots([service.host])]
@@ -106,32 +101,24 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
         )
     for hypervisor in hypervisors:
         root = _root(cloud, hypervisor)
-        if root is None or (hypervisor.type or '').lower() == _IRONIC:
-            continue
-        yield from _compared(cloud, hypervisor, root)
+        # Ironic's nodes have no such amounts.
+        if root is not None and (hypervisor.type or '').lower() != 'ironic':
+            yield from _compared(cloud, hypervisor, root)
 
 
 def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
     tree = cloud.topology.trees[cloud.root_of(root)]
-    is_empty = (
-        hypervisor.servers == 0
-        and not any(
-            cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state)
-        )
-        and not _counts_a_server(hypervisor, tree)
-    )
+    is_used = any(cloud.snapshot.consumers_on(s.uuid) for s in tree if not is_sharing(s))
+    is_empty = hypervisor.servers == 0 and not is_used and not _counts_a_server(hypervisor, tree)
     for name, reported in sorted(hypervisor.totals.items()):
         having = [state for state in tree if name in state.inventories]
         inventories = [state.inventories[name] for state in having]
-        if inventories and all(inventory.reserved >= inventory.total for inventory in inventories):
+        if inventories and all(i.reserved >= i.total for i in inventories):
             continue
-        total = sum(inventory.total for inventory in inventories)
+        total = sum(i.total for i in inventories)
         if total != reported and not _is_explained(cloud, root, name, reported - total):
             yield _drift(root, having, name, 'total', total, reported)
-        reserved, used = (
-            sum(inventory.reserved for inventory in inventories),
-            hypervisor.used.get(name),
-        )
+        reserved, used = sum(i.reserved for i in inventories), hypervisor.used.get(name)
         # Nova rounds MiB of disk down to GiB, and up for Placement.
         same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
         if is_empty and having and used is not None and used not in same:

@@ -33,7 +33,7 @@ States = list[ProviderState]
 class Identity(NamedTuple):
     """A compute node whose nova-compute is up, and the roots of its host.
 
-    :param live: the root with its UUID; ``None`` if there is none
+    :param live: the root with its UUID
     :param dead: the roots that no such nova-compute has, by their names
     :param by_servers: the roots that no nova-compute has, and whose servers are all on this one
     """
@@ -152,15 +152,12 @@ def identities(cloud: Cloud) -> Iterator[Identity]:
 
 
 def _name(root: ProviderState) -> str:
-    """The name of a root, also of one that was moved aside half way."""
+    """Return the name of a root, also of one that was moved aside half way."""
     return original(root.name, root.uuid)
 
 
 def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
-    """Return the compute node on which Nova has all servers of a root; ``None`` if there is none.
-
-    :param hosts: the compute nodes by all their names
-    """
+    """Return the compute node on which Nova has all servers of a root; ``None`` if there is none."""
     nodes = {
         next((hosts[name] for name in server.hosts if name in hosts), None)
         for server in _servers(cloud, root)

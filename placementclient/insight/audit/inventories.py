@@ -23,6 +23,11 @@ _RATIO = (
     'its load. If it does'
 )
 
+_UNITS = (
+    'new servers would be granted such amounts too, and nova-compute may set the fields back. If '
+    'that is no harm'
+)
+
 
 def over_capacity(cloud: Cloud) -> Iterator[Finding]:
     """More of a class is used than its capacity, which is ``(total - reserved) * ratio``.
@@ -75,8 +80,7 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
     Example: ``unlisted (VCPU 4, MEMORY_MB 8192)``
     """
     for state, unlisted in cloud.unlisted:
-        facts = {'unlisted': unlisted}
-        yield cloud.finding(state, facts, RECORD_CONSUMERS)
+        yield cloud.finding(state, {'unlisted': unlisted}, RECORD_CONSUMERS)
 
 
 def broken_units(cloud: Cloud) -> Iterator[Finding]:
@@ -96,25 +100,20 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``provider gpu1, resource_class VGPU, amount 3, max_unit 2, step_size 2``
     """
-    for state in cloud.states():
+    for state, resource_class, inventory in _inventories(cloud):
         for consumer in cloud.snapshot.consumers_on(state.uuid):
-            for resource_class, amount in sorted(consumer.allocations[state.uuid].items()):
-                inventory = state.inventories.get(resource_class)
-                if inventory and not inventory.admits(amount):
-                    fields = _admitting(inventory, amount)
-                    yield Finding(
-                        consumer.uuid,
-                        (cloud.root_of(state),),
-                        {
-                            'provider': state.name,
-                            'resource_class': resource_class,
-                            'amount': amount,
-                            **{field: getattr(inventory, field) for field in fields},
-                        },
-                        amending(state.reference, resource_class, fields),
-                        'new servers would be granted such amounts too, and nova-compute may set '
-                        'the fields back. If that is no harm',
-                    )
+            amount = consumer.allocations[state.uuid].get(resource_class)
+            if amount is None or inventory.admits(amount):
+                continue
+            fields = _admitting(inventory, amount)
+            facts = {
+                'provider': state.name,
+                'resource_class': resource_class,
+                'amount': amount,
+                **{field: getattr(inventory, field) for field in fields},
+            }
+            remedy = amending(state.reference, resource_class, fields)
+            yield Finding(consumer.uuid, (cloud.root_of(state),), facts, remedy, _UNITS)
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
@@ -172,8 +171,7 @@ def _of_class(
     remedy: Remedy | None,
     reason: str = '',
 ) -> Finding:
-    facts = {'resource_class': resource_class, **facts}
-    return cloud.finding(state, facts, remedy, reason)
+    return cloud.finding(state, {'resource_class': resource_class, **facts}, remedy, reason)
 
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.owners import NEUTRON
@@ -57,8 +57,8 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
     for agent in cloud.answers.agents or ():
         if agent.is_synced is False:
             roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
-            facts = {'resources_synced': False}
-            yield Finding(f'{agent.host}:{agent.type}', roots, facts, None, _SYNC)
+            subject = f'{agent.host}:{agent.type}'
+            yield Finding(subject, roots, {'resources_synced': False}, None, _SYNC)
         for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
             name = f'{hypervisor}:{agent.type}:{device}'
             host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
@@ -69,9 +69,8 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
             }
             if totals != amounts:
                 roots = (host.uuid,) if host else ()
-                yield Finding(
-                    name, roots, {'configured': dict(amounts), 'inventory': totals}, None, _SYNC
-                )
+                facts = {'configured': dict(amounts), 'inventory': totals}
+                yield Finding(name, roots, facts, None, _SYNC)
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
@@ -159,12 +158,8 @@ def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     requested = together(group.resources for port in ports for group in port.groups)
     allocated = together(consumer.allocations.values())
     short = sorted(name for name, amount in requested.items() if allocated[name] < amount)
-    if not short:
-        return {}
-    return {
-        'asked': {name: requested[name] for name in short},
-        'holds': {name: allocated[name] for name in short},
-    }
+    asked = {name: requested[name] for name in short}
+    return {'asked': asked, 'holds': {name: allocated[name] for name in short}} if short else {}
 
 
 def _missing_at_provider(ports: list[Port], consumer: Consumer) -> dict[str, object]:
@@ -177,13 +172,9 @@ def _missing_at_provider(ports: list[Port], consumer: Consumer) -> dict[str, obj
     wrong = {
         provider: dict(resources)
         for provider, resources in requested.items()
-        if not _covers(consumer.allocations.get(provider, {}), resources)
+        if not resources <= Counter(consumer.allocations.get(provider, {}))
     }
     return {'noted_by_neutron': wrong} if wrong else {}
-
-
-def _covers(allocated: Mapping[str, int], requested: Mapping[str, int]) -> bool:
-    return all(allocated.get(name, 0) >= amount for name, amount in requested.items())
 
 
 def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
@@ -211,9 +202,8 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
     for uuid, addresses in sorted(segments.items()):
         state = cloud.snapshot.providers.get(uuid)
         inventory = state.inventories.get(_IPV4) if state else None
-        members = (
-            sum(not host.aggregates.isdisjoint(state.aggregates) for host in hosts) if state else 0
-        )
+        aggregates = state.aggregates if state else ()
+        members = sum(not host.aggregates.isdisjoint(aggregates) for host in hosts)
         total = inventory.total if inventory else 0
         if total != addresses or not members:
             facts = {'addresses': addresses, 'inventory': total, 'hosts_in_aggregate': members}

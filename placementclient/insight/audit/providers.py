@@ -24,6 +24,13 @@ _WIDE = (
     '[placement]allocation_candidates_generation_strategy = breadth-first; where servers ask for '
     'more than 4 of a class, [workarounds]optimize_for_wide_provider_trees = true'
 )
+_SINGLE = 'an availability zone may have one host. If nothing needs the aggregate'
+_TWINS = (
+    'it is not known which of the two is alive, and after a renaming it is the empty one: '
+    'openstack compute service list --service nova-compute and openstack hypervisor list say '
+    'what nova-compute calls itself. Then "resource provider replace OTHER --with LIVE --name '
+    'NAME" moves everything to the one that is alive'
+)
 _JOIN = 'only you know which hosts are to use it: resource provider aggregate add'
 _RENAMED = (
     'whoever reports the child makes another one where it does not find the name that it gives. If '
@@ -121,13 +128,9 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
     """
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
-            yield Finding(
-                aggregate,
-                (cloud.root_of(members[0]),),
-                {'provider': members[0].name},
-                advice('aggregate', 'remove', members[0].reference, aggregate),
-                'an availability zone may have one host. If nothing needs the aggregate',
-            )
+            remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
+            facts = {'provider': members[0].name}
+            yield Finding(aggregate, (cloud.root_of(members[0]),), facts, remedy, _SINGLE)
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
@@ -270,13 +273,5 @@ def _shared(state: ProviderState) -> dict[str, list[str]]:
 
 def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Finding:
     consumers = {root.name: identities.consumers(cloud, root) for root in (short, full)}
-    return Finding(
-        short.name,
-        (short.uuid, full.uuid),
-        {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers},
-        None,
-        'it is not known which of the two is alive, and after a renaming it is the empty one: '
-        'openstack compute service list --service nova-compute and openstack hypervisor list say '
-        'what nova-compute calls itself. Then "resource provider replace OTHER --with LIVE --name '
-        'NAME" moves everything to the one that is alive',
-    )
+    facts = {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers}
+    return Finding(short.name, (short.uuid, full.uuid), facts, None, _TWINS)

@@ -60,11 +60,8 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
         yield heal.server, should_hold | unknown
     for server in cloud.listed.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
-        if (
-            not server.is_detailed
-            and server.hosts
-            and (consumer is None or not consumer.allocations)
-        ):
+        is_empty = consumer is None or not consumer.allocations
+        if is_empty and server.hosts and not server.is_detailed:
             yield server, {'unknown': 'what it should hold: the list of servers has no flavors'}
 
 
@@ -114,13 +111,8 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_known = server.is_detailed or cloud.host_roots(server.hosts)
         if is_known and not cloud.named([root], server.hosts):
-            facts = {
-                'holds': {
-                    cloud.name(uuid): dict(resources)
-                    for uuid, resources in consumer.allocations.items()
-                }
-            }
-            yield _fault(cloud, server, facts, None, _ELSEWHERE, also=root)
+            holds = {cloud.name(uuid): dict(held) for uuid, held in consumer.allocations.items()}
+            yield _fault(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 
 
 def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
@@ -146,10 +138,8 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
             requested = resources(server.flavor, boots_from_volume=server.boots_from_volume)
         except Refusal:
             continue
-        expected, allocated = (
-            _comparable(requested),
-            _comparable(together(consumer.allocations.values())),
-        )
+        expected = _comparable(requested)
+        allocated = _comparable(together(consumer.allocations.values()))
         # Other classes are of ports, devices and images, which no flavor has.
         wrong = [
             name
@@ -195,17 +185,8 @@ def _fault(
     passed_over: str = '',
     also: str | None = None,
 ) -> Finding:
-    """A fault of a server, which concerns the tree of its host.
-
-    :param also: the root of another tree that it concerns
-    """
+    """A fault of a server, which concerns the trees of its host and perhaps another root's."""
     roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
-    return Finding(
-        server.uuid,
-        tuple(roots),
-        {**host, **facts},
-        remedy,
-        reason,
-        cloud.passed_over(server) or passed_over,
-    )
+    passed_over = cloud.passed_over(server) or passed_over
+    return Finding(server.uuid, tuple(roots), {**host, **facts}, remedy, reason, passed_over)
