@@ -108,8 +108,10 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 
 def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
     tree = cloud.topology.trees[cloud.root_of(root)]
-    is_used = any(cloud.snapshot.consumers_on(s.uuid) for s in tree if not is_sharing(s))
-    is_empty = hypervisor.servers == 0 and not is_used and not _counts_a_server(hypervisor, tree)
+    is_empty = hypervisor.servers == 0 and not (
+        any(cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state))
+        or _counts_a_server(hypervisor, tree)
+    )
     for name, reported in sorted(hypervisor.totals.items()):
         having = [state for state in tree if name in state.inventories]
         inventories = [state.inventories[name] for state in having]

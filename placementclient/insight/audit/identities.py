@@ -157,7 +157,7 @@ def _name(root: ProviderState) -> str:
 
 
 def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
-    """Return the compute node on which Nova has all servers of a root; ``None`` if there is none."""
+    """Return the compute node on which Nova has all servers of a root, if it is one."""
     nodes = {
         next((hosts[name] for name in server.hosts if name in hosts), None)
         for server in _servers(cloud, root)
