@@ -15,11 +15,7 @@ Rows = Iterable[tuple[Sequence[str], str]]
 
 
 def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
-    """Return the script.
-
-    :param shell: one of :data:`SHELLS`
-    :param commands: the syntax of all commands by their names; of the program itself by ``''``
-    """
+    """Return the script; the program itself has the name ``''``."""
     if shell == 'zsh':
         yield '#compdef placement'
     yield f'# Completion of placement; made by `placement complete {shell}`.'

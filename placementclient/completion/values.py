@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -18,8 +17,6 @@ from typing import Any
 
 #: How long values are good, and after how long without use they are removed, in seconds.
 FRESH, FORGOTTEN = 60.0, 86_400.0
-#: The number of characters that a file may have.
-_LARGEST = 1 << 24
 #: How long a key press waits for the service, in seconds.
 TIMEOUT = 2.0
 
@@ -36,10 +33,7 @@ _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 
 
 def main(argv: list[str]) -> int:
-    """Print values.
-
-    :param argv: ``KIND WORD``
-    """
+    """Print values; the arguments are ``KIND WORD``."""
     if len(argv) != 2 or argv[0] not in COMMANDS:
         return 2
     os.environ.update(_settings(sys.stdin.read().split('\n')))
@@ -73,11 +67,7 @@ def _folder(environment: Mapping[str, str]) -> str:
 
 
 class ValueCache:
-    """The values of one kind for one cloud and user, in a file.
-
-    :param kind: one of :data:`COMMANDS`
-    :param environment: what leads to the cloud
-    """
+    """The values of one kind for one cloud and user, in a file."""
 
     def __init__(self, kind: str, environment: Mapping[str, str]) -> None:
         facts = {
@@ -92,10 +82,7 @@ class ValueCache:
         self._path = os.path.join(self._folder, f'{key.hexdigest()[:32]}.{kind}')
 
     def values(self) -> list[str]:
-        """Return the values; ask the service if they are too old.
-
-        If it does not answer, the old ones are good for as long again.
-        """
+        """Return the values; ask the service if they are older than a minute."""
         if self._is_fresh():
             return self._read()
         answer = _ask(self._kind)
@@ -114,15 +101,11 @@ class ValueCache:
             return False
 
     def _read(self) -> list[str]:
-        """Return the values in the file; none if it is a FIFO, a link, or of another user."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with open(self._path, encoding='utf-8') as file:
+                return file.read().splitlines()
         except OSError:
             return []
-        with open(descriptor, encoding='utf-8') as file:
-            status = os.fstat(descriptor)
-            is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            return file.read(_LARGEST).splitlines() if is_own else []
 
     def _write(self, values: Iterable[str]) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)

@@ -23,11 +23,7 @@ def subject(command: str) -> str:
 
 
 def lines(commands: Iterable[str], beginning: str = '') -> Iterator[str]:
-    """Return the lines of ``--help`` about the commands, by subject.
-
-    :param commands: their names
-    :param beginning: only those whose names begin so
-    """
+    """Return the lines of ``--help`` about the commands that begin so, by subject."""
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
     width = max(map(len, chosen), default=0)
     heading = None
@@ -64,10 +60,7 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 
 def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
-    """Return suggestions for a mistyped option or choice, to follow an error of argparse.
-
-    :param parsers: the parsers whose options could have been typed
-    """
+    """Return suggestions for a mistyped option or choice, to follow an error of argparse."""
     choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message)
     if choice:
         return suggestion(choice[1], re.findall("[^', ]+", choice[2]))
@@ -81,10 +74,7 @@ def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return the commands, or the group of commands, that an unknown one may mean.
-
-    :param words: what was typed, up to the first option; arguments may follow the command
-    """
+    """Return the commands, or the group of commands, that an unknown one may mean."""
     names, least = sorted(commands), min(DEPTH, len(words))
     return (
         _containing(words, range(len(words), least - 1, -1), names)

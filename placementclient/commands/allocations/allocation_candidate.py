@@ -142,13 +142,7 @@ def requested(
     *,
     is_whole: bool = True,
 ) -> CandidateRequest:
-    """Return the request of the options :data:`FILTERS` and :data:`LIMIT`.
-
-    :param find: turns the name of a provider into its UUID; the service does, if it is not given
-    :param is_whole: whether the options must ask for resources
-    :raises errors.BadArgument: if it is none
-    :raises errors.UnsupportedVersion: if it needs a later microversion
-    """
+    """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
     given = _groups(args)
     groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
     if is_whole:

@@ -190,11 +190,7 @@ class ExplainCandidate(DocumentCommand):
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
-        """Return the requests that the options describe, and what Nova asks for.
-
-        :param is_owned: whether the scheduler requires OWNER_NOVA
-        :param find: turns the name of a provider into its UUID
-        """
+        """Return the requests that the options describe, and what Nova asks for."""
         request = requested(client, self.args, find, is_whole=not self._is_server)
         if not self._is_server:
             return [request], None

@@ -198,9 +198,6 @@ def _normalized(column: str) -> str:
 
 
 def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
-    """Return a table with one more column.
-
-    :param value: returns its value for a row
-    """
+    """Return a table with one more column, of which ``value`` returns the cell of a row."""
     names, rows = output
     return (*names, name), [(*row, value(row)) for row in rows]

@@ -27,10 +27,7 @@ _NAMES = {
 
 
 def migrations_option(purpose: str) -> Option:
-    """Return the option for the list of migrations.
-
-    :param purpose: a clause
-    """
+    """Return the option for the list of migrations; the purpose is a clause."""
     return Option(
         '--migrations',
         metavar=f'<file>|{NOVA}',
@@ -51,10 +48,7 @@ class Source(NamedTuple):
     parse: Callable[[Any, str], Any]
 
     def read(self, command: PlacementCommand, given: str) -> Any:
-        """Return the records of a file, or of the service if its word is given.
-
-        :raises service.NoCompute: if the session has no catalog
-        """
+        """Return the records of a file, or of the service if its word is given."""
         from placementclient.files import disk
 
         if given == self.service:
@@ -85,11 +79,7 @@ def sources() -> dict[str, Source]:
 
 
 def records(command: PlacementCommand, name: str, given: str | None) -> Any:
-    """Return the records of a list, or ``None`` without its option.
-
-    :param name: the name of the option
-    :param given: the path of a file, or what stands for the service
-    """
+    """Return the records of a list of a file or a service, or ``None`` without its option."""
     return sources()[name].read(command, given) if given else None
 
 

@@ -71,10 +71,7 @@ class Editing(Changing):
                 )
 
     def edit(self, command: str, edit: Edit) -> Output:
-        """Edit all selected resource providers, or only plan or show the edit.
-
-        :param command: the command, without the program
-        """
+        """Edit all selected resource providers, or only plan or show the edit."""
         from placementclient.producers.edits import Edits
         from placementclient.render import changes
 
@@ -90,10 +87,7 @@ class Editing(Changing):
         return changes.with_refused(output, edits.refused)
 
     def remark(self, plan: Plan) -> None:
-        """Print the edits that are not needed.
-
-        :raises errors.BadArgument: if all that there is to do is refused
-        """
+        """Print the edits that are not needed; refuse if nothing else is left."""
         self.warn(self._edits.remarks)
         self.refused = self._edits.refused
         refused = [f'{name}: {reason}' for name, reason in self.refused.items()]

@@ -81,13 +81,7 @@ def aggregate_uuid(*, since: str, **settings: Any) -> Option:
 def parsed(
     client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
 ) -> Filter:
-    """Return the filter of the options.
-
-    :param given: what the options were given, by their dests
-    :param find: turns the name of a provider into its UUID; the service does, if it is not given
-    :raises errors.BadArgument: if a resource is not of the form ``CLASS=AMOUNT``
-    :raises errors.UsageError: if ``--aggregate-uuid`` is given beside what has replaced it
-    """
+    """Return the filter of the options; ``find`` turns the name of a provider into its UUID."""
     required = given.get('required') or ()
     if any(',' in trait for trait in required):
         client.require('--required with alternatives', _ANY_OF)
@@ -125,10 +119,7 @@ def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ..
 
 
 def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
-    """Return UUIDs of aggregates; see :func:`placementclient.producers.names.aggregate_uuids`.
-
-    :raises errors.BadArgument: if there is no aggregate of a name
-    """
+    """Return UUIDs of aggregates, by UUID or by their name in Nova."""
     if all(map(is_uuid, names)):
         return list(map(normalized, names))
     from placementclient.producers import names as aggregate_names  # takes long to load
@@ -137,10 +128,7 @@ def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True)
 
 
 def resources(arguments: Iterable[str]) -> dict[str, int]:
-    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class; the last value wins.
-
-    :raises errors.BadArgument: if one is not of that form
-    """
+    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class; the last value wins."""
     amounts = {}
     for argument in (part for text in arguments for part in text.split(',')):
         name, _, amount = argument.partition('=')
@@ -160,11 +148,7 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
 
 
 def whole(text: str | int, what: str) -> int:
-    """Return an amount as an integer.
-
-    :param what: the option, the class or the field that has it
-    :raises errors.BadArgument: if the text is not a whole number
-    """
+    """Return an amount as an integer, or refuse it in the name of ``what``."""
     try:
         return int(text)
     except ValueError:

@@ -110,11 +110,7 @@ def _default(settings: Mapping[str, Any]) -> str:
 
 
 def positive(text: str, most: int = 2**31 - 1) -> int:
-    """Return a text as an integer of at least 1; a type for options.
-
-    :param most: the largest number that is accepted
-    :raises argparse.ArgumentTypeError: if the text is no such number
-    """
+    """Return a text as an integer of at least 1; a type for options."""
     if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= most:
         raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number from 1 to {most}')
     return int(text)
@@ -138,10 +134,7 @@ MOST_WORKERS = 1000
 
 
 def workers(what: str) -> Option:
-    """Return the option for the number of concurrent workers.
-
-    :param what: what is done, such as ``'trees to read'``
-    """
+    """Return the option for the number of concurrent workers, such as of ``'trees to read'``."""
     return Option(
         '--workers <number>',
         type=_number_of_workers,

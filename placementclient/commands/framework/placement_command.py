@@ -199,11 +199,7 @@ class PlacementCommand(command.Command):
 
     @contextlib.contextmanager
     def _printing(self, done: str = '') -> Iterator[None]:
-        """Report output that cannot be written, unless its reader has gone.
-
-        :param done: what was done before; by default what became of the last change
-        :raises errors.PlacementError: with what was done before
-        """
+        """Report output that cannot be written, unless its reader has gone."""
         try:
             yield
         except BrokenPipeError:
@@ -293,11 +289,7 @@ class PlacementCommand(command.Command):
             self.log.warning(sentence)
 
     def confirm(self, question: str) -> None:
-        """Ask before a change that is hard to undo.
-
-        :raises errors.UsageError: if there is no terminal to ask on
-        :raises errors.PlacementError: if the answer is no
-        """
+        """Ask before a change that is hard to undo; refuse if there is no terminal to ask on."""
         if not self.app.stdin.isatty():
             raise errors.UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)

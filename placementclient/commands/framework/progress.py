@@ -40,13 +40,7 @@ class Progress:
 
 @contextlib.contextmanager
 def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
-    """Show the progress of long work.
-
-    With ``-v`` there is a line for each part. Without it there is a bar, where stderr is a terminal
-    and not redirected to stdout.
-
-    :param total: how many parts there are, where that is known
-    """
+    """Show a line for each part with ``-v``, else a bar if stderr is a terminal."""
     has_screen = app.stderr.isatty() and app.stderr is not app.stdout
     if log.isEnabledFor(logging.INFO) or not has_screen:
         yield Progress(lambda *facts: log.info(': '.join(filter(None, facts))), log.warning)
@@ -59,11 +53,7 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
 
 
 class _Bar:
-    """One line of a terminal: a bar, the number of parts, the seconds, and how many parts are in
-    each state; the last part, if parts have no states.
-
-    :param total: the number of parts, if it is known
-    """
+    """One line of a terminal: a bar, the number of parts, the seconds, and the states of parts."""
 
     def __init__(self, stream: TextIO, total: int | None) -> None:
         self._stream, self._total = stream, total

@@ -85,10 +85,7 @@ ONE = (
 
 
 def scheduling(command: base.PlacementCommand) -> Scheduling:
-    """Return the values of the options; a command may have only some of them.
-
-    :raises errors.PlacementError: if a list cannot be had
-    """
+    """Return the values of the options; a command may have only some of them."""
     from placementclient.files import disk
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
@@ -155,10 +152,7 @@ def requests(
     flavors: Sequence[Flavor],
     warn: Callable[[str], None],
 ) -> Iterator[tuple[Flavor, tuple[CandidateRequest, ...]]]:
-    """Return Nova's requests for each flavor that requires something.
-
-    :param warn: called with what is not counted, and with requests that no provider meets
-    """
+    """Return Nova's requests for each flavor that requires something; warn of the others."""
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal
 

@@ -56,10 +56,7 @@ def are_given(args: argparse.Namespace) -> bool:
 
 
 def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
-    """Return the conditions of the options.
-
-    :param client: finds aggregates by their names; ``None``: they are given by their UUIDs
-    """
+    """Return the conditions of the options; without a client, aggregates have UUIDs."""
     from placementclient.insight.selecting import ProviderSelector
 
     return ProviderSelector(
@@ -98,10 +95,7 @@ def trees(
 def trees_of(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
-    """Return the trees of a plan that the options select; for the arguments see :func:`trees`.
-
-    :raises errors.PlacementError: if none is selected
-    """
+    """Return the trees of a plan that the options select; refuse if there is none."""
     if not are_given(command.args):
         return command.args.tree  # type: ignore[no-any-return]
     matching = trees(command, snapshot, ())

@@ -44,10 +44,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Let SIGTERM stop everything, as Ctrl-C does.
-
-    :param stop: is called before
-    """
+    """Call ``stop`` and raise :class:`Terminated` at a SIGTERM."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
         stop()

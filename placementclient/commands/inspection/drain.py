@@ -187,10 +187,7 @@ class PlanDrain(base.Lister):
             )
 
     def _knowledge(self, snapshot: Snapshot, placed: frozenset[str]) -> Knowledge | None:
-        """Return what Nova says of servers.
-
-        :param placed: the UUIDs of servers that Nova does not know yet
-        """
+        """Return what Nova says of servers, and of the placed ones, which it does not know yet."""
         if not self.args.requests:
             return None
         from placementclient.files import disk

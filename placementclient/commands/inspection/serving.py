@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """The time at which a reading ends: all its requests end by then.
-
-    :param seconds: how long a reading may take
-    """
+    """The time, in seconds, after which the requests of a reading are refused."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -35,10 +32,7 @@ class Deadline:
         self._until = 0.0
 
     def left(self) -> float:
-        """Return the remaining time of the reading, in seconds.
-
-        :raises errors.PlacementError: if it is over
-        """
+        """Return the remaining time of the reading, in seconds, or refuse further requests."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise errors.PlacementError(
@@ -49,10 +43,7 @@ class Deadline:
 
 
 class BoundedSession:
-    """A keystoneauth session with a deadline for its requests.
-
-    :param session: the session that sends them
-    """
+    """A keystoneauth session with a deadline for its requests."""
 
     def __init__(self, session: Any, deadline: Deadline) -> None:
         self._session, self._deadline = session, deadline
@@ -65,10 +56,7 @@ class BoundedSession:
     def request(
         self, url: str, method: str, *, timeout: float | None = None, **settings: Any
     ) -> Any:
-        """Send a request with the session, without retries.
-
-        :param timeout: how long an answer is waited for, in seconds
-        """
+        """Send a request with the session, without retries, if there is time left."""
         left = self._deadline.left()
         settings['connect_retries'] = 0
         return self._session.request(url, method, timeout=min(timeout or left, left), **settings)
@@ -78,10 +66,7 @@ class BoundedSession:
 
 
 def address(text: str) -> tuple[str, int]:
-    """Parse ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all addresses.
-
-    :raises errors.UsageError: if it is not of that form
-    """
+    """Parse ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all addresses."""
     host, colon, port = text.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise errors.UsageError(f'{text!r} is not of form <address>:<port>')
@@ -107,17 +92,13 @@ class Collector:
     :param interval: how long to wait between two readings, in seconds
     """
 
-    #: The figures are up to date for so many intervals; a reading that takes longer is given up.
-    _INTERVALS = 3
-    #: But not before so many seconds, however short the interval is.
-    _LEAST = 60
-
     def __init__(
         self, read: Callable[[], Sequence[Metric]], interval: float, log: logging.Logger
     ) -> None:
         self._read, self.interval, self.log = read, interval, log
-        self._fresh = self._INTERVALS * interval
-        self.deadline = Deadline(max(self._fresh, self._LEAST))
+        # So long the figures are up to date; a reading that takes longer is given up.
+        self._fresh = 3 * interval
+        self.deadline = Deadline(max(self._fresh, 60))
         self._figures = _Figures()
         self._seconds = 0.0
         self._is_good = True
@@ -135,7 +116,7 @@ class Collector:
         """
         from placementclient.nova.service import NoCatalog
 
-        began = time.monotonic()
+        began_at = time.monotonic()
         self.deadline.begin()
         try:
             self._figures = _Figures(self._read(), time.time(), time.monotonic())
@@ -143,22 +124,18 @@ class Collector:
             wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
             if self._figures.read_at is None and isinstance(failure, wrong_options):
                 raise
-            self._log_failure(failure)
+            if self._is_good:  # once, not in every interval
+                is_first = self._figures.read_at is None
+                began = 'There are no figures yet' if is_first else 'The figures stay as they are'
+                is_told = isinstance(failure, errors.PlacementError)
+                self.log.error(f'{began}: {failure if is_told else errors.Unexpected(failure)}')
+            self.log.debug('The reading failed', exc_info=failure)
+            self._is_good = False
         else:
             if not self._is_good:
                 self.log.warning('The figures are read again')
             self._is_good = True
-        self._seconds = time.monotonic() - began
-
-    def _log_failure(self, failure: Exception) -> None:
-        # Once, not in every interval.
-        if self._is_good:
-            message = failure if isinstance(failure, errors.PlacementError) else None
-            is_first = self._figures.read_at is None
-            began = 'There are no figures yet' if is_first else 'The figures stay as they are'
-            self.log.error(f'{began}: {message or errors.Unexpected(failure)}')
-        self.log.debug('The reading failed', exc_info=failure)
-        self._is_good = False
+        self._seconds = time.monotonic() - began_at
 
 
 def serve(where: tuple[str, int], collector: Collector) -> None:
@@ -182,10 +159,7 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
 @contextlib.contextmanager
 def served(host: str, port: int, collector: Collector) -> Iterator[int]:
-    """Serve metrics in threads of prometheus_client's server; the value is the port.
-
-    :raises errors.PlacementError: if the address cannot be used
-    """
+    """Serve metrics in threads of prometheus_client's server; the value is the port."""
     from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry()

@@ -110,10 +110,7 @@ class Batch(base.Command):
         return worst
 
     def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[BatchLine]:
-        """Run each, in order; those that only read beside those before that only read.
-
-        :param ahead: how many are run before the first has ended
-        """
+        """Run the commands in order; consecutive read-only commands run in parallel."""
         batch_runner = self.app.batch_runner
         running: deque[tuple[CommandLine, Future[Any]]] = deque()
         pool = ThreadPoolExecutor(ahead + 1)
@@ -158,10 +155,7 @@ def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:
 
 
 def _distinct(printed: str) -> str:
-    """Return the output of a command, with a space before lines that look like a head.
-
-    A name may have a line end in it.
-    """
+    """Return the output of a command, with a space before lines that look like a head."""
     if printed and not printed.endswith('\n'):
         printed += '\n'
     return _HEAD.sub(r'\1 ', printed)

@@ -25,10 +25,7 @@ _END = re.compile(r'[ \t]*(?:#|$)')
 
 
 class CommandLine(NamedTuple):
-    """A line of a batch.
-
-    :param refusal: why it cannot be run
-    """
+    """A line of a batch, or the reason why it cannot be run."""
 
     line: int
     text: str
@@ -37,12 +34,7 @@ class CommandLine(NamedTuple):
 
 
 def read(file: BinaryIO, path: str) -> Iterator[CommandLine]:
-    """Yield the command lines of a file, without comments and empty lines.
-
-    A line ends with a line feed; one carriage return before it belongs to the end.
-
-    :param path: for errors; ``-`` is standard input
-    """
+    """Yield the command lines of a file, without comments and empty lines."""
     for number, content in enumerate(_lines(file), 1):
         if number == 1:
             content = content.removeprefix(codecs.BOM_UTF8)
@@ -97,11 +89,7 @@ def _words(text: str) -> list[str]:
 
 
 def opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
-    """Open a file of commands.
-
-    :param path: ``-`` for ``stdin``
-    :raises errors.BadFile: if it cannot be read
-    """
+    """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         if stdin is None:
             raise errors.BadFile(path, 'there is no standard input')

@@ -21,10 +21,7 @@ Fields = Mapping[str, int | float]
 
 
 def ratio(text: str) -> float:
-    """Return an allocation ratio; the service fails on numbers that are not finite.
-
-    :raises ValueError: if the text is no such number
-    """
+    """Return a finite allocation ratio: the service fails on others."""
     ratio = float(text)
     if not math.isfinite(ratio):
         raise ValueError(text)

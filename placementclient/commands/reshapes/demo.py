@@ -44,7 +44,10 @@ class DemoReshape(base.Command):
     def execute(self) -> None:
         folder = self.args.keep and Path(self.args.keep).absolute()
         if folder:
-            _make(folder)
+            try:
+                folder.mkdir(mode=0o700)
+            except OSError as error:
+                raise errors.BadFile(str(folder), error.strerror or str(error)) from None
         with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch)) as demo:
             demo.run()
         if folder:
@@ -60,14 +63,6 @@ class DemoReshape(base.Command):
 
         with Direct.scratch(folder) as service, contextlib.chdir(folder):
             yield _Demo(self.app, Session(auth=service))
-
-
-def _make(folder: Path) -> None:
-    """Make a folder for the user alone."""
-    try:
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise errors.BadFile(str(folder), error.strerror or str(error)) from None
 
 
 class _Demo:
@@ -153,10 +148,7 @@ class _Demo:
                 print(line, file=self._stdout)
 
     def _type(self, command: str, status: int = errors.ExitStatus.DONE) -> None:
-        """Run a command as if it were typed.
-
-        :param status: the exit status that it should end with
-        """
+        """Run a command as if it were typed, and check its exit status."""
         from placementclient.cli import shell
 
         print(f'$ {self._program} {command}', file=self._stdout, flush=True)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 def still_up(hosts: Sequence[str]) -> str:
-    """Return the sentence about a nova-compute that is up, with the next step.
-
-    :param hosts: as :func:`computes_up` has them
-    """
+    """Return the sentence about a nova-compute that is up, with the next step."""
     return (
         f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
         'puts back what a reshape has moved. Stop it'

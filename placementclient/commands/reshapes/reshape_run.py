@@ -87,10 +87,7 @@ class _RunCommand(_PlanCommand):
         return min(len(trees), self.args.limit or len(trees))
 
     def carry_out(self, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
-        """Apply a plan or roll it back, and print the progress.
-
-        :param total: how many trees, for the progress
-        """
+        """Apply a plan or roll it back, and print the progress of so many trees."""
         from placementclient.reshape import engines
 
         with progress.shown(self.app, self.log, total) as shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.client import errors
@@ -13,6 +13,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.plans import TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.trees import Tree
+from placementclient.render import trees as render
 from placementclient.render.style import Style
 
 _WITH = (
@@ -33,29 +34,20 @@ class _Trees(DocumentCommand):
     # With --snapshot there is no service to authenticate with.
     auth_required = False
 
-    def style(self) -> Style:
-        terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
-        return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
-
     def trees(self) -> Iterator[Tree]:
-        """The trees to show, each as soon as it is known."""
-        as_data = self.args.formatter != self.formatter_default
-        return _read(self, traits=as_data)
+        """Return the trees to show, each as soon as it is known."""
+        return _read(self, traits=self.args.formatter != self.formatter_default)
 
-    def drawn(self, trees: Iterable[Tree]) -> Iterator[str]:
-        from placementclient.render import trees as render
+    def drawn(self, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
+        """Return trees as text, and as data."""
+        is_terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+        style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
+        shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
+        lines = (line for tree in trees for line in render.detailed(tree, style, **shown))
+        return Text(data, lines, painted=style.colours)
 
-        style = self.style()
-        for tree in trees:
-            yield from render.detailed(
-                tree, style, traits=self.args.traits, allocations=self.args.allocations
-            )
-
-    def data(self, trees: Iterable[Tree]) -> list[dict[str, Any]]:
-        """The same for a program."""
-        from placementclient.render import trees as render
-
-        return [render.data(tree, allocations=self.args.allocations) for tree in trees]
+    def data(self, tree: Tree) -> dict[str, Any]:
+        return render.data(tree, allocations=self.args.allocations)
 
 
 class ShowTree(_Trees):
@@ -79,11 +71,7 @@ class ShowTree(_Trees):
                 f'{self.args.provider} matches {len(trees)} trees: '
                 '"resource provider tree list --tree" shows several'
             )
-        return Text(
-            self.data(trees)[0],
-            self.drawn(trees),
-            painted=self.style().colours,
-        )
+        return self.drawn(trees, self.data(trees[0]))
 
 
 class ListTree(_Trees):
@@ -97,10 +85,9 @@ class ListTree(_Trees):
     options = (*selectors.TREES, *_WITH)
 
     def text(self) -> Text:
-        trees = self.trees()
         if self.args.formatter == self.formatter_default:
-            return Text({}, self.drawn(trees), painted=self.style().colours)
-        return Text({'trees': self.data(trees)}, ())
+            return self.drawn(self.trees(), {})
+        return Text({'trees': list(map(self.data, self.trees()))}, ())
 
 
 class GraphTree(base.Command):
@@ -139,46 +126,39 @@ class GraphTree(base.Command):
         is_unasked = self.args.output == disk.STANDARD and not self.args.format
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
-        kind = self.args.format or _kind_of(self.args.output)
+        ending = os.path.splitext(self.args.output)[1].lower()
+        kind = self.args.format or _KINDS.get(ending)
+        if kind is None:
+            path = self.args.output
+            raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
             of_plan = {'dot': graphs.planned_dot, 'svg': pictures.planned_svg}[kind]
-            text = of_plan(_planned(self), **shown)
+            text = of_plan(self._planned(), **shown)
         else:
             of_trees = {'dot': graphs.dot, 'svg': pictures.svg}[kind]
-            trees = list(_read(self))
-            text = of_trees(trees, assuming=self.args.assume, **shown)
+            text = of_trees(list(_read(self)), assuming=self.args.assume, **shown)
         disk.write_text(self.args.output, text)
 
+    def _planned(self) -> Sequence[TreeChange]:
+        """Return the trees of the plan that the options select."""
+        from placementclient.reshape import storage
 
-def _planned(command: base.PlacementCommand) -> Sequence[TreeChange]:
-    """Return the trees of a plan that the options select."""
-    from placementclient.reshape import storage
-
-    if command.args.snapshot or command.args.assume:
-        raise errors.UsageError('A plan has its trees: give --plan without --snapshot and --assume')
-    plan = storage.read_plan(command.args.plan)
-    return plan.selected(selectors.trees_of(plan, command))
-
-
-def _kind_of(path: str) -> str:
-    """The kind of picture that the name of a file means."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in _KINDS:
-        raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
-    return _KINDS[ending]
+        if self.args.snapshot or self.args.assume:
+            raise errors.UsageError(
+                'A plan has its trees: give --plan without --snapshot and --assume'
+            )
+        plan = storage.read_plan(self.args.plan)
+        return plan.selected(selectors.trees_of(plan, self))
 
 
 def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
-    """The trees as the options say.
-
-    :param traits: read the traits also if they are not shown
-    """
+    """Return the trees as the options say, on demand with the traits."""
     if command.args.snapshot or command.args.assume:
         return _of_file(command)
     from placementclient.reading import capture, tree_reader
 
-    client, names = command.client, _wanted(command)
+    client, names = command.client, _selected(command)
     if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
     return tree_reader.read_trees(
@@ -190,11 +170,8 @@ def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[T
     )
 
 
-def _wanted(
-    command: base.PlacementCommand,
-    snapshot: Snapshot | None = None,
-) -> Sequence[str]:
-    """Return the trees that the options select; the arguments are those of selectors.trees."""
+def _selected(command: base.PlacementCommand, snapshot: Snapshot | None = None) -> Sequence[str]:
+    """Return the trees that the options select; see selectors.trees."""
     if 'provider' in command.args:
         return [command.args.provider]
     return selectors.trees(command, snapshot)
@@ -204,7 +181,7 @@ def _of_file(command: base.PlacementCommand) -> Iterator[Tree]:
     """The trees of a snapshot file or of the live cloud, under the assumptions."""
     snapshot = reading.cloud(command).snapshot
     try:
-        roots = snapshot.root_uuids(_wanted(command, snapshot))
+        roots = snapshot.root_uuids(_selected(command, snapshot))
     except errors.NoSuchProvider as reason:
         path = command.args.snapshot or ', '.join(command.args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason

@@ -170,19 +170,6 @@ def test_the_cache_is_private_and_old_files_go(answers, cache, capsys):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_cached_file_that_is_none_of_ours_stops_no_key_press(answers, cache, capsys):
-    answers['providers'] = ['compute1']
-    _completed(capsys, 'providers', '')
-    [path] = cache.iterdir()
-    path.unlink()
-    os.mkfifo(path)
-    assert _completed(capsys, 'providers', '') == []
-    path.unlink()
-    path.symlink_to('/dev/zero')
-    os.utime(path, (0, 0), follow_symlinks=False)
-    _completed(capsys, 'providers', '')
-
-
 def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
     paths = {
