@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.unit.commands.holdings import OWNER, PATH, STALE, held, read, rows, to_write
+from tests.unit.commands.holdings import PATH, STALE, held, read, to_write
 from tests.unit.dialogue import (
     CONSUMER,
     MONDAY,
@@ -51,14 +51,6 @@ READING = {
         )
         + '\n',
     ),
-    'below 1.12 there is no owner': Case(f'{SHOW} -f value', [read()], rows(), version='1.11'),
-    'from 1.12 on there is one': Case(f'{SHOW} -f value', [read()], rows(' p u'), version='1.12'),
-    'where the version is open the table is that of 1.37': Case(
-        f'{SHOW} -f value', [read()], rows(' p u')
-    ),
-    'from 1.38 on there is a type': Case(
-        f'{SHOW} -f value', [read()], rows(' p u INSTANCE'), version='1.38'
-    ),
     'with --long each row has the date and the name': Case(
         f'{SHOW} --long -f value',
         [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY})), *NAMED],
@@ -70,15 +62,6 @@ READING = {
         [read(), *NAMED],
         f'{RP} compute1\n{RP2} storage\n',
     ),
-    'a consumer without allocations has no rows': Case(
-        SHOW, [get(PATH, {'allocations': {}})], '\n'
-    ),
-    'amounts are data in JSON': Case(
-        f'{SHOW} -f json -c resources',
-        [read()],
-        json.dumps([{'resources': {'VCPU': 2, 'VGPU': 1}}, {'resources': {'DISK_GB': 5}}], indent=2)
-        + '\n',
-    ),
 }
 
 SET = (
@@ -88,14 +71,6 @@ SET = (
 OWNED = f'{SET} --project-id p --user-id u'
 ONE = {RP: {'VCPU': 2}}
 AS_LIST = [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]
-NO_OWNER = (
-    '--project-id and --user-id options do not affect allocation for '
-    '--os-placement-api-version less than 1.8\n'
-)
-NO_TYPE = (
-    '--consumer-type option does not affect allocation for '
-    '--os-placement-api-version less than 1.38\n'
-)
 
 
 def refused(allocation, sentence, *searches):
@@ -106,22 +81,6 @@ def refused(allocation, sentence, *searches):
 SETTING = {
     'below 1.8 it is a list without an owner': Case(
         SET, [read(), put(PATH, {'allocations': AS_LIST}, NOTHING), read()], '7\n9\n', version='1.7'
-    ),
-    'what has no place in a version is told': Case(
-        f'{OWNED} --consumer-type INSTANCE',
-        [read(), put(PATH, {'allocations': AS_LIST}, NOTHING), read()],
-        '7\n9\n',
-        NO_OWNER + NO_TYPE,
-        version='1.7',
-    ),
-    'from 1.8 on it has an owner': Case(
-        OWNED,
-        [read(), put(PATH, {'allocations': AS_LIST, **OWNER}, NOTHING), read()],
-        '7\n9\n',
-        version='1.8',
-    ),
-    'from 1.12 on it is a mapping': Case(
-        OWNED, [read(), put(PATH, to_write(ONE), NOTHING), read()], '7\n9\n', version='1.12'
     ),
     'from 1.28 on the generation guards it': Case(
         OWNED,
@@ -201,21 +160,6 @@ SETTING = {
         status=1,
         version='1.37',
     ),
-    'no allocation is an error': Case(
-        f'resource provider allocation set {CONSUMER} --project-id p --user-id u',
-        stderr='At least one resource allocation must be specified\n',
-        status=1,
-    ),
-    'a class of a provider comes once': Case(
-        f'{OWNED} --allocation rp={RP},VCPU=4',
-        stderr=f'Conflict detected for resource provider {RP} resource class VCPU\n',
-        status=1,
-    ),
-    'a class comes once in one option too': Case(
-        f'{OWNED} --allocation rp={RP},VGPU=1,VGPU=2',
-        stderr=f'Conflict detected for resource provider {RP} resource class VGPU\n',
-        status=1,
-    ),
     'UUIDs in capitals are those in small letters': Case(
         f'resource provider allocation delete {CONSUMER.upper()}', [delete(PATH)]
     ),
@@ -234,10 +178,6 @@ SETTING = {
         get('/resource_providers?name=compute9', {'resource_providers': []}),
         get('/resource_providers', {'resource_providers': [provider(name='compute1')]}),
     ),
-    **{
-        f'{text!r} is no allocation': refused(text, 'Incorrect allocation string format')
-        for text in ('', 'VCPU=2', f'rp={RP}', 'rp=,VCPU=2', f'rp={RP},VCPU', f'rp={RP},')
-    },
     'a mapping needs a provider': Case(
         f'{OWNED} --mapping 1',
         stderr='Arguments to --mapping must be of form <group>=<provider>\n',
@@ -246,13 +186,6 @@ SETTING = {
 }
 
 OTHERS = {
-    'everything is freed': Case(f'resource provider allocation delete {CONSUMER}', [delete(PATH)]),
-    'nothing to free is an error': Case(
-        f'resource provider allocation delete {CONSUMER}',
-        [delete(PATH, fault(404, f"No allocations for consumer '{CONSUMER}'"))],
-        stderr=f"No allocations for consumer '{CONSUMER}' (HTTP 404) [req-1]\n",
-        status=1,
-    ),
     'several consumers are replaced with the body as it is': Case(
         'resource provider allocation replace --file -', [post('/allocations', {}, NOTHING)]
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -25,9 +24,6 @@ def refused(options, sentence, **settings):
 NO_RESOURCE = 'At least one --resource must be specified.'
 
 QUERIES = {
-    'resources are one parameter': asked(
-        '--resource VCPU=2 --resource DISK_GB=5', 'resources=VCPU:2,DISK_GB:5'
-    ),
     'the last of one class counts': asked(
         '--resource VCPU=2 --resource VCPU=3', 'resources=VCPU:3'
     ),
@@ -83,21 +79,14 @@ QUERIES = {
         f'{LIST} --resource VCPU=2 --in-tree compute1 -f value',
         [found(), get(f'/allocation_candidates?resources=VCPU:2&in_tree={RP}', NONE)],
     ),
-    'nothing found is an empty line': Case(
-        f'{LIST} --resource VCPU=2', [get('/allocation_candidates?resources=VCPU:2', NONE)], '\n'
-    ),
 }
 
 REFUSALS = {
-    'nothing is asked for': refused('', NO_RESOURCE),
     'only a limit is asked for': refused('--limit 5', NO_RESOURCE),
     'only a trait is asked for': refused('--required A', NO_RESOURCE),
     'only empty groups are asked for': refused('--group 1 --required A', NO_RESOURCE),
     'a group without resources shares no subtree': refused(
         '--resource VCPU=2 --group 1 --required A', '--resource must be given in group 1'
-    ),
-    'a resource is not of the form': refused(
-        '--resource VCPU', 'Arguments to --resource must be of form <resource_class>=<value>'
     ),
     'a resource of a group is not of the form': refused(
         '--resource VCPU=2 --group 1 --resource VGPU:1',
@@ -105,9 +94,6 @@ REFUSALS = {
     ),
     'a limit is no number': refused(
         '--resource VCPU=2 --limit x', "--limit: 'x' is not a whole number"
-    ),
-    'an amount is no number': refused(
-        '--resource VCPU=x', 'Requested resource VCPU expected positive integer amount. Got: x.'
     ),
 }
 
@@ -154,15 +140,6 @@ FIRST = f'VCPU=1,MEMORY_MB=2 {RP} VCPU=2/32,MEMORY_MB=0/64'
 SECOND = f'DISK_GB=10 {RP2} DISK_GB=5/10'
 
 ROWS = {
-    'below 1.12 candidates come as lists': Case(
-        f'{ASK} -f value', [answered(AS_LIST)], numbered(FIRST, SECOND), version='1.10'
-    ),
-    'below 1.17 there are no traits': Case(
-        f'{ASK} -f value', [answered(BOTH)], numbered(FIRST, SECOND), version='1.16'
-    ),
-    'from 1.17 on there are, in the order of the service': Case(
-        f'{ASK} -f value', [answered(BOTH)], numbered(f'{FIRST} B,A', f'{SECOND} '), version='1.17'
-    ),
     'with --long it is shown what a provider serves and where it stands': Case(
         f'{ASK} --long -f value',
         [
@@ -173,31 +150,6 @@ ROWS = {
         numbered(
             f'{FIRST} B,A ["", "1"] None {RP} compute1', f'{SECOND}  [""] {ROOT} {ROOT} storage'
         ),
-    ),
-    'the headings are the peers own, and the number is a number': Case(
-        f'{ASK} -f json',
-        [
-            get(
-                '/allocation_candidates?resources=VCPU:1',
-                {
-                    'allocation_requests': [{'allocations': {RP: BOTH[RP]}, 'mappings': {}}],
-                    'provider_summaries': SUMMARIES,
-                },
-            )
-        ],
-        json.dumps(
-            [
-                {
-                    '#': 1,
-                    'allocation': 'VCPU=1,MEMORY_MB=2',
-                    'resource provider': RP,
-                    'inventory used/capacity': 'VCPU=2/32,MEMORY_MB=0/64',
-                    'traits': 'B,A',
-                }
-            ],
-            indent=2,
-        )
-        + '\n',
     ),
 }
 

@@ -39,8 +39,6 @@ UNSETTING = {
     'one class goes, from everywhere': unset(
         '--resource-class VGPU --resource-class DISK_GB', {RP: {'VCPU': 2}}
     ),
-    'all of one provider goes': unset(f'--provider {RP2}', {RP: {'VCPU': 2, 'VGPU': 1}}),
-    'one class of one provider goes': unset(f'--provider {RP} --resource-class VGPU', REST),
     'what it does not hold changes nothing, and is said': Case(
         f'{UNSET} --provider {ROOT} --resource-class VGPU -f value -c generation',
         [
@@ -64,9 +62,6 @@ UNSETTING = {
         stderr='No such resource class VPGU. (HTTP 404) [req-1]. Did you mean "VGPU"?\n',
         status=1,
     ),
-    'a provider in capitals is the same': unset(
-        f'--provider {RP2.upper()}', {RP: {'VCPU': 2, 'VGPU': 1}}
-    ),
     'after a lost answer it is looked at': Case(
         f'{LEFT}',
         [
@@ -83,7 +78,6 @@ UNSETTING = {
         stderr='Busy (HTTP 503) [req-1]; whether it was done is not known\n',
         status=1,
     ),
-    'without an option everything goes': unset('', {}),
     'a provider has a name': Case(
         f'{UNSET} --provider compute1 -f value',
         [found(), read(), put(PATH, to_write({RP2: {'DISK_GB': 5}}, **GUARD), NOTHING), read()],
@@ -130,12 +124,6 @@ UNSETTING = {
         f'{LEFT} --generation 0',
         [read(), put(PATH, to_write(REST, **GUARD | {'consumer_generation': 0}), conflict())],
         stderr=STALE,
-        status=1,
-    ),
-    'who holds nothing cannot lose anything': Case(
-        UNSET,
-        [get(PATH, {'allocations': {}})],
-        stderr=f"No allocations for consumer '{CONSUMER}'\n",
         status=1,
     ),
 }

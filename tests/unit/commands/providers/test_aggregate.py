@@ -11,7 +11,6 @@ from tests.unit.dialogue import (
     Case,
     conflict,
     fault,
-    found,
     get,
     put,
     version_document,
@@ -32,22 +31,6 @@ def written(generation, answer=HELD):
 
 
 CASES = {
-    'the list is that of the provider of a name': Case(
-        'resource provider aggregate list compute1',
-        [found(), get(PATH, {'aggregates': [AGG]})],
-        '+--------------------------------------+\n'
-        '| uuid                                 |\n'
-        '+--------------------------------------+\n'
-        f'| {AGG} |\n'
-        '+--------------------------------------+\n',
-        version='1.1',
-    ),
-    'below 1.19 the list alone is sent': Case(
-        BARE, [put(PATH, [AGG2, AGG], HELD)], ROWS, version='1.18'
-    ),
-    'from 1.19 on a generation must be given': Case(
-        SET, [], stderr=NEEDED, status=1, version='1.19'
-    ),
     'also where the version is open, which the service settles': Case(
         SET, [version_document('1.39')], stderr=NEEDED, status=1
     ),
@@ -59,12 +42,6 @@ CASES = {
     ),
     'with --generation a conflict is the answer': Case(
         f'{SET} --generation 5', [written(5, conflict())], stderr=STALE, status=1, version='1.39'
-    ),
-    'without an aggregate it leaves all': Case(
-        f'resource provider aggregate set {RP} -f json --generation 5',
-        [put(PATH, {'aggregates': [], 'resource_provider_generation': 5})],
-        '[]\n',
-        version='1.39',
     ),
     'what it is not in is told where it is taken out': Case(
         f'resource provider aggregate remove {RP} {AGG}',

@@ -15,7 +15,6 @@ from tests.unit.dialogue import (
     Case,
     Reply,
     conflict,
-    delete,
     fault,
     found,
     get,
@@ -34,8 +33,8 @@ VCPU: dict[str, Any] = {
     'step_size': 1,
     'total': 8,
 }
+VGPU_ROW = '1.0 1 8 0 1 4'
 VGPU = VCPU | {'allocation_ratio': 1.0, 'reserved': 0, 'total': 4}
-VCPU_ROW, VGPU_ROW = '16.0 1 8 2 1 8', '1.0 1 8 0 1 4'
 THERE = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
 READ = get(ALL, THERE)
 USED = get(f'{BASE}/usages', {'usages': {'VCPU': 3, 'VGPU': 0}, 'resource_provider_generation': 7})
@@ -58,16 +57,6 @@ def refused(argument, sentence):
 
 
 READING = {
-    'inventories are listed with what is used': Case(
-        'resource provider inventory list compute1 -f value',
-        [found(), READ, USED],
-        f'VCPU {VCPU_ROW} 3\nVGPU {VGPU_ROW} 0\n',
-    ),
-    'numbers are numbers': Case(
-        f'resource provider inventory show {RP} VCPU -f json',
-        [get(f'{ALL}/VCPU', VCPU | {'resource_provider_generation': 7}), USED],
-        json.dumps(VCPU | {'used': 3}, indent=2) + '\n',
-    ),
     'with --long the date is shown': Case(
         f'resource provider inventory show {RP} VCPU --long -f value -c last_modified',
         [
@@ -78,15 +67,6 @@ READING = {
             USED,
         ],
         f'{MONDAY}\n',
-    ),
-    'a class that is not there is an error': Case(
-        f'resource provider inventory show {RP} VGPU',
-        [
-            get(f'{ALL}/VGPU', fault(404, f'No inventory of class VGPU for {RP}')),
-            get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
-        ],
-        stderr=f'No inventory of class VGPU for {RP} (HTTP 404) [req-1]\n',
-        status=1,
     ),
     'a refusal has the name that was typed, and the class that was meant': Case(
         'resource provider inventory show compute1 VGPUS',
@@ -119,9 +99,6 @@ def replaced(generation, answer=ONE):
 COLUMN = VGPU_ROW.replace(' ', '\n') + '\n'
 
 ONE_CLASS = {
-    'a class is added at the current generation': Case(
-        f'{CREATE} -f value', [NONE, created(7)], COLUMN
-    ),
     'a class that is there is not replaced by a creation': Case(
         CREATE,
         [READ],
@@ -135,9 +112,6 @@ ONE_CLASS = {
     'a creation with --generation is not': Case(
         f'{CREATE} --generation 0', [created(0, conflict())], stderr=STALE, status=1
     ),
-    'a class is replaced at the current generation': Case(
-        f'{SET} -f value', [READ, replaced(7)], COLUMN, RESET
-    ),
     'a replacement is repeated after a conflict, and told of once': Case(
         f'{SET} -f value', [READ, replaced(7, conflict()), READ, replaced(7)], COLUMN, RESET
     ),
@@ -150,12 +124,6 @@ ONE_CLASS = {
         [put(f'{ALL}/VGPU', {**VGPU, 'resource_provider_generation': 7}, ONE)],
         COLUMN,
     ),
-    'one class is deleted': Case(
-        f'resource provider inventory delete {RP} --resource-class VGPU', [delete(f'{ALL}/VGPU')]
-    ),
-    'all classes are deleted at once': Case(
-        f'resource provider inventory delete {RP}', [delete(ALL)], version='1.5'
-    ),
     'an empty class does not stand for all': Case(
         f"resource provider inventory delete {RP} --resource-class ''",
         stderr="'' cannot be part of a URL\n",
@@ -166,23 +134,6 @@ ONE_CLASS = {
 WHOLE = f'resource provider inventory set {RP}'
 
 ALL_CLASSES = {
-    'what is not given is the default of the service': Case(
-        f'{WHOLE} --resource VGPU=4 --resource VGPU:reserved=1 -f value',
-        [READ, written({'VGPU': {'total': 4, 'reserved': 1}})],
-        'VGPU 1.0 1 8 1 1 4\n',
-    ),
-    'the last of several values counts': Case(
-        f'{WHOLE} --resource VGPU=4 --resource VGPU:total=6 -f value -c total',
-        [READ, written({'VGPU': {'total': 6}})],
-        '6\n',
-    ),
-    'a ratio is a number with a fraction': Case(
-        f'{WHOLE} --resource VGPU=4 --resource VGPU:allocation_ratio=1.5 -f value -c total '
-        '-c allocation_ratio',
-        [READ, written({'VGPU': {'total': 4, 'allocation_ratio': 1.5}})],
-        '1.5 4\n',
-    ),
-    'without a resource all go': Case(WHOLE, [READ, written({})], '\n'),
     'with --amend the rest stays': Case(
         f'{WHOLE} --amend --resource VCPU:reserved=0 --resource CUSTOM_X=1 '
         '-f value -c resource_class',
@@ -223,22 +174,11 @@ ALL_CLASSES = {
     'with --generation it is a compare-and-swap': Case(
         f'{WHOLE} --generation 0', [READ, written({}, 0, conflict())], stderr=STALE, status=1
     ),
-    'an argument without an equals sign': refused(
-        'VGPU', 'Resource argument must have "name=value" format'
-    ),
-    'an argument with two': refused('VGPU=4=5', 'Resource argument must have "name=value" format'),
-    'an argument with two colons': refused(
-        'VGPU:a:b=4', 'Resource argument can contain only one colon'
-    ),
-    'an argument without a class': refused('=4', 'Name, field and value must be not empty'),
-    'an argument without a field': refused('VGPU:=4', 'Name, field and value must be not empty'),
-    'an argument without a value': refused('VGPU=', 'Name, field and value must be not empty'),
     'a total that is no number': refused('VGPU=x', "VGPU:total: 'x' is not a whole number"),
     'a total with a fraction': refused('VGPU=1.5', "VGPU:total: '1.5' is not a whole number"),
     'a ratio that is no number': refused(
         'VGPU:allocation_ratio=x', "VGPU:allocation_ratio: 'x' is not a number"
     ),
-    'an unknown field': refused('VGPU:bogus=4', 'Unknown inventory field bogus'),
     'a field that was mistyped': refused(
         'VGPU:reservd=4', 'Unknown inventory field reservd. Did you mean "reserved"?'
     ),
@@ -258,11 +198,6 @@ WRITTEN_OTHER = put(
 )
 
 OF_AGGREGATE = {
-    'every member of an aggregate is set': Case(
-        f'{AGGREGATE} -f value',
-        [MEMBERS, READ, written({'VGPU': {'total': 4}}), READ_OTHER, WRITTEN_OTHER],
-        f'{RP} VGPU {VGPU_ROW}\n{RP2} VGPU {VGPU_ROW}\n',
-    ),
     'after a failure it goes on with the next member': Case(
         AGGREGATE,
         [
@@ -275,12 +210,6 @@ OF_AGGREGATE = {
         stderr=f'Failed to set inventory for resource provider {RP}: '
         'In use (HTTP 409) [req-1].\n'
         'Failed to set inventory for 1 of 2 resource providers.\n',
-        status=1,
-    ),
-    'an aggregate without members is an error': Case(
-        AGGREGATE,
-        [get(f'/resource_providers?member_of={AGG}', {'resource_providers': []})],
-        stderr=f'No resource providers found in aggregate with uuid {AGG}.\n',
         status=1,
     ),
     'one generation is not that of several providers': Case(

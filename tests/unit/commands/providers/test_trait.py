@@ -11,9 +11,7 @@ from tests.unit.dialogue import (
     Case,
     Reply,
     conflict,
-    delete,
     fault,
-    found,
     get,
     provider,
     put,
@@ -35,11 +33,6 @@ CASES = {
     'the list keeps the order of the service': Case(
         'trait list -f value', [get('/traits', {'traits': ['B', 'A']})], 'B\nA\n'
     ),
-    'the list is filtered by the service': Case(
-        'trait list --name in:A,B --associated -f json',
-        [get('/traits?name=in:A,B&associated=true', {'traits': []})],
-        '[]\n',
-    ),
     'the traits that nobody has are listed': Case(
         'trait list --no-associated -f value', [get('/traits?associated=false', {'traits': []})]
     ),
@@ -50,22 +43,6 @@ CASES = {
         'trait show A --long -f value',
         [get('/traits/A', Reply(204, headers={'Last-Modified': MONDAY}))],
         f'A\n{MONDAY}\n',
-    ),
-    'a trait that does not exist is an error': Case(
-        'trait show A',
-        [get('/traits/A', fault(404, 'No such trait(s): A.'))],
-        stderr='No such trait(s): A. (HTTP 404) [req-1]\n',
-        status=1,
-    ),
-    'creation prints nothing': Case(
-        'trait create CUSTOM_A', [put('/traits/CUSTOM_A', answer=NOTHING)]
-    ),
-    'deletion prints nothing': Case('trait delete CUSTOM_A', [delete('/traits/CUSTOM_A')]),
-    "a provider's traits are listed by its name": Case(
-        'resource provider trait list compute1 -f value', [found(), get(PATH, HELD)], 'B\nA\n'
-    ),
-    "a provider's traits are replaced at its generation": Case(
-        f'{SET} -f value', [READ, written(7)], 'B\nA\n'
     ),
     'without a trait all go': Case(
         f'resource provider trait set {RP} -f json',
@@ -161,7 +138,6 @@ CASES = {
         stderr='No such trait(s): CUSTOM_C. (HTTP 400) [req-1]. Did you mean "CUSTOM_C_1"?\n',
         status=1,
     ),
-    "a provider's traits are deleted": Case(f'resource provider trait delete {RP}', [delete(PATH)]),
 }
 
 

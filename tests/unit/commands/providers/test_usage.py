@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tests.unit.dialogue import MONDAY, RP, Case, Reply, found, get, unacceptable, version_document
+from tests.unit.dialogue import MONDAY, RP, Case, Reply, get, unacceptable, version_document
 
 USED = {'usages': {'VCPU': 3, 'DISK_GB': 10}, 'resource_provider_generation': 7}
 #: The service puts the count behind the first class.
@@ -14,30 +12,11 @@ BY_TYPE = {'usages': {'INSTANCE': {'VCPU': 3, 'consumer_count': 2, 'DISK_GB': 10
 ROWS = 'VCPU 3\nDISK_GB 10\n'
 
 
-def typed_row(kind, usage):
-    return json.dumps([{'resource_class': kind, 'usage': usage}], indent=2) + '\n'
-
-
 CASES = {
-    'amounts are numbers': Case(
-        'resource provider usage show compute1 -f json',
-        [found(), get(f'/resource_providers/{RP}/usages', USED)],
-        json.dumps(
-            [{'resource_class': 'VCPU', 'usage': 3}, {'resource_class': 'DISK_GB', 'usage': 10}],
-            indent=2,
-        )
-        + '\n',
-    ),
     'with --long each row has the date': Case(
         f'resource provider usage show {RP} --long -f value',
         [get(f'/resource_providers/{RP}/usages', Reply(200, USED, {'Last-Modified': MONDAY}))],
         f'VCPU 3 {MONDAY}\nDISK_GB 10 {MONDAY}\n',
-    ),
-    'below 1.38 a project has a row for each class': Case(
-        'resource usage show p --user-id u -f value',
-        [get('/usages?project_id=p&user_id=u', USED)],
-        ROWS,
-        version='1.37',
     ),
     'where the version is left open it is the table of 1.37': Case(
         'resource usage show p -f value', [get('/usages?project_id=p', USED, version='1.37')], ROWS
@@ -50,12 +29,6 @@ CASES = {
             get('/usages?project_id=p', USED, version='1.20'),
         ],
         ROWS,
-    ),
-    'from 1.38 on there is a row for each type, as the service sends it': Case(
-        'resource usage show p -f json',
-        [get('/usages?project_id=p', BY_TYPE)],
-        typed_row('INSTANCE', BY_TYPE['usages']['INSTANCE']),
-        version='1.38',
     ),
     'with a type there is a row for each class, with the count': Case(
         'resource usage show p --consumer-type INSTANCE -f value',
@@ -77,9 +50,6 @@ CASES = {
             ),
         ],
         f'all 1 VCPU 1 {MONDAY}\n',
-    ),
-    'a project that uses nothing has no rows': Case(
-        'resource usage show p', [get('/usages?project_id=p', {'usages': {}})], '\n', version='1.39'
     ),
 }
 
