@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from placementclient.completion import values
 from tests.functional.keyboard import terminal
 from tests.numbers import few_quick
 
@@ -55,7 +57,6 @@ OFFERED: list[tuple[str, set[str]]] = [
 
 in_every_shell = pytest.mark.parametrize('shell', SHELLS)
 in_a_shell = pytest.mark.parametrize('shell', few_quick(SHELLS, quick=1))
-Candidates = Callable[[str], set[str]]
 
 
 @pytest.fixture
@@ -179,3 +180,38 @@ def test_what_a_name_contains_is_text(candidates, environment):
     shown = {each.replace('\\', '') for each in offered}
     assert trap in shown
     assert not Path('owned').exists()
+
+
+@pytest.fixture
+def silence(tmp_path):
+    """Return the variables that lead to such a service."""
+    with socket.create_server(('127.0.0.1', 0), backlog=16) as silent:
+        yield {
+            **os.environ,
+            'OS_AUTH_TYPE': 'none',
+            'OS_ENDPOINT': f'http://127.0.0.1:{silent.getsockname()[1]}',
+            'OS_PLACEMENT_RETRIES': '0',
+            'XDG_CACHE_HOME': str(tmp_path),
+        }
+
+
+def press(environment):
+    """Press the key, and return how long that took, in seconds."""
+    started = time.monotonic()
+    pressed = subprocess.run(
+        [sys.executable, '-m', 'placementclient', 'complete', '--values', 'providers', ''],
+        env=environment,
+        input='',
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (pressed.returncode, pressed.stdout) == (0, '')
+    return time.monotonic() - started
+
+
+def test_a_key_press_waits_for_no_longer_than_it_says(silence):
+    # The rest is for starting Python; the service would be given up after minutes.
+    assert values.TIMEOUT <= press(silence) < values.TIMEOUT + 8
+    # Within a minute the next one does not ask again.
+    assert press(silence) < values.TIMEOUT

@@ -11,35 +11,12 @@ from placementclient.client import endpoints
 from tests.unit.commands.arguments import ARGUMENTS, PARTS
 from tests.unit.dialogue import URL, provider
 
-HOSTILE = [
-    '',
-    '.',
-    '..',
-    '/',
-    'a/b',
-    '../../x',
-    '/traits',
-    '%2e%2e',
-    '%2F',
-    '..%2F..',
-    'a\nb',
-    'a\0b',
-]
+HOSTILE = ['', 'a\nb', 'a\0b', 'a b', '\uff0f', '\u202e', '\udcff', 'x' * 5_000]
 HOSTILE += [
-    '?x=1',
-    '#frag',
-    'a b',
-    'a;b',
-    'é',
-    '\uff0f',
-    '\u202e',
-    '\udcff',
-    '-x',
-    '--help',
-    '--',
-    '*',
-]
-HOSTILE += ['{provider}', '%s', '\\..\\', 'http://evil.test/', '@evil.test', 'x' * 5_000]
+    '.', '..', '/', 'a/b', '../../x', '/traits', '%2e%2e', '%2F', '..%2F..', '?x=1', '#frag',
+    'a;b', 'é', '-x', '--help', '--', '*',
+]  # fmt: skip
+HOSTILE += ['{provider}', '%s', '\\..\\', 'http://evil.test/', '@evil.test']
 
 PLACES = [
     (command, field)

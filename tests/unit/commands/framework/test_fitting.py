@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import io
 import re
-from collections.abc import Callable
 
 import pytest
 from cliff.formatters.table import TableFormatter
 
 from placementclient.commands.framework.fitting import Fitted
-from tests.unit.conftest import Result
 from tests.unit.dialogue import get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
@@ -19,8 +17,6 @@ PROVIDER = {'uuid': UUID, 'generation': 7, 'root_provider_uuid': UUID, 'parent_p
 
 #: The options of a table without any.
 OPTIONS = argparse.Namespace(print_empty=False, fit_width=False, max_width=0)
-
-Listed = Callable[..., Result]
 
 
 @pytest.fixture

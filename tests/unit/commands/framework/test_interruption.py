@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -29,8 +28,6 @@ CREATE = f'resource provider create compute1 --uuid {RP}'
 CONSUMER = {'consumer_type': 'INSTANCE', 'consumer_generation': 1}
 VERSIONS = {'versions': [{'min_version': '1.0', 'max_version': '1.39'}]}
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-EndedBy = Callable[[signal.Signals], list[str]]
 
 
 @pytest.fixture

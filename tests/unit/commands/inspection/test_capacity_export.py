@@ -8,11 +8,15 @@ import shutil
 import stat
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import requests
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as open_metrics_families,
+)
 from prometheus_client.parser import text_string_to_metric_families
 from requests_mock import ANY
 
@@ -411,3 +415,30 @@ def test_without_the_library_it_says_what_to_install(placement, files, monkeypat
     result = placement(EXPORT.format(*files))
     assert result.status == 1
     assert 'pip install "python-placementclient[metrics]"' in result.stderr
+
+
+@pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
+def test_a_scrape_gets_the_format_that_it_accepts(address):
+    with serving.served(address, 0, collecting(list)) as port:
+        host = f'[{address}]' if ':' in address else address or '127.0.0.1'
+        url = f'http://{host}:{port}/metrics'
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            plain = list(text_string_to_metric_families(answer.read().decode()))
+        accepting = {'Accept': 'application/openmetrics-text;version=1.0.0'}
+        request = urllib.request.Request(url, headers=accepting)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            open_metrics = list(open_metrics_families(answer.read().decode()))
+    names = [family.name for family in plain]
+    assert [family.name for family in open_metrics] == names
+    assert [family.samples for family in open_metrics] == [family.samples for family in plain]
+    assert 'openstack_placement_up' in names
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
+def test_an_address_that_cannot_be_used_is_an_error(host):
+    with (
+        serving.served('127.0.0.1', 0, collecting(list)) as port,
+        pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
+        serving.served(host, port, collecting(list)),
+    ):
+        pass

@@ -68,21 +68,6 @@ def test_a_plan(placement, service, tmp_path):
     assert service.requests == []
 
 
-@pytest.mark.parametrize(
-    ('hosts', 'said'),
-    [
-        ('compute1', 'compute1 is already empty'),
-        ('compute1 compute2', 'compute1, compute2 are already empty'),
-    ],
-)
-def test_an_empty_host(placement, tmp_path, hosts, said):
-    names = ('compute1', 'compute2', 'compute3')
-    path = save(tmp_path, 'cloud.json', cloud([provider(name, VCPU=8) for name in names]))
-    result = placement(PLAN.format(file=path) + hosts)
-    assert (result.status, result.stdout) == (0, '')
-    assert result.stderr.splitlines()[0] == said
-
-
 def test_a_plan_as_data(placement, tmp_path):
     snapshot = cloud(
         [
@@ -251,12 +236,6 @@ def test_what_no_plan_can_move_is_said(placement, tmp_path):
 )
 def test_usage(placement, file, options, status, said):
     assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{said}\n')
-
-
-def test_columns_that_are_not_there(placement, file):
-    result = placement(PLAN.format(file=file) + 'compute1 -c server -c nothing')
-    assert result.status == 1
-    assert result.stderr.startswith("No recognized column names in ['nothing']")
 
 
 DETAIL: dict[str, Any] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Barrier, current_thread, main_thread
 
@@ -37,8 +36,6 @@ CONTROLS = [
     ('\u2029', r'\u2029'),
 ]
 SENTENCE = 'No such trait. (HTTP 404) [req-1]\n'
-
-Batch = Callable[..., Result]
 
 
 @pytest.fixture
@@ -269,16 +266,6 @@ def test_a_file_that_cannot_be_read_is_told(placement, path):
     result = placement('batch', path)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
     assert result.stderr.startswith(f'{printable(path)}: ')
-
-
-def test_a_file_may_be_empty_or_no_text(placement, service, tmp_path):
-    file = tmp_path / 'commands'
-    file.touch()
-    assert placement('batch', str(file)) == Result(0, '', '0 done\n')
-    file.write_bytes(b'\xef\xbb\xbf# \xff\r\nnonsense \xff\r\n')
-    result = placement('batch', str(file))
-    assert result.status == 2
-    assert '# line 2, exit status 2: nonsense \\xff' in result.stdout
 
 
 def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
