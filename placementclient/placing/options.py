@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from placementclient.model.snapshots import ProviderState
-from placementclient.placing.providers import HostProvider, lineage, slots
+from placementclient.placing.providers import HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
 from placementclient.placing.shapes import HostOption, Pools, Shape
 
@@ -14,7 +12,7 @@ from placementclient.placing.shapes import HostOption, Pools, Shape
 MAX_STEPS = 20_000
 
 
-class PartSearch(ABC):
+class PartSearch:
     """Searches for providers of a host that together serve all parts of a request.
 
     :ivar taken: the amounts that are taken of each provider and class
@@ -22,13 +20,18 @@ class PartSearch(ABC):
     """
 
     def __init__(
-        self, request: Request, bins: Sequence[HostProvider], suitable: Sequence[Sequence[int]]
+        self,
+        request: Request,
+        bins: Sequence[HostProvider],
+        suitable: Sequence[Sequence[int]],
+        grants: Callable[[int, str, int], bool],
     ) -> None:
         """
         :param bins: the providers that can serve the host, the root first
         :param suitable: the numbers of those that can serve each part
+        :param grants: returns whether a provider has room for an amount of a class for one server
         """
-        self.request, self._bins, self.suitable = request, bins, suitable
+        self._request, self._bins, self._suitable, self._grants = request, bins, suitable, grants
         self.left = MAX_STEPS
         #: The provider of each part, by number.
         self._chosen: dict[int, int] = {}
@@ -38,22 +41,25 @@ class PartSearch(ABC):
 
     def places(self) -> Iterator[tuple[int, ...]]:
         """Yield the ways to serve all parts, each as the number of the provider of each part."""
-        if len(self._chosen) == len(self._order):
+        chosen = self._chosen
+        if len(chosen) == len(self._order):
             if self._meets_joint_conditions():
-                yield tuple(self._chosen[number] for number in range(len(self._chosen)))
+                yield tuple(chosen[number] for number in range(len(chosen)))
             return
-        number = self._order[len(self._chosen)]
-        part = self.request.parts[number]
-        for place in self._sorted(self.suitable[number], part):
+        number = self._order[len(chosen)]
+        part, apart = self._request.parts[number], self._request.apart
+        for place in self._sorted(self._suitable[number], part):
             self.left -= 1
             if self.left < 0:
                 return
-            if self._is_apart(part, place) and self._has_room(place, part):
+            if number in apart and any(chosen.get(other) == place for other in apart):
+                continue
+            if self._has_room(place, part):
                 for name, amount in part.resources:
                     self.taken[place, name] = self.taken.get((place, name), 0) + amount
-                self._chosen[number] = place
+                chosen[number] = place
                 yield from self.places()
-                del self._chosen[number]
+                del chosen[number]
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
 
@@ -61,32 +67,15 @@ class PartSearch(ABC):
         """Return the providers to try for a part, in order."""
         return suitable
 
-    @abstractmethod
-    def _grants(self, place: int, name: str, amount: int) -> bool:
-        """Return whether a provider has room for an amount of a class for one server."""
-
     def _has_room(self, place: int, part: RequestPart) -> bool:
         return all(
             self._grants(place, name, amount + self.taken.get((place, name), 0))
             for name, amount in part.resources
         )
 
-    def _is_apart(self, part: RequestPart, place: int) -> bool:
-        if not (self.request.is_isolated and self._needs_own(part)):
-            return True
-        parts = self.request.parts
-        return not any(
-            other == place and self._needs_own(parts[number])
-            for number, other in self._chosen.items()
-        )
-
-    def _needs_own(self, part: RequestPart) -> bool:
-        """Return whether a part is on a provider of its own where groups are isolated."""
-        return bool(part.group)
-
     def _meets_joint_conditions(self) -> bool:
         """Return whether the conditions on several parts hold, once everything is chosen."""
-        request, chosen, bins = self.request, self._chosen, self._bins
+        request, chosen, bins = self._request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
         for alternatives in request.covering:
             if all(alternatives.isdisjoint(bins[place].traits) for place in common):
@@ -109,26 +98,6 @@ class PartSearch(ABC):
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
 
 
-class StateSearch(PartSearch):
-    """Searches for the providers that can serve one server with their free amounts.
-
-    :param states: the providers that can serve the host, the root first
-    """
-
-    def __init__(
-        self,
-        request: Request,
-        bins: Sequence[HostProvider],
-        suitable: Sequence[Sequence[int]],
-        states: Sequence[ProviderState],
-    ) -> None:
-        super().__init__(request, bins, suitable)
-        self._states = states
-
-    def _grants(self, place: int, name: str, amount: int) -> bool:
-        return slots(self._states[place], name, amount) > 0
-
-
 class OptionSearch(PartSearch):
     """Searches for options to serve a request on a host of a shape."""
 
@@ -145,8 +114,9 @@ class OptionSearch(PartSearch):
         :param room: what the host has free
         :param pools: what sharing providers have free
         """
-        super().__init__(request, shape.bins, suitable)
+        super().__init__(request, shape.bins, suitable, self._is_granted)
         self._shape, self._room, self._pools = shape, room, pools
+        self._shared = {(uuid, name): amount for uuid, name, amount in request.shared}
 
     def first(self) -> HostOption | None:
         """Return the option that keeps large free amounts together."""
@@ -154,16 +124,12 @@ class OptionSearch(PartSearch):
 
     def every(self) -> Iterator[HostOption]:
         """Return all options, one of each set of equal ones."""
-        if self.request.is_lax:
-            yield from self._lax()
+        if not self._request.is_lax:
+            yield from map(self._option, self.places())
             return
-        for places in self.places():
-            yield self._option(places)
-
-    def _lax(self) -> Iterator[HostOption]:
-        option = self._shape.sum_of(self.request)
-        totals = self._shape.totals
-        if all(self._room[totals[name]] >= n for name, n in self.request.totals.items()) and all(
+        option, totals = self._shape.sum_of(self._request), self._shape.totals
+        needed = self._request.totals.items()
+        if all(self._room[totals[name]] >= amount for name, amount in needed) and all(
             self._pools.get(pool, 0) >= amount for pool, amount in option.shared
         ):
             yield option
@@ -190,7 +156,7 @@ class OptionSearch(PartSearch):
 
     def _preference(self, place: int, name: str) -> int:
         pool = self._bins[place].pool
-        if pool is not None and any(uuid == pool for uuid, _, _ in self.request.shared):
+        if any(uuid == pool for uuid, _ in self._shared):
             # Who is on it already stays, so that nothing is copied.
             return -1
         return self._free(place, name) if name or pool else 0
@@ -201,17 +167,16 @@ class OptionSearch(PartSearch):
             return self._pools.get((pool, name), 0)
         return self._room[self._shape.rooms[place, name]]
 
-    def _grants(self, place: int, name: str, amount: int) -> bool:
+    def _is_granted(self, place: int, name: str, amount: int) -> bool:
         return self._shape.units[place][name].admit(amount) and amount <= self._free(place, name)
 
     def _option(self, places: tuple[int, ...]) -> HostOption:
         shape = self._shape
         local, shared = [], []
-        before = {(uuid, name): amount for uuid, name, amount in self.request.shared}
         for (place, name), amount in sorted(self.taken.items()):
             pool = self._bins[place].pool
             if pool is not None:
-                more = amount - before.get((pool, name), 0)
+                more = amount - self._shared.get((pool, name), 0)
                 if more > 0:
                     shared.append(((pool, name), more))
             elif amount:

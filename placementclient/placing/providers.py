@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from placementclient.model.inventories import Units
@@ -35,25 +35,10 @@ class HostProvider(NamedTuple):
     parent: int | None
     traits: frozenset[str]
     aggregates: frozenset[str]
-    units: tuple[tuple[str, Units], ...]
+    units: tuple[tuple[str, Units], ...] = ()
     pool: str | None = None
     is_inside: bool = True
     trees: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, state: ProviderState, numbers: Mapping[str, int]) -> HostProvider:
-        """Return a provider in the form for requests.
-
-        :param numbers: of the host's own providers
-        """
-        return cls(
-            numbers.get(state.provider.parent_provider_uuid or ''),
-            state.traits,
-            state.aggregates,
-            tuple((name, inventory.units) for name, inventory in sorted(state.inventories.items())),
-            state.uuid if is_sharing(state) else None,
-            state.uuid in numbers,
-        )
 
 
 def lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:

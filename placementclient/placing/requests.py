@@ -6,13 +6,15 @@ from another one. A group with a suffix comes from one provider.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from placementclient.model.consumers import Resources
+from placementclient.model.consumers import Resources, together
 from placementclient.model.requests import CandidateRequest, Filter
 
 _NONE: frozenset[str] = frozenset()
+#: Conditions that nothing meets.
+NOWHERE = (_NONE,)
 
 
 class RequestPart(NamedTuple):
@@ -38,7 +40,7 @@ class Request(NamedTuple):
     """The request of servers of one kind to a host. Equal requests can share results.
 
     :param covering: the sets of traits of the providers that serve the common group
-    :param is_isolated: different providers serve the groups with a suffix
+    :param apart: parts, by number, that different providers serve
     :param subtrees: sets of parts, by number: one of their providers is above the others
     :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
         the root, is above those of the parts
@@ -49,7 +51,7 @@ class Request(NamedTuple):
 
     parts: tuple[RequestPart, ...]
     covering: tuple[frozenset[str], ...] = ()
-    is_isolated: bool = False
+    apart: frozenset[int] = frozenset()
     subtrees: tuple[frozenset[int], ...] = ()
     ancestors: tuple[tuple[frozenset[str], frozenset[int]], ...] = ()
     root_required: tuple[frozenset[str], ...] = ()
@@ -62,16 +64,7 @@ class Request(NamedTuple):
     @property
     def totals(self) -> dict[str, int]:
         """The sum of the amounts of all parts, by class."""
-        totals: dict[str, int] = {}
-        for part in self.parts:
-            for name, amount in part.resources:
-                totals[name] = totals.get(name, 0) + amount
-        return totals
-
-    @property
-    def is_unserved(self) -> bool:
-        """Return True if a part has no resources, so that it needs no provider."""
-        return not all(part.resources or part.required or part.member_of for part in self.parts)
+        return together(dict(part.resources) for part in self.parts)
 
     @property
     def trees(self) -> frozenset[str]:
@@ -81,25 +74,25 @@ class Request(NamedTuple):
 
 def parsed(request: CandidateRequest) -> Request:
     """Return the parts of a request for candidates."""
-    parts = tuple(_parts(request))
+    common = request.common._replace(required=())
+    parts = (
+        *(part({name: amount}, common) for name, amount in common.resources.items()),
+        *(part(group.resources, group, suffix) for suffix, group in request.groups.items()),
+    )
     numbers = {part.group: number for number, part in enumerate(parts)}
+    # For a group that only forbids, the service looks for no provider.
+    is_served = all(part.resources or part.required or part.member_of for part in parts)
+    isolated = request.groups if request.group_policy == 'isolate' else ()
     return Request(
         parts,
         covering=alternatives(request.common.required),
-        is_isolated=request.group_policy == 'isolate',
+        apart=frozenset(numbers[suffix] for suffix in isolated),
         subtrees=tuple(
             frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree
         ),
-        root_required=alternatives(request.root_required),
+        root_required=alternatives(request.root_required) + (() if is_served else NOWHERE),
         root_forbidden=frozenset(request.root_forbidden),
     )
-
-
-def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
-    for name, amount in request.common.resources.items():
-        yield part({name: amount}, request.common._replace(required=()))
-    for suffix, group in request.groups.items():
-        yield part(group.resources, group, suffix)
 
 
 def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:

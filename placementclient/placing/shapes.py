@@ -43,13 +43,12 @@ class Shape:
         self.units = [dict(provider.units) for provider in bins]
         self.rooms: dict[tuple[int, str], int] = {}
         for number, provider in enumerate(bins):
-            if provider.pool is None:
-                for name, _ in provider.units:
-                    self.rooms[number, name] = len(self.rooms)
+            for name in self.units[number] if provider.pool is None else ():
+                self.rooms[number, name] = len(self.rooms)
         self.totals: dict[str, int] = {}
         self.members: dict[str, list[int]] = {}
-        for number, provider in enumerate(bins):
-            for name, _ in provider.units:
+        for number, names in enumerate(self.units):
+            for name in names:
                 self.members.setdefault(name, []).append(number)
         self.width = len(self.rooms)
         for name, numbers in self.members.items():
@@ -82,11 +81,7 @@ class Shape:
         local, shared = [], []
         for name, amount in request.totals.items():
             pools = [self.bins[number].pool for number in self.members[name]]
-            amount -= sum(
-                n
-                for uuid, resource_class, n in request.shared
-                if resource_class == name and uuid in pools
-            )
+            amount -= sum(n for uuid, kind, n in request.shared if kind == name and uuid in pools)
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))
@@ -147,7 +142,7 @@ def serving(
     :param is_able: returns whether the amounts of a part let a provider serve it
     :return: ``None`` if the request rules out the host
     """
-    if request.is_unserved or not admits_root(bins[0], request):
+    if not admits_root(bins[0], request):
         return None
     return [
         [

@@ -29,10 +29,12 @@ class Topology:
             for state in states:
                 for aggregate in state.aggregates:
                     self.members.setdefault(aggregate, []).append(state)
-        states = [state for states in self.trees.values() for state in states if is_sharing(state)]
-        by_name = sorted(states, key=lambda state: state.name)
+        sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         reached = reach(
-            ((state.uuid, self.root_of[state.uuid], state.aggregates) for state in by_name),
+            (
+                (state.uuid, self.root_of[state.uuid], state.aggregates)
+                for state in sorted(sharing, key=lambda state: state.name)
+            ),
             {
                 aggregate: {self.root_of[member.uuid] for member in members}
                 for aggregate, members in self.members.items()
@@ -90,29 +92,31 @@ class Topology:
 
         :param trees: the UUIDs by which a request names trees
         """
+        named: dict[str, set[str]] = {}
+        for uuid in trees:
+            named.setdefault(self.root_of.get(uuid, ''), set()).add(uuid)
+        states = self.serving(root_uuid)
         if root_uuid not in self._hosts:
-            numbers = {state.uuid: n for n, state in enumerate(self.trees[root_uuid])}
+            numbers = {state.uuid: number for number, state in enumerate(self.trees[root_uuid])}
             self._hosts[root_uuid] = [
-                HostProvider.of(state, numbers) for state in self.serving(root_uuid)
+                HostProvider(
+                    numbers.get(state.provider.parent_provider_uuid or ''),
+                    state.traits,
+                    state.aggregates,
+                    tuple((name, stock.units) for name, stock in sorted(state.inventories.items())),
+                    state.uuid if is_sharing(state) else None,
+                    state.uuid in numbers,
+                )
+                for state in states
             ]
-        host = self._hosts[root_uuid]
-        if named := self._named(trees):
-            none = frozenset[str]()
-            return [
-                provider._replace(trees=named.get(self.root_of[state.uuid], none))
-                for state, provider in zip(self.serving(root_uuid), host, strict=True)
-            ]
-        return host
+        bins = self._hosts[root_uuid]
+        if not named:
+            return bins
+        return [
+            provider._replace(trees=frozenset(named.get(self.root_of[state.uuid], ())))
+            for state, provider in zip(states, bins, strict=True)
+        ]
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """Return the sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])
-
-    def _named(self, uuids: Iterable[str]) -> dict[str, frozenset[str]]:
-        """Return some UUIDs of providers by the roots of their trees."""
-        named: dict[str, frozenset[str]] = {}
-        for uuid in uuids:
-            if uuid in self.root_of:
-                root = self.root_of[uuid]
-                named[root] = named.get(root, frozenset()) | {uuid}
-        return named

@@ -9,7 +9,7 @@ from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.check_type import MissingFields
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.candidates.counting import CandidateCounter
+from placementclient.insight.candidates import counting
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
@@ -190,14 +190,14 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     flavors = list(cloud.answers.scheduling.first_of_each(cloud.answers.flavors or ()))
     requests = [request for _, request in flavors]
     counters = [
-        (flavor.name, request.limit, CandidateCounter(cloud.topology, request))
+        (flavor.name, request.limit, counting.counter(cloud.topology, request))
         for flavor, request in flavors
         if request.limit is not None
     ]
     for root, many in wide.items():
         tree = cloud.topology.trees[root]
         using = {name: _together(cloud, tree, name, requests) for name in many}
-        counts = ((name, limit, counter.tree(root).count) for name, limit, counter in counters)
+        counts = ((name, limit, count(root).count) for name, limit, count in counters)
         facts = {
             'providers': many,
             'together': {name: number for name, number in using.items() if number > 1},

@@ -5,13 +5,14 @@ A tree with eight devices and eight groups has 8! of them, and the service makes
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.options import StateSearch
+from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, slots
 from placementclient.placing.requests import Request, RequestPart, parsed
 from placementclient.placing.shapes import serving
@@ -72,30 +73,28 @@ class CandidateCount:
         return len(self.trees) - chosen
 
 
-class CandidateCounter:
-    """Counts the candidates of a request by tree; equal trees are counted once.
+def counter(topology: Topology, request: CandidateRequest) -> Callable[[str], TreeCandidates]:
+    """Return the function that counts the candidates in a tree, by the UUID of its root.
 
-    What sharing providers alone give to the common group counts once for each tree.
+    It counts equal trees once. What sharing providers alone give to the common group counts once
+    for each tree.
     """
+    parts = parsed(request)
+    counts: dict[object, tuple[int, bool]] = {}
 
-    def __init__(self, topology: Topology, request: CandidateRequest) -> None:
-        self._topology, self._request = topology, parsed(request)
-        self._counts: dict[object, tuple[int, bool]] = {}
+    def in_tree(root: str) -> TreeCandidates:
+        kind = topology.kind(root, parts.trees)
+        if kind not in counts:
+            states, bins = topology.serving(root), topology.host(root, parts.trees)
+            counts[kind] = _in_tree(parts, states, bins)
+        return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
-    def tree(self, root: str) -> TreeCandidates:
-        """Return the number of candidates in a tree, by the UUID of its root."""
-        topology, trees = self._topology, self._request.trees
-        kind = topology.kind(root, trees)
-        if kind not in self._counts:
-            states, bins = topology.serving(root), topology.host(root, trees)
-            self._counts[kind] = _in_tree(self._request, states, bins)
-        return TreeCandidates(topology.trees[root][0].name, *self._counts[kind])
+    return in_tree
 
 
 def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
     """Return the number of candidates of a request, by tree."""
-    counter = CandidateCounter(topology, request)
-    numbers = map(counter.tree, topology.trees)
+    numbers = map(counter(topology, request), topology.trees)
     trees = [tree for tree in numbers if tree.count or not tree.is_exact]
     return CandidateCount(sorted(trees, key=lambda tree: -tree.count), request.limit)
 
@@ -103,45 +102,41 @@ def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
 def _in_tree(
     request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
 ) -> tuple[int, bool]:
+    """Return the number of candidates; False with it if there may be more."""
+
+    def grants(number: int, name: str, amount: int) -> bool:
+        return slots(states[number], name, amount) > 0
+
     def is_able(number: int, part: RequestPart) -> bool:
-        return all(slots(states[number], name, amount) for name, amount in part.resources)
+        return all(grants(number, name, amount) for name, amount in part.resources)
 
     options = serving(request, bins, is_able)
     if options is None or not all(options):
         return 0, True
     if request.subtrees:
-        search = StateSearch(request, bins, options, states)
-        count = sum(1 for _ in search.places())
-        return count, search.left >= 0
-    return _multiplied(request, bins, options, states)
-
-
-def _multiplied(
-    request: Request,
-    bins: Sequence[HostProvider],
-    options: Sequence[Sequence[int]],
-    states: Sequence[ProviderState],
-) -> tuple[int, bool]:
-    """Return the number of ways: of the common group one by one, each with those of the groups."""
+        search = PartSearch(request, bins, options, grants)
+        return sum(1 for _ in search.places()), search.left >= 0
+    # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
-    groups = [number for number, part in enumerate(request.parts) if part.group]
-    whole = request._replace(parts=tuple(request.parts[number] for number in common))
-    search = StateSearch(whole, bins, [options[number] for number in common], states)
-    counts = _GroupCounts(request, groups)
-    total = 0
+    whole = request._replace(
+        parts=tuple(request.parts[number] for number in common), apart=frozenset()
+    )
+    search = PartSearch(whole, bins, [options[number] for number in common], grants)
+    count, total = _group_counter(request), 0
     for _ in search.places():
-        left = Counter(_slots(request, groups, options, states, search.taken))
-        total += counts.count(0, frozenset(left.items()))
+        left = Counter(_slots(request, options, states, search.taken))
+        total += count(0, frozenset(left.items()))
     return total, search.left >= 0
 
 
 def _slots(
     request: Request,
-    groups: Sequence[int],
     options: Sequence[Sequence[int]],
     states: Sequence[ProviderState],
     taken: dict[tuple[int, str], int],
 ) -> Iterator[Slot]:
+    """Return the providers that serve groups."""
+    groups = [number for number, part in enumerate(request.parts) if part.group]
     names = {name for number in groups for name, _ in request.parts[number].resources}
     for place, state in enumerate(states):
         serving = frozenset(number for number in groups if place in options[number])
@@ -154,41 +149,28 @@ def _slots(
             yield serving, tuple(sorted(left.items()))
 
 
-class _GroupCounts:
-    """Counts the ways to serve groups by providers, of which those that are alike count as one."""
+def _group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
+    """Return the function that counts the ways to serve the groups from one on.
 
-    def __init__(self, request: Request, groups: Sequence[int]) -> None:
-        self._request, self._groups = request, groups
-        self._known: dict[tuple[int, frozenset[tuple[Slot, int]]], int] = {}
+    It takes the providers, each kind with its number: those that are alike count as one.
+    """
+    groups = [number for number, part in enumerate(request.parts) if part.group]
 
-    def count(self, first: int, slots: frozenset[tuple[Slot, int]]) -> int:
-        """Return the number of ways to serve the groups from one on.
-
-        :param slots: the providers, each kind with its number
-        """
-        if first == len(self._groups):
+    @functools.cache
+    def count(first: int, slots: frozenset[tuple[Slot, int]]) -> int:
+        if first == len(groups):
             return 1
-        if (first, slots) not in self._known:
-            number = self._groups[first]
-            self._known[first, slots] = sum(
-                many * self.count(first + 1, self._without(slots, slot, number))
-                for slot, many in slots
-                if number in slot[0] and self._fits(slot, number)
-            )
-        return self._known[first, slots]
+        number, total = groups[first], 0
+        amounts = dict(request.parts[number].resources)
+        for slot, many in slots:
+            able, most = slot
+            left = tuple((name, free - amounts.get(name, 0)) for name, free in most)
+            if number in able and all(free >= 0 for name, free in left if name in amounts):
+                others = Counter(dict(slots))
+                others[slot] -= 1
+                others[able - request.apart if number in request.apart else able, left] += 1
+                rest = frozenset((kind, n) for kind, n in others.items() if n)
+                total += many * count(first + 1, rest)
+        return total
 
-    def _fits(self, slot: Slot, number: int) -> bool:
-        left = dict(slot[1])
-        return all(amount <= left[name] for name, amount in self._request.parts[number].resources)
-
-    def _without(
-        self, slots: frozenset[tuple[Slot, int]], slot: Slot, number: int
-    ) -> frozenset[tuple[Slot, int]]:
-        """Return the providers after one of a kind serves a group."""
-        amounts = dict(self._request.parts[number].resources)
-        left = tuple((name, most - amounts.get(name, 0)) for name, most in slot[1])
-        serving = frozenset[int]() if self._request.is_isolated else slot[0]
-        kinds = Counter(dict(slots))
-        kinds[slot] -= 1
-        kinds[serving, left] += 1
-        return frozenset((kind, many) for kind, many in kinds.items() if many)
+    return count

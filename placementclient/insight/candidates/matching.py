@@ -13,15 +13,18 @@ from placementclient.insight.candidates.requirements import Kind, Requirement, a
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider
-from placementclient.placing.requests import Request, RequestPart, parsed, part
-from placementclient.placing.shapes import admits, admits_root
+from placementclient.placing.requests import Request, RequestPart, alternatives, parsed, part
+from placementclient.placing.shapes import serving
 
 _TRAITS = (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT)
 _AGGREGATES = (Kind.AGGREGATE, Kind.NOT_AGGREGATE)
 
 
 class Matcher:
-    """Decides whether a tree satisfies some of the requirements of a request."""
+    """Decides whether a tree satisfies some of the requirements of a request.
+
+    The providers have marks in place of traits and aggregates, one for each requirement.
+    """
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
         self.index, self.requirements = index, requirements
@@ -30,16 +33,13 @@ class Matcher:
         for uuid, provider in index.providers.items():
             members = self.trees.setdefault(provider.root_uuid, [])
             members.insert(0 if uuid == provider.root_uuid else len(members), uuid)
-        self._matches: dict[Requirement, frozenset[str]] = {}
         self._pool = {
             root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
         }
+        self._able: dict[tuple[str, int], frozenset[str]] = {}
         self._hosts: dict[str, list[HostProvider]] = {}
-        self._requests: dict[
-            frozenset[Requirement], tuple[Request, list[frozenset[str] | None]]
-        ] = {}
+        self._requests: dict[frozenset[Requirement], Request] = {}
         self._groups = tuple(dict.fromkeys(r.group for r in requirements if r.group))
-        self._common = [r for r in requirements if r.kind is Kind.RESOURCE and not r.group]
 
     @functools.cached_property
     def alone(self) -> dict[Requirement, frozenset[str]]:
@@ -51,27 +51,11 @@ class Matcher:
             for requirement in self.requirements
         }
 
-    def able(self, name: str, amount: int) -> frozenset[str]:
-        """Return the providers that can grant an amount of a class."""
-        return self._who(Requirement(Kind.RESOURCE, name, amount=amount))
-
-    def _who(self, requirement: Requirement) -> frozenset[str]:
-        """Return the providers of a requirement; of a forbidden one, those that have it."""
-        key = replace(requirement, group='')
-        if key not in self._matches:
-            conditions = key.filter()
-            assert conditions is not None
-            self._matches[key] = frozenset(self.index.matching(conditions))
-        return self._matches[key]
-
     def amounts_met(self, requirement: Requirement) -> Counter[str]:
-        """Count for each tree the requested resources that it can grant.
-
-        :return: by the roots of trees
-        """
+        """Count for each tree, by its root, the requested amounts that it can grant."""
         met = Counter[str]()
-        for matched, matches in self._matches.items():
-            if (matched.kind, matched.value) == (requirement.kind, requirement.value):
+        for (name, _), matches in self._able.items():
+            if name == requirement.value:
                 met.update(
                     root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
                 )
@@ -88,21 +72,24 @@ class Matcher:
         of them. So fewer requirements never are harder to meet here, as they may be for the
         service.
         """
-        is_covered = any(r.kind is Kind.TRAIT and not r.group for r in retained)
-        left_out = [r for r in self._common if r not in retained] if is_covered else []
-        choices = ({None, r, replace(r, amount=1)} for r in left_out)
+        is_covered = any(need.kind is Kind.TRAIT and not need.group for need in retained)
+        choices = (
+            {None, need, replace(need, amount=1)}
+            for need in self.requirements
+            if is_covered and need.kind is Kind.RESOURCE and not need.group and need not in retained
+        )
         return any(
             self.satisfies(root, retained.union(filter(None, optional)))
             for optional in product(*choices)
         )
 
-    def is_met(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree satisfies some requirements."""
-        return any(self.satisfies(root, retained) for root in self._plausible(retained))
-
     def satisfying(self, retained: frozenset[Requirement]) -> set[str]:
         """Return the roots of the trees that satisfy some requirements."""
         return {root for root in self._plausible(retained) if self.satisfies(root, retained)}
+
+    def is_met(self, retained: frozenset[Requirement]) -> bool:
+        """Return True if any tree satisfies some requirements."""
+        return any(self.satisfies(root, retained) for root in self._plausible(retained))
 
     def _plausible(self, retained: frozenset[Requirement]) -> Collection[str]:
         alone = [self.alone[requirement] for requirement in retained if requirement in self.alone]
@@ -112,64 +99,49 @@ class Matcher:
         """Return whether a tree satisfies some requirements, perhaps with changed amounts."""
         if not self._unserved.isdisjoint(retained):
             return False
-        request, able = self._request(retained)
-        bins, pool = self._bins(root), self._pool[root]
-        if not admits_root(bins[0], request):
+        request, bins, pool = self._request(retained), self._bins(root), self._pool[root]
+
+        def grants(number: int, name: str, amount: int) -> bool:
+            return pool[number] in self._granting(name, amount)
+
+        def is_able(number: int, part: RequestPart) -> bool:
+            return all(grants(number, name, amount) for name, amount in part.resources)
+
+        suitable = serving(request, bins, is_able)
+        if suitable is None or not all(suitable):
             return False
-        suitable = []
-        for requested, providers in zip(request.parts, able, strict=True):
-            serving = [
-                number
-                for number, uuid in enumerate(pool)
-                if (providers is None or uuid in providers)
-                and admits(bins[number], requested, bins[0])
-            ]
-            if not serving:
-                return False
-            suitable.append(serving)
-        search = _MarkedSearch(self, request, bins, suitable, pool)
+        search = PartSearch(request, bins, suitable, grants)
         return any(True for _ in search.places()) or search.left < 0
 
     @functools.cached_property
-    def bare(self) -> frozenset[str]:
+    def _bare(self) -> frozenset[str]:
         """The groups that request no resource."""
-        served = {r.group for r in self.requirements if r.kind is Kind.RESOURCE}
+        served = {need.group for need in self.requirements if need.kind is Kind.RESOURCE}
         return frozenset(self._groups) - served
 
     @functools.cached_property
     def _unserved(self) -> frozenset[Requirement]:
         """The requirements of groups that only forbid: the service looks for no provider there."""
-        by_group: dict[str, list[Requirement]] = {group: [] for group in self._groups}
-        for requirement in self.requirements:
-            if requirement.group:
-                by_group[requirement.group].append(requirement)
         finding = (Kind.RESOURCE, Kind.TRAIT, Kind.AGGREGATE)
+        served = {need.group for need in self.requirements if need.kind in finding}
         return frozenset(
-            requirement
-            for group in by_group.values()
-            if not any(requirement.kind in finding for requirement in group)
-            for requirement in group
+            need for need in self.requirements if need.group and need.group not in served
         )
 
-    def _request(
-        self, retained: frozenset[Requirement]
-    ) -> tuple[Request, list[frozenset[str] | None]]:
-        """Return the request for some requirements, with marks in place of traits.
-
-        :return: with the providers that have room for each part; ``None``: any
-        """
+    def _request(self, retained: frozenset[Requirement]) -> Request:
+        """Return the request for some requirements, with marks in place of traits."""
         if retained not in self._requests:
             marked = [_marked(requirement) for requirement in sorted(retained, key=str)]
-            request = _parsed(assembled(CandidateRequest(), self._groups, marked), self.bare)
-            able = [
-                [self.able(*resource) for resource in requested.resources]
-                for requested in request.parts
-            ]
-            self._requests[retained] = (
-                request,
-                [frozenset.intersection(*sets) if sets else None for sets in able],
-            )
+            request = assembled(CandidateRequest(), self._groups, marked)
+            self._requests[retained] = _parsed(request, self._bare)
         return self._requests[retained]
+
+    def _granting(self, name: str, amount: int) -> frozenset[str]:
+        """Return the providers that can grant an amount of a class."""
+        if (name, amount) not in self._able:
+            conditions = Filter({name: amount})
+            self._able[name, amount] = frozenset(self.index.matching(conditions))
+        return self._able[name, amount]
 
     def _bins(self, root: str) -> list[HostProvider]:
         """Return the providers that can serve a tree, with marks in place of traits."""
@@ -179,29 +151,27 @@ class Matcher:
         return self._hosts[root]
 
     def _bin(self, uuid: str, numbers: Mapping[str, int]) -> HostProvider:
-        return HostProvider(
-            numbers.get(self.index.providers[uuid].parent_provider_uuid or ''),
-            self._marks(uuid, _TRAITS),
-            self._marks(uuid, _AGGREGATES),
-            (),
-            is_inside=uuid in numbers,
-            trees=self._marks(uuid, (Kind.IN_TREE,)),
+        traits, aggregates, trees = (
+            frozenset(
+                mark for kind, mark, matches in self._matched if kind in kinds and uuid in matches
+            )
+            for kinds in (_TRAITS, _AGGREGATES, (Kind.IN_TREE,))
         )
-
-    def _marks(self, uuid: str, kinds: Collection[Kind]) -> frozenset[str]:
-        return frozenset(
-            mark for kind, mark, matches in self._matched if kind in kinds and uuid in matches
-        )
+        parent = numbers.get(self.index.providers[uuid].parent_provider_uuid or '')
+        return HostProvider(parent, traits, aggregates, is_inside=uuid in numbers, trees=trees)
 
     @functools.cached_property
     def _matched(self) -> list[tuple[Kind, str, frozenset[str]]]:
         """The marks of the requirements, and the providers that have each."""
-        kinds = (*_TRAITS, *_AGGREGATES, Kind.IN_TREE)
-        return [
-            (requirement.kind, _marked(requirement).value, self._who(requirement))
-            for requirement in self.requirements
-            if requirement.kind in kinds
-        ]
+        providers: dict[Requirement, frozenset[str]] = {}
+        matched = []
+        for need in self.requirements:
+            if (conditions := need.filter()) is not None:
+                key = replace(need, group='')
+                if key not in providers:
+                    providers[key] = frozenset(self.index.matching(conditions))
+                matched.append((need.kind, _marked(need).value, providers[key]))
+        return matched
 
 
 def _marked(requirement: Requirement) -> Requirement:
@@ -225,40 +195,17 @@ def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
         lone += [others] if others != Filter() else []
         request = request._replace(common=Filter())
     grouped = parsed(request)
-    parts = (*grouped.parts, *(part({}, conditions) for conditions in lone))
+    parts = [*grouped.parts, *(part({}, conditions) for conditions in lone)]
+    for number, requested in enumerate(parts):
+        if requested.group not in bare:
+            parts[number] = requested._replace(in_tree=trees[requested.group])
     return grouped._replace(
-        parts=tuple(
-            requested
-            if requested.group in bare
-            else requested._replace(in_tree=trees[requested.group])
-            for requested in parts
-        )
-    )
-
-
-class _MarkedSearch(PartSearch):
-    def __init__(
-        self,
-        matcher: Matcher,
-        request: Request,
-        bins: Sequence[HostProvider],
-        suitable: Sequence[Sequence[int]],
-        pool: Sequence[str],
-    ) -> None:
-        super().__init__(request, bins, suitable)
-        self._matcher, self._pool = matcher, pool
-
-    def _grants(self, place: int, name: str, amount: int) -> bool:
-        return self._pool[place] in self._matcher.able(name, amount)
-
-    def _has_room(self, place: int, part: RequestPart) -> bool:
-        # Each suitable provider grants the amounts of a part alone.
-        return all(
-            self._grants(place, name, amount + taken)
-            for name, amount in part.resources
-            if (taken := self.taken.get((place, name)))
-        )
-
-    def _needs_own(self, part: RequestPart) -> bool:
+        parts=tuple(parts),
         # A group that has lost its resources is none to the service.
-        return bool(part.group and (part.resources or part.group in self._matcher.bare))
+        apart=frozenset(
+            number
+            for number in grouped.apart
+            if parts[number].resources or parts[number].group in bare
+        ),
+        root_required=alternatives(request.root_required),
+    )

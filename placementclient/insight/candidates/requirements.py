@@ -71,12 +71,10 @@ class Requirement:
         return f'{text} (group {self.group})' if self.group else text
 
     def filter(self) -> Filter | None:
-        """Return the filter for single providers; ``None`` if it is about several of them.
+        """Return the filter for single providers; ``None`` for amounts and joint requirements.
 
         What is forbidden is asked for as if it were required: who has it is who is out.
         """
-        if self.kind is Kind.RESOURCE:
-            return Filter(resources={self.value: self.amount})
         if self.kind in (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT):
             return Filter(required=(self.value,))
         if self.kind in (Kind.AGGREGATE, Kind.NOT_AGGREGATE):

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
-from placementclient.insight.capacity import search
-from placementclient.insight.capacity.search import Choice, Choices, Use
-from placementclient.insight.capacity.supply import TOGETHER, Site, Supply
+from placementclient.insight.capacity.search import Choice, Demand, Use, most
+from placementclient.insight.capacity.supply import Site, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.optimize.max_flow import Flow
 from placementclient.placing.topology import Topology
 
 Trees = Collection[str] | None
+#: Stands for a class where all of them have to be in one place.
+TOGETHER = '(together)'
 
 
 class Fits(msgspec.Struct, frozen=True, gc=False):
@@ -55,121 +55,112 @@ class FitCounter:
 
     def __init__(self, supply: Supply) -> None:
         self._supply = supply
-        self._counts: dict[Any, int] = {}
+        self._counts: dict[Site, int] = {}
 
     def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
         """Return how many servers fit on some sites together; by default on all."""
-        chosen = list(_merged(self._supply.sites if sites is None else sites))
-        by_class = {label: self._most(chosen, [label]) for label in self._supply.labels}
+        chosen = Counter(self._supply.sites if sites is None else sites)
+        merged = list(map(_merged, chosen, chosen.values()))
+        labels = self._supply.labels
+        by_class = {label: self._most(merged, [part]) for part, label in enumerate(labels)}
         return Fits.of(name, self._count(chosen), by_class)
 
     def by_tree(self) -> list[Fits]:
         """Return for each tree with inventory for all parts how many servers fit there."""
         trees = self._supply.complete
-        by_site = {site: self.fits(site.name, [site]) for site in {site for _, site in trees}}
+        by_site = {site: self.fits('', [site]) for site in {site for _, site in trees}}
         return [by_site[site].named(name) for name, site in trees]
 
-    def _count(self, sites: Sequence[Site]) -> int:
-        alone = [site for site in sites if site.choices and site.is_alone]
-        together = [site for site in sites if not (site.choices and site.is_alone)]
-        count = sum(self._searched(site) for site in alone)
-        if any(site.choices for site in together):
-            return count + self._search(together)
-        return count + self._most(together, self._supply.labels)
+    def _count(self, sites: Mapping[Site, int]) -> int:
+        count, together, plain = 0, list[Site](), list[Site]()
+        for site, number in sites.items():
+            if not site.choices:
+                plain.append(_merged(site, number))
+            elif site.is_alone:
+                if site not in self._counts:
+                    self._counts[site] = self._search([site])
+                count += number * self._counts[site]
+            else:
+                together += [site] * number
+        if together:
+            return count + self._search(together + plain)
+        return count + self._most(plain, range(len(self._supply.labels)))
 
-    def _most(self, sites: Sequence[Site], labels: Sequence[str]) -> int:
-        """The most on sites where no part of a server depends on another."""
-        limits = [min(self._reachable(site, name) for name in labels) for site in sites]
-        by_label = [self._granted(sites, limits, name) for name in labels]
-        best = min(by_label, key=sum)
+    def _most(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
+        """Return the most on sites where no part of a server depends on another."""
+        limits = [min(self._reachable(site, part) for part in parts) for site in sites]
+        by_part = [self._granted(sites, limits, part) for part in parts]
+        best = min(by_part, key=sum)
         # More than the scarcest part allows is impossible. Most often the others allow that too.
-        if all(self._granted(sites, best, name) == best for name in labels):
+        if all(self._granted(sites, best, part) == best for part in parts):
             return sum(best)
         return self._search(sites)
 
-    def _searched(self, site: Site) -> int:
-        """The most at one site that no other has to do with; hosts that are alike have as many."""
-        number: dict[object, int] = {}
-        amounts = self._supply.amounts
-        alike = tuple(
-            (
-                number.setdefault(choice.provider, len(number)),
-                choice.traits,
-                *(
-                    (number.setdefault(use.stock, len(number)), amounts[use.stock], use[1:])
-                    for use in choice.uses
-                ),
-            )
-            for choices in site.choices.values()
-            for choice in (None, *choices)
-            if choice
-        )
-        key = tuple(map(len, site.choices.values())), alike
-        if key not in self._counts:
-            self._counts[key] = self._search([site])
-        return self._counts[key]
-
-    def _search(self, sites: Sequence[Site]) -> int:
-        supply, labels = self._supply, self._supply.labels
-        stock = dict(supply.amounts)
-        demands: list[tuple[int, Choices]] = []
+    def _search(self, sites: Iterable[Site]) -> int:
+        supply = self._supply
+        demands = []
         for site in sites:
-            limit = min(self._reachable(site, name) for name in labels)
-            if limit:
-                demands.append((limit, site.choices or self._plain(site, stock)))
-        return search.most(demands, stock, supply.rules) if demands else 0
+            parts = range(len(supply.labels))
+            if limit := min(self._reachable(site, part) for part in parts):
+                choices, amounts = site.choices, dict(site.amounts)
+                if not choices:
+                    amounts = {
+                        (0, label): n for label, n in zip(supply.labels, site.local, strict=True)
+                    }
+                    choices = tuple(self._plain(site, part) for part in parts)
+                demands.append(Demand(limit, choices, amounts))
+        return most(demands, supply.stock, supply.rules) if demands else 0
 
-    def _plain(self, site: Site, stock: dict[tuple[str, str], int]) -> dict[str, list[Choice]]:
-        """The choices at a site where no part depends on another, so that its own are one."""
-        every = frozenset(range(self._supply.rules.traits))
-        choices = {}
-        for label, pools in site.pools.items():
-            sources = {site.name: site.own[label]}
-            sources |= {pool: self._supply.stock[label][pool] for pool in sorted(pools)}
-            stock |= {(source, label): amount for source, amount in sources.items()}
-            choices[label] = [Choice(source, (Use((source, label)),), every) for source in sources]
-        return choices
+    def _plain(self, site: Site, part: int) -> tuple[Choice, ...]:
+        """Return the choices where no part depends on another, so that the tree is one."""
+        supply = self._supply
+        every, label = frozenset(range(supply.rules.traits)), supply.labels[part]
+        sources: list[int | str] = [0, *sorted(site.pools[part])]
+        return tuple(Choice(source, (Use((source, label)),), every) for source in sources)
 
-    def _reachable(self, site: Site, name: str) -> int:
-        return site.own[name] + sum(self._supply.stock[name][pool] for pool in site.pools[name])
+    def _reachable(self, site: Site, part: int) -> int:
+        label = self._supply.labels[part]
+        return site.local[part] + sum(self._supply.stock[pool, label] for pool in site.pools[part])
 
-    def _granted(self, sites: Sequence[Site], counts: Sequence[int], name: str) -> list[int]:
-        """The most that sites have of one part, if each gets so many servers."""
-        local = [min(count, site.own[name]) for site, count in zip(sites, counts, strict=True)]
-        lacking = [count - had for count, had in zip(counts, local, strict=True)]
-        demands: dict[frozenset[str], int] = {}
-        for site, count in zip(sites, lacking, strict=True):
-            demands[site.pools[name]] = demands.get(site.pools[name], 0) + count
-        left = _drawn(demands, self._supply.stock[name])
+    def _granted(self, sites: Sequence[Site], counts: Sequence[int], part: int) -> list[int]:
+        """Return the most that sites have of one part, if each gets so many servers."""
+        local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
+        demands = Counter[frozenset[str]]()
+        for site, count, had in zip(sites, counts, local, strict=True):
+            demands[site.pools[part]] += count - had
+        left = self._drawn(demands, self._supply.labels[part])
         granted = []
-        for site, had, count in zip(sites, local, lacking, strict=True):
-            drawn = min(count, left[site.pools[name]])
-            left[site.pools[name]] -= drawn
+        for site, count, had in zip(sites, counts, local, strict=True):
+            drawn = min(count - had, left[site.pools[part]])
+            left[site.pools[part]] -= drawn
             granted.append(had + drawn)
         return granted
 
+    def _drawn(
+        self, demands: Mapping[frozenset[str], int], label: str
+    ) -> dict[frozenset[str], int]:
+        """Return how much of each demand its pools grant: the most in all."""
+        pools = sorted(frozenset().union(*demands))
+        number = {pool: index for index, pool in enumerate(pools)}
+        flow = Flow(
+            [self._supply.stock[pool, label] for pool in pools],
+            [[number[pool] for pool in sorted(reached)] for reached in demands],
+        )
+        return {
+            reached: flow.draw(index, amount)
+            for index, (reached, amount) in enumerate(demands.items())
+        }
 
-def _merged(sites: Iterable[Site]) -> Iterator[Site]:
-    """Return the sites of several trees as one site that has as much as all of them.
+
+def _merged(site: Site, number: int) -> Site:
+    """Return a site that has as much as several that are alike.
 
     As many servers fit there: dealt out evenly, no tree draws on a pool while another one still has
     some of its own.
     """
-    for site, number in Counter(sites).items():
-        own = {label: number * count for label, count in site.own.items()}
-        yield replace(site, own=own)
-
-
-def _drawn(
-    demands: Mapping[frozenset[str], int], pools: Mapping[str, int]
-) -> dict[frozenset[str], int]:
-    """Return how much of each demand can be had from the pools that it reaches: the most in all."""
-    number = {pool: index for index, pool in enumerate(pools)}
-    reachable = [[number[pool] for pool in sorted(reached)] for reached in demands]
-    flow = Flow(list(pools.values()), reachable)
-    return {
-        reached: flow.draw(index, amount) for index, (reached, amount) in enumerate(demands.items())
-    }
+    if number == 1:
+        return site
+    return replace(site, local=tuple(number * count for count in site.local))
 
 
 #: The requests of which the candidates of each count.

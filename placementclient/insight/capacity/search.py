@@ -7,7 +7,7 @@ run short together, or depend on each other within one server, it is a search, b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,15 +19,17 @@ EFFORT = 60.0
 #: Each combination of choices that has the traits is a variable at each site.
 MOST_WAYS = 100_000
 
+#: The UUID of a sharing provider or the number of one of the site's own, and what of it.
+Stock = tuple[int | str, str]
+
 
 class Use(NamedTuple):
     """The amount of something that a choice uses.
 
-    :param stock: what of
     :param most: how much of it one server may take in all of its parts; ``None``: as much as is
     """
 
-    stock: tuple[str, str]
+    stock: Stock
     amount: int = 1
     most: int | None = None
 
@@ -35,52 +37,64 @@ class Use(NamedTuple):
 class Choice(NamedTuple):
     """A source for one part of a server.
 
-    :param provider: its UUID, or whatever stands for several that are alike
+    :param provider: the provider, or whatever stands for several that are alike
     :param traits: which of the traits that the parts must have between them, by number
     """
 
-    provider: str
+    provider: int | str
     uses: tuple[Use, ...]
     traits: frozenset[int] = frozenset()
 
 
-#: The sources of each part of the servers at one site, by the label of the part.
-Choices = Mapping[str, Sequence[Choice]]
+#: The sources of each part of the servers at one site.
+Choices = tuple[tuple[Choice, ...], ...]
 
 
 class Rules(NamedTuple):
     """The conditions between the parts of a server.
 
-    :param apart: the labels of parts that come from different providers
-    :param covering: the labels of those that have the traits between them
+    :param apart: parts, by number, that come from different providers
+    :param covering: those that have the traits between them
     :param traits: how many traits
     """
 
-    apart: frozenset[str] = frozenset()
-    covering: tuple[str, ...] = ()
+    apart: frozenset[int] = frozenset()
+    covering: tuple[int, ...] = ()
     traits: int = 0
 
 
-def most(
-    sites: Sequence[tuple[int, Choices]], stock: Mapping[tuple[str, str], int], rules: Rules
-) -> int:
+class Demand(NamedTuple):
+    """The servers at one site.
+
+    :param most: at most so many
+    :param amounts: what the site has of its own of what the choices use
+    """
+
+    most: int
+    choices: Choices
+    amounts: Mapping[Stock, int]
+
+
+def most(demands: Iterable[Demand], pools: Mapping[Stock, int], rules: Rules) -> int:
     """Return how many servers fit on all sites together.
 
-    :param sites: the most servers that can be at each, and their choices
-    :param stock: the amounts that the choices take from
+    :param pools: what there is that several sites use
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
     model = cpsat.load(
         'What is asked for is shared or grouped, and runs short together, which'
     ).CpModel()
-    counts, taken = [], dict[tuple[str, str], list[Any]]()
-    for limit, choices in sites:
-        site = _SiteVariables(model, limit, choices, rules)
+    counts, taken = [], dict[Stock, list[Any]]()
+    for demand in demands:
+        site = _SiteVariables(model, demand, rules)
         counts.append(site.count)
-        for key, terms in site.taken.items():
-            taken.setdefault(key, []).extend(terms)
-    for key, terms in taken.items():
-        model.add(sum(terms) <= stock[key])
+        for stock, terms in site.taken.items():
+            if stock in demand.amounts:
+                model.add(sum(terms) <= demand.amounts[stock])
+            else:
+                taken.setdefault(stock, []).extend(terms)
+    for stock, terms in taken.items():
+        model.add(sum(terms) <= pools[stock])
     model.maximize(sum(counts))
     solved = cpsat.solve(model, EFFORT)
     if solved.status != 'OPTIMAL':
@@ -93,14 +107,13 @@ def most(
 class _SiteVariables:
     """The servers at one site, as variables of a model: how many come from which choice."""
 
-    def __init__(self, model: Any, limit: int, choices: Choices, rules: Rules) -> None:
-        self._model, self._limit = model, limit
+    def __init__(self, model: Any, demand: Demand, rules: Rules) -> None:
+        self._model, self._limit = model, demand.most
         self.count = self._variable()
-        self._shares = {
-            label: [(choice, self._variable()) for choice in of_part]
-            for label, of_part in choices.items()
-        }
-        for shares in self._shares.values():
+        self._shares = [
+            [(choice, self._variable()) for choice in choices] for choices in demand.choices
+        ]
+        for shares in self._shares:
             model.add(sum(share for _, share in shares) == self.count)
         self.taken = self._take()
         self._keep_apart(rules.apart)
@@ -109,10 +122,10 @@ class _SiteVariables:
     def _variable(self) -> Any:
         return self._model.new_int_var(0, self._limit, '')
 
-    def _take(self) -> dict[tuple[str, str], list[Any]]:
-        taken: dict[tuple[str, str], list[Any]] = {}
-        bounded: dict[tuple[tuple[str, str], int], list[tuple[int, Any]]] = {}
-        for choice, share in self._all(self._shares):
+    def _take(self) -> dict[Stock, list[Any]]:
+        taken: dict[Stock, list[Any]] = {}
+        bounded: dict[tuple[Stock, int], list[tuple[int, Any]]] = {}
+        for choice, share in self._all(range(len(self._shares))):
             for use in choice.uses:
                 taken.setdefault(use.stock, []).append(use.amount * share)
                 if use.most is not None:
@@ -125,9 +138,9 @@ class _SiteVariables:
             self._model.add(sum(amount * share for amount, share in terms) <= limit * self.count)
         return taken
 
-    def _keep_apart(self, labels: frozenset[str]) -> None:
-        by_provider: dict[str, list[Any]] = {}
-        for choice, share in self._all(labels):
+    def _keep_apart(self, parts: Iterable[int]) -> None:
+        by_provider: dict[int | str, list[Any]] = {}
+        for choice, share in self._all(parts):
             by_provider.setdefault(choice.provider, []).append(share)
         for shares in by_provider.values():
             # As many matchings as the largest degree cover a bipartite graph (König 1916): each is
@@ -135,8 +148,8 @@ class _SiteVariables:
             self._model.add(sum(shares) <= self.count)
 
     def _cover(self, rules: Rules) -> None:
-        labels = [label for label in rules.covering if label in self._shares]
-        sorts = [{choice.traits for choice, _ in self._shares[label]} for label in labels]
+        parts = [self._shares[part] for part in rules.covering]
+        sorts = [{choice.traits for choice, _ in shares} for shares in parts]
         if math.prod(map(len, sorts)) > MOST_WAYS:
             raise errors.PlacementError(
                 f'There are more than {MOST_WAYS:,} ways to have the traits: ask for fewer classes'
@@ -147,11 +160,11 @@ class _SiteVariables:
         if len(right) == len(every):
             return
         servers = [(ways, self._variable()) for ways in right]
-        for place, label in enumerate(labels):
+        for place, of_part in enumerate(parts):
             for traits in sorts[place]:
-                shares = [share for choice, share in self._shares[label] if choice.traits == traits]
+                shares = [share for choice, share in of_part if choice.traits == traits]
                 having = [number for ways, number in servers if ways[place] == traits]
                 self._model.add(sum(shares) == sum(having))
 
-    def _all(self, labels: Iterable[str]) -> Iterable[tuple[Choice, Any]]:
-        return (pair for label in labels if label in self._shares for pair in self._shares[label])
+    def _all(self, parts: Iterable[int]) -> Iterable[tuple[Choice, Any]]:
+        return (pair for part in parts for pair in self._shares[part])

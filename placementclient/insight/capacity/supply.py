@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Rules, Use
+from placementclient.insight.capacity.search import Choice, Choices, Rules, Stock, Use
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.options import StateSearch
-from placementclient.placing.providers import HostProvider, is_sharing, slots
+from placementclient.placing.options import PartSearch
+from placementclient.placing.providers import HostProvider, slots
 from placementclient.placing.requests import RequestPart, parsed
-from placementclient.placing.shapes import serving
+from placementclient.placing.shapes import has_each, serving
 from placementclient.placing.topology import Topology
-
-#: Stands for a class, or a part, where all of them have to be in one place.
-TOGETHER = '(together)'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A site for servers: a tree, and the sharing providers that serve it.
+    """A site for servers: a tree, and the sharing providers that serve it; alike ones are one.
 
-    Trees that are alike have the same site, unless there are choices.
+    All that is said of each part is in the order of :attr:`Supply.labels`.
 
-    :param name: of the tree, or of one of those that are alike
-    :param own: of how many servers the tree serves a part itself, by the part's label
-    :param pools: the sharing providers that can serve a part, and serve others too
-    :param offers: the parts of which there is inventory at all
+    :param local: of how many servers the tree serves each part itself
+    :param pools: the sharing providers that can serve each part, and serve others too
+    :param is_complete: whether there is inventory for every part
     :param choices: what each part can come from, where that depends on the other parts
+    :param amounts: how much there is of what choices use of the tree
     """
 
-    name: str
-    own: Mapping[str, int]
-    pools: Mapping[str, frozenset[str]]
-    offers: frozenset[str]
-    choices: Mapping[str, tuple[Choice, ...]]
+    local: tuple[int, ...]
+    pools: tuple[frozenset[str], ...]
+    is_complete: bool
+    choices: Choices = ()
+    amounts: tuple[tuple[Stock, int], ...] = ()
 
     @property
     def is_alone(self) -> bool:
         """Return whether the site shares no source with another site."""
-        return not any(self.pools.values())
+        return not any(self.pools)
 
 
 class Supply:
@@ -55,42 +52,37 @@ class Supply:
         self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None
     ) -> None:
         self._topology, self._request = topology, parsed(request)
-        #: The parts that take something, by their labels.
-        self._parts = {_label(part): part for part in self._request.parts if part.resources}
-        self.labels = list(self._parts)
-        classes = Counter(name for part in self._request.parts for name, _ in part.resources)
+        #: The parts that take something.
+        self._parts = [part for part in self._request.parts if part.resources]
+        self.labels = list(map(_label, self._parts))
+        classes = Counter(name for part in self._parts for name, _ in part.resources)
         #: The classes that several parts of one server ask for.
         self._contested = {name for name, parts in classes.items() if parts > 1}
-        self.rules = self._rules()
-        #: Of how many servers each pool serves a part, by its label.
-        self.stock: dict[str, dict[str, int]] = {label: {} for label in self.labels}
-        #: How much there is of what choices use.
-        self.amounts: dict[tuple[str, str], int] = {}
+        groups = [number for number, part in enumerate(self._parts) if part.group]
+        is_isolated = self._request.apart and len(groups) > 1
+        self._common = [number for number, part in enumerate(self._parts) if not part.group]
+        self.rules = Rules()
+        # In subtrees, all parts of a server are one choice.
+        if not self._request.subtrees:
+            apart = frozenset(groups if is_isolated else ())
+            self.rules = Rules(apart, tuple(self._common), len(self._request.covering))
+        #: How much there is of each pool, and of how many servers it serves a part, by its label.
+        self.stock: dict[Stock, int] = {}
+        self._distinct: dict[object, Site] = {}
         sites = list(self._sites(topology.trees if trees is None else trees))
         #: The names of the trees that have inventory for every part, each with its site.
-        self.complete = [pair for pair in sites if len(pair[1].offers) == len(self.labels)]
+        self.complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; where there is none, of those with inventory for some part.
         self.sites = [site for _, site in self.complete or sites]
-
-    def _rules(self) -> Rules:
-        if self._request.subtrees:
-            # All parts of a server are one choice.
-            return Rules()
-        groups = [label for label, part in self._parts.items() if part.group]
-        is_isolated = self._request.is_isolated and len(groups) > 1
-        covering = tuple(label for label, part in self._parts.items() if not part.group)
-        apart = frozenset(groups if is_isolated else ())
-        return Rules(apart, covering, len(self._request.covering))
 
     def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
             kind = topology.kind(root, trees)
-            site = by_kind[kind] if kind in by_kind else self._site(root)
-            if site is None or not site.choices:
-                by_kind[kind] = site
-            if site is not None:
+            if kind not in by_kind:
+                by_kind[kind] = self._site(root)
+            if (site := by_kind[kind]) is not None:
                 yield topology.trees[root][0].name, site
 
     def _site(self, root_uuid: str) -> Site | None:
@@ -103,118 +95,101 @@ class Supply:
         suitable = serving(self._request, bins, is_able)
         if suitable is None:
             return None
-        able = {
-            _label(part): [states[number] for number in numbers]
-            for part, numbers in zip(self._request.parts, suitable, strict=True)
-            if part.resources
-        }
-        if self._lacks_traits(able):
+        pairs = zip(self._request.parts, suitable, strict=True)
+        able = [places for part, places in pairs if part.resources]
+        common = {number for part in self._common for number in able[part]}
+        traits = frozenset[str]().union(*(bins[number].traits for number in common))
+        if not has_each(traits, self._request.covering):
             return None
         # Others draw on what a tree shares, so that it is a pool for the tree too.
-        pools = {
-            label: [state for state in able[label] if is_sharing(state)] for label in self.labels
-        }
-        local: dict[str, int] = {}
-        for label, part in self._parts.items():
-            counts = {state.uuid: _servers(state, part) for state in able[label]}
-            shared = {state.uuid for state in pools[label]}
-            self.stock[label] |= {uuid: counts[uuid] for uuid in shared}
-            local[label] = sum(n for uuid, n in counts.items() if uuid not in shared)
+        local, amounts = [], dict[Stock, int]()
+        for label, part, places in zip(self.labels, self._parts, able, strict=True):
+            counts = {number: _servers(states[number], part) for number in places}
+            local.append(sum(n for number, n in counts.items() if bins[number].pool is None))
+            amounts |= {(bins[n].pool or n, label): count for n, count in counts.items()}
+        choices: Choices = ()
         if self._request.subtrees:
-            choices = {TOGETHER: tuple(self._options(states, bins, suitable))}
-        else:
-            choices = self._choices(able) if self._depends(able) else {}
-        return Site(
-            states[0].name,
-            local,
-            {label: frozenset(state.uuid for state in pool) for label, pool in pools.items()},
-            frozenset(label for label, members in able.items() if members),
+            choices = (tuple(self._options(states, bins, suitable, amounts)),)
+        elif self._depends(bins, able):
+            choices = tuple(self._choices(states, bins, able, amounts))
+        used = {use.stock for part in choices for choice in part for use in choice.uses}
+        self.stock |= {key: amount for key, amount in amounts.items() if isinstance(key[0], str)}
+        content = (
+            tuple(local),
+            tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
+            all(able),
             choices,
+            tuple((key, n) for key, n in amounts.items() if key in used - self.stock.keys()),
         )
+        return self._distinct.setdefault(content, Site(*content))
 
     def _options(
         self,
         states: Sequence[ProviderState],
         bins: Sequence[HostProvider],
         suitable: Sequence[Sequence[int]],
+        amounts: dict[Stock, int],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        search = StateSearch(self._request, bins, suitable, states)
+
+        def grants(number: int, name: str, amount: int) -> bool:
+            return slots(states[number], name, amount) > 0
+
+        search = PartSearch(self._request, bins, suitable, grants)
         seen = set()
         for _ in search.places():
-            uses = tuple(
-                Use((states[place].uuid, f'class {name}'), amount)
-                for (place, name), amount in sorted(search.taken.items())
-                if amount
-            )
+            taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
+            uses = tuple(Use((bins[at].pool or at, f'class {name}'), n) for at, name, n in taken)
             if uses not in seen:
                 seen.add(uses)
-                self.amounts |= {
-                    (states[place].uuid, f'class {name}'): max(0, states[place].free(name))
-                    for place, name in search.taken
-                }
+                for (stock, _, _), (place, name, _) in zip(uses, taken, strict=True):
+                    amounts[stock] = max(0, states[place].free(name))
                 yield Choice(f'way {len(seen)}', uses)
         if search.left < 0:
             raise errors.PlacementError(
                 'There are too many ways to serve groups in one subtree: ask for fewer groups'
             )
 
-    def _lacks_traits(self, able: Mapping[str, list[ProviderState]]) -> bool:
-        """Return True if no provider that serves the common group has one of its traits."""
-        common = [label for label, part in self._parts.items() if not part.group]
-        everybody = [state for label in common for state in able[label]]
-        return any(
-            all(alternatives.isdisjoint(state.traits) for state in everybody)
-            for alternatives in self._request.covering
-        )
-
-    def _depends(self, able: Mapping[str, list[ProviderState]]) -> bool:
+    def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
         """Return whether what serves one part decides what can serve another."""
         if self._contested or self.rules.apart:
             return True
         return not all(
             any(
-                able[label] and all(not one.isdisjoint(state.traits) for state in able[label])
-                for label in self.rules.covering
+                able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
+                for part in self.rules.covering
             )
-            for one in self._request.covering
+            for names in self._request.covering
         )
 
-    def _choices(self, able: Mapping[str, list[ProviderState]]) -> dict[str, tuple[Choice, ...]]:
-        return {
-            label: tuple(
-                Choice(
-                    state.uuid,
-                    tuple(self._uses(state, part)),
-                    frozenset() if part.group else self._traits_of(state),
-                )
-                for state in able[label]
-                if _servers(state, part)
-            )
-            for label, part in self._parts.items()
-        }
+    def _choices(
+        self,
+        states: Sequence[ProviderState],
+        bins: Sequence[HostProvider],
+        able: Sequence[Sequence[int]],
+        amounts: dict[Stock, int],
+    ) -> Iterator[tuple[Choice, ...]]:
+        """Return the choices of each part.
 
-    def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
-        """Return the uses of a provider by a part.
-
-        They are one of the servers that it has room for, and amounts of the classes that another
-        part takes too.
+        They use one of the servers that a provider has room for, and amounts of the classes that
+        another part takes too.
         """
-        key = state.uuid, _label(part)
-        self.amounts[key] = _servers(state, part)
-        yield Use(key)
-        for name, amount in part.resources:
-            if name in self._contested:
-                inventory, key = state.inventories[name], (state.uuid, f'class {name}')
-                self.amounts[key] = max(0, state.free(name))
-                yield Use(key, amount, inventory.max_unit)
-
-    def _traits_of(self, state: ProviderState) -> frozenset[int]:
-        return frozenset(
-            number
-            for number, alternatives in enumerate(self._request.covering)
-            if not alternatives.isdisjoint(state.traits)
-        )
+        covering = self._request.covering
+        for label, part, places in zip(self.labels, self._parts, able, strict=True):
+            choices = []
+            for number in places:
+                source, state = bins[number].pool or number, states[number]
+                if not amounts[source, label]:
+                    continue
+                uses = [Use((source, label))]
+                for name, amount in part.resources:
+                    if name in self._contested:
+                        stock = source, f'class {name}'
+                        amounts[stock] = max(0, state.free(name))
+                        uses.append(Use(stock, amount, state.inventories[name].max_unit))
+                traits = {n for n, names in enumerate(covering) if names & state.traits}
+                choices.append(Choice(source, tuple(uses), frozenset(() if part.group else traits)))
+            yield tuple(choices)
 
 
 def _label(part: RequestPart) -> str:
@@ -224,5 +199,5 @@ def _label(part: RequestPart) -> str:
 
 
 def _servers(state: ProviderState, part: RequestPart) -> int:
-    """Of how many servers a provider can serve a part."""
-    return min((slots(state, name, amount) for name, amount in part.resources), default=0)
+    """Return of how many servers a provider can serve a part."""
+    return min(slots(state, name, amount) for name, amount in part.resources)

@@ -35,7 +35,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
     parts = tuple(_part_like(state, allocations[state.uuid], states) for state in states)
     return Request(
         parts,
-        is_isolated=len(parts) > 1,
+        apart=frozenset(range(len(parts))),
         subtrees=tuple(
             frozenset({places[uuid], below})
             for uuid, parts in above.items()
