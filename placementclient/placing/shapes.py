@@ -5,7 +5,7 @@ Thousands of hosts have a handful of shapes. What depends on the shape alone is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -115,7 +115,7 @@ class Shape:
         if request.is_lax:
             is_possible = admits_root(self.bins[0], request) and self._composes(request)
             return [[]] * len(request.parts) if is_possible else None
-        suitable = serving(request, self.bins, self._admits)
+        suitable = serving(request, self.bins, self._able)
         return None if suitable is None or not all(suitable) else suitable
 
     def _composes(self, request: Request) -> bool:
@@ -129,27 +129,24 @@ class Shape:
                 return False
         return True
 
-    def _admits(self, number: int, part: RequestPart) -> bool:
-        units = self.units[number]
-        return all(name in units and units[name].admit(amount) for name, amount in part.resources)
+    def _able(self, part: RequestPart) -> Iterator[int]:
+        for number, units in enumerate(self.units):
+            if all(name in units and units[name].admit(n) for name, n in part.resources):
+                yield number
 
 
 def serving(
-    request: Request, bins: Sequence[HostProvider], is_able: Callable[[int, RequestPart], bool]
+    request: Request, bins: Sequence[HostProvider], able: Callable[[RequestPart], Iterable[int]]
 ) -> list[list[int]] | None:
     """Return the providers of a host that can serve each part of a request, by number.
 
-    :param is_able: returns whether the amounts of a part let a provider serve it
+    :param able: returns the providers that can serve a part by its amounts alone
     :return: ``None`` if the request rules out the host
     """
     if not admits_root(bins[0], request):
         return None
     return [
-        [
-            number
-            for number, provider in enumerate(bins)
-            if is_able(number, part) and admits(provider, part, bins[0])
-        ]
+        [number for number in able(part) if admits(bins[number], part, bins[0])]
         for part in request.parts
     ]
 

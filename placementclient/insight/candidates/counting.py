@@ -107,10 +107,12 @@ def _in_tree(
     def grants(number: int, name: str, amount: int) -> bool:
         return slots(states[number], name, amount) > 0
 
-    def is_able(number: int, part: RequestPart) -> bool:
-        return all(grants(number, name, amount) for name, amount in part.resources)
+    def able(part: RequestPart) -> Iterator[int]:
+        for number in range(len(states)):
+            if all(grants(number, name, amount) for name, amount in part.resources):
+                yield number
 
-    options = serving(request, bins, is_able)
+    options = serving(request, bins, able)
     if options is None or not all(options):
         return 0, True
     if request.subtrees:

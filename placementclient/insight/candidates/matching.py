@@ -36,7 +36,7 @@ class Matcher:
         self._pool = {
             root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
         }
-        self._able: dict[tuple[str, int], frozenset[str]] = {}
+        self._able: dict[tuple[tuple[str, int], ...], frozenset[str]] = {}
         self._hosts: dict[str, list[HostProvider]] = {}
         self._requests: dict[frozenset[Requirement], Request] = {}
         self._groups = tuple(dict.fromkeys(r.group for r in requirements if r.group))
@@ -54,8 +54,8 @@ class Matcher:
     def amounts_met(self, requirement: Requirement) -> Counter[str]:
         """Count for each tree, by its root, the requested amounts that it can grant."""
         met = Counter[str]()
-        for (name, _), matches in self._able.items():
-            if name == requirement.value:
+        for resources, matches in self._able.items():
+            if [name for name, _ in resources] == [requirement.value]:
                 met.update(
                     root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
                 )
@@ -102,12 +102,15 @@ class Matcher:
         request, bins, pool = self._request(retained), self._bins(root), self._pool[root]
 
         def grants(number: int, name: str, amount: int) -> bool:
-            return pool[number] in self._granting(name, amount)
+            return pool[number] in self._granting((name, amount))
 
-        def is_able(number: int, part: RequestPart) -> bool:
-            return all(grants(number, name, amount) for name, amount in part.resources)
+        def able(part: RequestPart) -> Sequence[int]:
+            if not part.resources:
+                return range(len(pool))
+            uuids = self._granting(*part.resources)
+            return [number for number, uuid in enumerate(pool) if uuid in uuids]
 
-        suitable = serving(request, bins, is_able)
+        suitable = serving(request, bins, able)
         if suitable is None or not all(suitable):
             return False
         search = PartSearch(request, bins, suitable, grants)
@@ -136,12 +139,15 @@ class Matcher:
             self._requests[retained] = _parsed(request, self._bare)
         return self._requests[retained]
 
-    def _granting(self, name: str, amount: int) -> frozenset[str]:
-        """Return the providers that can grant an amount of a class."""
-        if (name, amount) not in self._able:
-            conditions = Filter({name: amount})
-            self._able[name, amount] = frozenset(self.index.matching(conditions))
-        return self._able[name, amount]
+    def _granting(self, *resources: tuple[str, int]) -> frozenset[str]:
+        """Return the providers that can grant each of some amounts."""
+        if resources not in self._able:
+            if len(resources) == 1:
+                granting = frozenset(self.index.matching(Filter(dict(resources))))
+            else:
+                granting = frozenset.intersection(*map(self._granting, resources))
+            self._able[resources] = granting
+        return self._able[resources]
 
     def _bins(self, root: str) -> list[HostProvider]:
         """Return the providers that can serve a tree, with marks in place of traits."""

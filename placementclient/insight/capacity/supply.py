@@ -89,10 +89,12 @@ class Supply:
         states = self._topology.serving(root_uuid)
         bins = self._topology.host(root_uuid, self._request.trees)
 
-        def is_able(number: int, part: RequestPart) -> bool:
-            return all(name in states[number].inventories for name, _ in part.resources)
+        def able_of(part: RequestPart) -> Iterator[int]:
+            for number, state in enumerate(states):
+                if all(name in state.inventories for name, _ in part.resources):
+                    yield number
 
-        suitable = serving(self._request, bins, is_able)
+        suitable = serving(self._request, bins, able_of)
         if suitable is None:
             return None
         pairs = zip(self._request.parts, suitable, strict=True)
