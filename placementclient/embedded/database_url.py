@@ -36,11 +36,7 @@ def shown(url: str | URL) -> str:
 
 
 def reason(failure: Exception, url: str | URL | None) -> str:
-    """Return the reason why a database is unusable, as a phrase.
-
-    :param failure: what a library has raised
-    :param url: what it was given, if anything was
-    """
+    """Return the reason why a library cannot use the database of a URL, as a phrase."""
     if isinstance(failure, ModuleNotFoundError):
         return f'{failure}, the driver of this database'
     if isinstance(failure, _OF_THE_FILE):

@@ -80,9 +80,8 @@ class Direct(plugin.FixedEndpointPlugin):
     """Placement in this process, with one database.
 
     The service starts with the first request. Without arguments it works on a SQLite file in the
-    user's data directory, which it creates and migrates; a database that is named is never
-    created or migrated. Requests raise `placementclient.client.errors.DirectError` where the
-    service cannot start.
+    user's data directory, which it creates and migrates; a named database is never created or
+    migrated. Requests raise `placementclient.client.errors.DirectError` where it cannot start.
 
     :param placement_database: an SQLAlchemy URL; wins over the connection in the file
     :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
@@ -115,11 +114,12 @@ class Direct(plugin.FixedEndpointPlugin):
         :param folder: where the database is made, and stays
         """
         direct = cls()
-        direct._transport = (
-            _Transport(functools.partial(_start, 'start_scratch', folder))
-            if folder
-            else _ScratchTransport()
-        )
+        made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
+        direct._transport = _Transport(functools.partial(_start, 'start_scratch', made))
+        if folder is None:
+            direct._transport.remove = weakref.finalize(
+                direct._transport, shutil.rmtree, made, ignore_errors=True
+            )
         return direct
 
     @property
@@ -157,19 +157,14 @@ class Direct(plugin.FixedEndpointPlugin):
         """Return the headers that make the service trust the caller."""
         return dict(self._headers)
 
-    def get_endpoint(self, session: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the service's URL for any arguments."""
-        self._mount(session)
-        return super().get_endpoint(session, *args, **kwargs)
-
-    def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
-        """Return the discovery data of the service's URL."""
-        self._mount(session)
-        return super().get_endpoint_data(session, **kwargs)
-
     def get_connection_params(self, session: Any) -> Any:
-        """Return no parameters; a session calls this before each request."""
-        self._mount(session)
+        """Mount the transport: a session calls this before each request."""
+        adapters = session.session.adapters
+        if self.endpoint not in adapters:
+            # Not mount(): it moves the adapters about while other threads may look through them.
+            session.session.adapters = type(adapters)(
+                [(self.endpoint, self._transport), *adapters.items()]
+            )
         return super().get_connection_params(session)
 
     def get_user_id(self, session: Any) -> str:
@@ -177,14 +172,6 @@ class Direct(plugin.FixedEndpointPlugin):
 
     def get_project_id(self, session: Any) -> str:
         return CALLER
-
-    def _mount(self, session: Any) -> None:
-        adapters = session.session.adapters
-        if self.endpoint not in adapters:
-            # Not mount(): it moves the adapters about while other threads may look through them.
-            session.session.adapters = type(adapters)(
-                [(self.endpoint, self._transport), *adapters.items()]
-            )
 
 
 class _Transport(HTTPAdapter):
@@ -195,6 +182,8 @@ class _Transport(HTTPAdapter):
         self._start = start
         self._starting = threading.Lock()
         self._service: Service | None = None
+        #: Deletes a scratch database.
+        self.remove: Callable[[], object] = bool
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
@@ -210,8 +199,8 @@ class _Transport(HTTPAdapter):
         answer = self.started().answer(request.method, request.url, headers, body)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
-            headers=urllib3.HTTPHeaderDict(answer.headers),
-            status=int(answer.status.partition(' ')[0]),
+            headers=urllib3.HTTPHeaderDict(answer.headerlist),
+            status=answer.status_int,
             reason=answer.status.partition(' ')[2],
             preload_content=False,
         )
@@ -242,31 +231,13 @@ class _Transport(HTTPAdapter):
             service, self._service, self._start = self._service, None, _refuse
         if service:
             self._closing()
-
-
-class _ScratchTransport(_Transport):
-    """Reaches a service whose database lives as long as this does."""
-
-    def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix='placement-')
-        super().__init__(functools.partial(_start, 'start_scratch', Path(folder)))
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-
-    def stop(self) -> None:
-        super().stop()
-        self._remove()
+        self.remove()
 
 
 def _start(how: str, *args: Any) -> Service:
-    """Start a service in this process.
-
-    The module of the service needs the server's libraries, which load slowly.
-
-    :param how: the function of the module
-    :raises errors.DirectError: if they are not installed, or this process has a service already
-    """
+    """Start the only service of this process by a function of its module."""
     try:
-        from placementclient.embedded import service
+        from placementclient.embedded import service  # loads the server's libraries
     except ImportError as error:
         raise errors.DirectError(
             f'The embedded Placement is not installed ({error}): {installing("direct")}'

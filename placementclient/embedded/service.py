@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import webob
 from oslo_config import cfg
@@ -36,17 +36,6 @@ LOCK_TIMEOUT = 300
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
-class ServiceAnswer(NamedTuple):
-    """The server's answer to a request.
-
-    :param status: ``'404 Not Found'``
-    """
-
-    status: str
-    headers: list[tuple[str, str]]
-    body: bytes
-
-
 def is_taken() -> bool:
     """Return whether this process has a running server; it can have only one."""
     is_started: bool = db_api.placement_context_manager.is_started
@@ -54,11 +43,7 @@ def is_taken() -> bool:
 
 
 def start(database: str | None, conf_file: str | None) -> Service:
-    """Return the service on the operator's database, or by default on the user's own.
-
-    :raises placementclient.client.errors.DirectError: the database is not there, or not as
-        the server needs it
-    """
+    """Return the service on the operator's database, or by default on the user's own."""
     if not (database or conf_file):
         return _start_own()
     where = database_url.shown(database) if database else str(conf_file)
@@ -115,10 +100,7 @@ def template() -> bytes:
 
 @contextlib.contextmanager
 def _explained(where: str, url: str | None = None) -> Iterator[None]:
-    """Make one line of whatever keeps the service from starting.
-
-    :param url: that of the operator's database, which is secret
-    """
+    """Make one line of whatever keeps the service from starting; the URL is secret."""
     try:
         yield
     except errors.DirectError:
@@ -129,17 +111,6 @@ def _explained(where: str, url: str | None = None) -> Iterator[None]:
         LOG.debug('%s:\n%s', type(error).__name__, stack)
         reason = database_url.reason(error, url)
         raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
-
-
-@contextlib.contextmanager
-def _no_handler_added() -> Iterator[None]:
-    """Keep oslo.log, as it registers options, from making an unconfigured root logger talk."""
-    root, silent = logging.getLogger(), logging.NullHandler()
-    root.addHandler(silent)
-    try:
-        yield
-    finally:
-        root.removeHandler(silent)
 
 
 def _sqlite(path: Path) -> str:
@@ -164,28 +135,20 @@ class _Turn(threading.local):
     writer: Any = None
 
 
-def _keep_quiet(log: logging.Logger) -> None:
-    """Keep the server's log from the program's own, unless an option asks for it.
-
-    What it warns of, the answer says too.
-    """
-    if log.level == logging.NOTSET and not log.handlers and not log.isEnabledFor(logging.DEBUG):
-        log.setLevel(logging.CRITICAL)
-
-
 class Service:
     """The server with one database in this process, until it is closed.
 
-    :param database: wins over the connection in the file
-    :param conf_file: a ``placement.conf``
+    :param database: a URL, which wins over the connection in the file
     :param durable: whether the database must survive a crash of the machine
     """
 
     def __init__(
         self, database: str | None, conf_file: str | None = None, durable: bool = True
     ) -> None:
-        for name in ('placement', 'alembic'):
-            _keep_quiet(logging.getLogger(name))
+        for log in map(logging.getLogger, ('placement', 'alembic')):
+            # What it warns of, the answer says too.
+            if not (log.level or log.handlers or log.isEnabledFor(logging.DEBUG)):
+                log.setLevel(logging.CRITICAL)
         # What it says of an engine has the URL.
         logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
         self._turn = _Turn()
@@ -245,33 +208,25 @@ class Service:
 
     def answer(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> ServiceAnswer:
+    ) -> webob.Response:
         """Return the server's answer to a request."""
         caller = context.get_current()
         request = webob.Request.blank(url, method=method, headers=headers, body=body)
+        if not self._transactions.is_open:
+            self._turn.writes, self._turn.writer = method not in _READING, None
         try:
-            response = self._carry_out(request)
-            return ServiceAnswer(response.status, response.headerlist, response.body)
+            return self._transactions.answer(request)
         except Exception as error:
             LOG.exception('The embedded Placement failed')
             fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
-            response = webob.Response(status=500, json_body={'errors': [fault]})
-            return ServiceAnswer(response.status, response.headerlist, response.body)
+            return webob.Response(status=500, json_body={'errors': [fault]})
         finally:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's
 
-    def _carry_out(self, request: webob.Request) -> webob.Response:
-        if not self._transactions.is_open:
-            self._turn.writes, self._turn.writer = request.method not in _READING, None
-        return self._transactions.answer(request)
-
     @contextlib.contextmanager
     def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
-        """Put all requests of this thread in the block into one transaction.
-
-        :param headers: the identity of the caller
-        """
+        """Put all requests of this thread in the block into one transaction of a caller."""
         self._turn.writes, self._turn.writer = True, None
         with self._transactions.begin(headers):
             yield
@@ -303,8 +258,11 @@ class Service:
     def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
         """The server's configuration: reads no file but the named one, sets up no logging."""
         conf = cfg.ConfigOpts()
-        with _no_handler_added():
-            options.register_opts(conf)
+        root, silent = logging.getLogger(), logging.NullHandler()
+        # oslo.log, as it registers options, would make an unconfigured root logger talk.
+        root.addHandler(silent)
+        options.register_opts(conf)
+        root.removeHandler(silent)
         # The groups of options are the modules' own, with what was set in them before.
         conf.reset()
         # As it is, the server tries for 100 seconds to reach a database that does not answer.

@@ -22,10 +22,7 @@ from placementclient.client import errors
 
 
 class Transactions:
-    """The transactions of the threads that use one service.
-
-    :param conf: the server's configuration
-    """
+    """The transactions of the threads that use one service."""
 
     def __init__(self, conf: Any) -> None:
         application = MicroversionMiddleware(
@@ -44,11 +41,7 @@ class Transactions:
 
     @contextlib.contextmanager
     def begin(self, headers: Mapping[str, str]) -> Iterator[None]:
-        """Put all requests of this thread into one transaction; a refusal rolls it back.
-
-        :param headers: the identity of the caller
-        :raises errors.ServerError: if the database refuses; nothing is done then
-        """
+        """Put all requests of this thread into one transaction; a refusal rolls it back."""
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
         request_context = context.RequestContext.from_environ(environ, overwrite=False)
         with translated(), db_api.placement_context_manager.writer.using(request_context):
@@ -81,10 +74,7 @@ class Transactions:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn errors of the database in this block into errors of this package.
-
-    :raises errors.ServerError: if the database refuses
-    """
+    """Turn errors of the database in this block into errors of this package."""
     try:
         yield
     except (DBError, SQLAlchemyError) as error:
