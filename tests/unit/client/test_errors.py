@@ -40,12 +40,6 @@ def test_an_exception_says_how_the_command_ends(kind, status):
     assert kind.exit_status is status
 
 
-def test_everything_raised_on_purpose_has_one_root():
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    exceptions = [kind for kind in kinds if issubclass(kind, Exception)]
-    assert all(issubclass(kind, errors.PlacementError) for kind in exceptions)
-
-
 @pytest.mark.parametrize(
     ('kind', 'is_answer', 'may_pass'),
     [

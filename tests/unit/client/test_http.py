@@ -17,17 +17,6 @@ from placementclient.client.microversion import Microversion
 from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
 LIST = get('/traits', {'traits': []})
-V20 = Microversion(1, 20)
-
-
-def at(session, minor=None):
-    return Client(session, None if minor is None else Microversion(1, minor))
-
-
-def lines(service):
-    return [f'{request.version} {request.line}' for request in service.requests]
-
-
 # What a request is made of
 
 
@@ -49,13 +38,6 @@ def test_a_body_is_sent_as_json(client, service):
     client.send(endpoints.CREATE_CLASS, body={'name': 'é'})
     assert service.last.headers['Content-Type'] == 'application/json'
     assert json.loads(service.last.body) == {'name': 'é'}
-
-
-@pytest.mark.parametrize('body', [{}, []])
-def test_an_empty_body_is_a_body(client, service, body):
-    service.answer(NOTHING)
-    client.send(endpoints.REPLACE_ALLOCATIONS, body=body)
-    assert json.loads(service.last.body) == body
 
 
 @pytest.mark.parametrize(
@@ -109,12 +91,6 @@ def test_what_no_token_was_had_for_was_not_sent(service):
         client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
     assert not refusal.value.may_be_done
     assert service.requests == []
-
-
-def test_where_the_service_is_nobody_may_know(service):
-    client = Client(Session(NoKeystone(URL, 'token')))
-    with pytest.raises(errors.Unreachable, match='Keystone is down'):
-        _ = client.url
 
 
 @pytest.mark.parametrize(

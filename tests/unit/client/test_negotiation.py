@@ -114,12 +114,6 @@ def test_what_a_later_version_took_away_is_refused(session, minor):
     )
 
 
-def test_requirements_that_are_met_cost_nothing(session, service):
-    for minor in (2, 6):
-        at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
-    assert service.requests == []
-
-
 def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(session, service):
     service.answer(fault(406, 'No'), version_document('1.20'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:
@@ -157,12 +151,6 @@ def test_a_version_of_its_own_is_never_exceeded(client, service):
 GARBAGE = {
     'nothing': Reply(200),
     'HTML': Reply(200, '<html>'),
-    'a list': Reply(200, []),
-    'no versions': Reply(200, {'versions': []}),
-    'null versions': Reply(200, {'versions': None}),
-    'a version that is a word': Reply(200, {'versions': ['v1.0']}),
-    'a version without its range': Reply(200, {'versions': [{'id': 'v2.0'}]}),
-    'a range of numbers': Reply(200, {'versions': [{'min_version': 1.0, 'max_version': 1.39}]}),
     'a range of words': Reply(200, {'versions': [{'min_version': '', 'max_version': 'latest'}]}),
     'the document of another service': Reply(200, {'versions': {'values': []}}),
 }
@@ -191,13 +179,6 @@ def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(client, servic
     service.answer(Reply(406, '<html>', reason='Not Acceptable'))
     with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
-
-
-def test_the_version_document_is_asked_for_once(client, service):
-    service.answer(version_document('1.20', '1.3'))
-    assert client.supported() == client.supported() == ((1, 3), (1, 20))
-    assert client.microversion == V20
-    assert lines(service) == ['None GET /']
 
 
 @pytest.mark.parametrize(('exchange', 'chosen'), [(LIST, False), (LIST, True)])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from placementclient.client import errors, refusals
 from tests.unit.dialogue import fault
@@ -142,32 +140,6 @@ def test_a_body_that_says_nothing_leaves_the_reason(body):
     assert str(answer(409, body, 'Conflict')) == (
         'Conflict: the answer is not one of the Placement service (HTTP 409)'
     )
-
-
-def test_without_a_reason_the_status_remains():
-    assert str(answer(599)) == (
-        'Unknown status: the answer is not one of the Placement service (HTTP 599)'
-    )
-
-
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=5,
-)
-facts = st.fixed_dictionaries(
-    {}, optional=dict.fromkeys(('detail', 'title', 'code', 'request_id', 'status'), anything)
-)
-
-
-@pytest.mark.slow
-@given(
-    st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)})
-)
-def test_any_body_becomes_one_line_with_the_status(status, body):
-    error = answer(status, body, 'Reason')
-    assert len(str(error).splitlines()) == 1
-    assert f'(HTTP {status})' in str(error)
 
 
 def test_an_answer_may_say_as_much_as_it_likes():
