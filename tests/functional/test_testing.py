@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.client import errors, microversion
-from placementclient.client.microversion import Microversion
+from placementclient.client import errors
 from placementclient.testing import EmbeddedPlacement
 
 PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'reference-testing.rst'
@@ -66,15 +65,3 @@ def test_what_is_refused_is_raised(service):
         service.allocate({'compute1': {'VCPU': 9}})
     with pytest.raises(errors.BadFile, match='inventroies'):
         service.declare({'name': 'compute2', 'inventroies': {}})
-
-
-def test_each_service_is_empty(service):
-    service.declare({'name': 'compute1'})
-    service.close()
-    with EmbeddedPlacement() as other:
-        assert other.snapshot().providers == {}
-
-
-def test_a_client_at_a_version(service):
-    assert service.client.microversion == microversion.HIGHEST
-    assert service.client_at(Microversion(1, 20)).microversion == Microversion(1, 20)

@@ -68,12 +68,6 @@ def test_a_client_selects_the_service_as_the_operator_said(session):
     }
 
 
-@pytest.mark.parametrize('version', ['2', '1.40', 'latest', ''])
-def test_no_client_is_made_for_a_version_that_does_not_exist(version):
-    with pytest.raises(errors.UnsupportedVersion):
-        plugin.make_client(manager(version))
-
-
 def options(*argv):
     given = plugin.build_option_parser(ArgumentParser()).parse_args(argv)
     return given.os_placement_retries, given.os_placement_seconds

@@ -19,8 +19,6 @@ from tests.unit.dialogue import (
     NOTHING,
     RP,
     Reply,
-    delete,
-    fault,
     get,
     post,
     put,
@@ -33,14 +31,12 @@ OWNED = Consumer(CONSUMER, {RP: {'VCPU': 2}}, 'p', 'u', 3, 'INSTANCE')
 
 BODIES: dict[str, dict[str, Any]] = {
     '1.0': {'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]},
-    '1.7': {'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]},
     '1.8': {
         'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}],
         'project_id': 'p',
         'user_id': 'u',
     },
     '1.12': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u'},
-    '1.27': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u'},
     '1.28': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
     '1.37': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
     '1.38': {
@@ -98,14 +94,6 @@ def test_a_consumer_is_read_with_what_the_version_says(call, said, consumer):
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
 
 
-def test_a_consumer_that_does_not_exist_holds_nothing(call):
-    asked = get(PATH, {'allocations': {}}, version='1.37')
-    read = call(
-        lambda client: allocation.show(client, CONSUMER, version=Microversion(1, 37)), asked
-    )
-    assert read.value == Consumer(CONSUMER)
-
-
 def test_who_holds_something_of_a_provider_is_listed(call):
     body = {
         'allocations': {
@@ -118,12 +106,6 @@ def test_who_holds_something_of_a_provider_is_listed(call):
     assert call(lambda client: allocation.list_of_provider(client, RP), asked) == Read(
         [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1}, None)], 7
     )
-
-
-def test_what_a_consumer_holds_is_freed(call):
-    assert call(lambda client: allocation.delete(client, CONSUMER), delete(PATH)) is None
-    with pytest.raises(errors.NotFound):
-        call(lambda client: allocation.delete(client, CONSUMER), delete(PATH, fault(404, 'None')))
 
 
 def test_several_consumers_are_replaced_with_the_body_as_it_is(call):

@@ -91,12 +91,6 @@ def test_that_has_a_limit(clock, max_retries):
     assert len(clock.pauses) == max_retries
 
 
-def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock):
-    with pytest.raises(errors.Unreachable):
-        retried(failing(lost(may_be_done=False)))
-    assert clock.pauses == []
-
-
 @pytest.mark.parametrize(
     'failure', [lost(may_be_done=False), errors.AuthenticationFailed('the token has expired')]
 )
@@ -167,10 +161,6 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, given):
 
     written = edited(lambda: there[0], lambda traits: sorted({*traits, 'B'}), write, given)
     assert (written.value, written.generation) == (['A', 'B'], 4)
-
-
-def test_a_guarded_write_uses_the_generation_that_was_given():
-    assert attempts.guarded(CLIENT, lambda generation: generation, 0, pytest.fail) == 0
 
 
 def test_a_guarded_write_is_repeated_with_what_is_read_then(clock):

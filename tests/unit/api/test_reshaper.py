@@ -7,14 +7,10 @@ import pytest
 from placementclient.api import reshaper
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
-from tests.unit.dialogue import NOTHING, RP, STALE, Reply, fault, post
+from tests.unit.dialogue import NOTHING, RP, Reply, fault, post
 
 BODY = {'inventories': {RP: {}}, 'allocations': {}}
 NOT_ALLOWED = 'Policy does not allow placement:reshaper:reshape to be performed.'
-
-
-def test_the_body_is_sent_as_it_is(call):
-    call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, NOTHING))
 
 
 def test_it_may_be_sent_at_a_version_of_its_own(call):
@@ -30,19 +26,6 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
         'Policy does not allow placement:reshaper:reshape to be performed. '
         'The default policy requires the role service (HTTP 403) [req-1]'
     )
-
-
-@pytest.mark.parametrize(
-    ('reply', 'kind'),
-    [
-        (fault(409, 'Stale', STALE), errors.ConcurrentUpdate),
-        (fault(409, 'In use', 'placement.inventory.inuse'), errors.InventoryInUse),
-        (fault(400, 'No such', 'placement.resource_provider.not_found'), errors.BadRequest),
-    ],
-)
-def test_other_refusals_are_types(call, reply, kind):
-    with pytest.raises(kind):
-        call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, reply))
 
 
 @pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])

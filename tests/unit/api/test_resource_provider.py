@@ -17,10 +17,7 @@ from tests.unit.dialogue import (
     RP,
     RP2,
     Reply,
-    delete,
-    fault,
     get,
-    post,
     provider,
 )
 
@@ -70,32 +67,8 @@ def test_only_the_very_name_is_found(call, name, others):
     assert str(refusal.value) == f'No resource provider has the name {name!r}'
 
 
-def test_a_name_that_is_taken_is_a_conflict_of_its_own(call):
-    taken = fault(409, 'Conflicting resource provider', 'placement.duplicate_name')
-    with pytest.raises(errors.DuplicateName):
-        call(
-            lambda client: resource_provider.create(client, 'numa0'),
-            post('/resource_providers', {'name': 'numa0'}, taken),
-        )
-
-
 def test_a_provider_is_read_with_generation_and_date(call):
     shown = get(PATH, Reply(200, CHILD, {'last-modified': MONDAY}))
     read = call(lambda client: resource_provider.show(client, RP), shown)
     assert read == Read(Provider(RP, 'numa0', 7, ROOT, ROOT), 7, MONDAY)
     assert call(lambda client: resource_provider.generation(client, RP), shown) == 7
-
-
-@pytest.mark.parametrize(
-    ('code', 'kind'),
-    [
-        ('placement.resource_provider.inuse', errors.ProviderInUse),
-        ('placement.resource_provider.cannot_delete_parent', errors.CannotDeleteParent),
-    ],
-)
-def test_why_a_provider_cannot_be_deleted_is_a_type(call, code, kind):
-    with pytest.raises(kind):
-        call(
-            lambda client: resource_provider.delete(client, RP),
-            delete(PATH, fault(409, 'Unable to delete', code)),
-        )

@@ -31,11 +31,6 @@ def test_refusals_are_types_and_are_not_repeated(call, reply, kind):
         call(lambda client: inventory.set_all(client, RP, {}, 6), put(INVENTORIES, body, reply))
 
 
-def test_an_empty_answer_is_none_of_the_service(call):
-    with pytest.raises(errors.InvalidAnswer, match='object missing required field'):
-        call(lambda client: inventory.show(client, RP, 'VGPU'), get(f'{INVENTORIES}/VGPU', {}))
-
-
 def test_below_1_5_not_all_inventories_can_be_deleted_at_once(call):
     with pytest.raises(errors.UnsupportedVersion, match=r'^DELETE .* at least version 1.5$'):
         call(lambda client: inventory.delete_all(client, RP), version='1.4')

@@ -54,13 +54,6 @@ def test_options_alone_reach_a_service_without_authentication(service, capsys):
     assert service.last.url == f'{URL}/resource_classes'
 
 
-def test_the_environment_stands_in_for_options(service, monkeypatch):
-    monkeypatch.setenv('OS_AUTH_TYPE', 'none')
-    monkeypatch.setenv('OS_ENDPOINT', URL)
-    service.answer(CLASSES)
-    assert shell.main(LIST) == 0
-
-
 @pytest.mark.parametrize(('region', 'host'), [(None, 'north'), ('south', 'south')])
 def test_a_password_gets_a_token_and_the_region_its_endpoint(service, region, host):
     service.answer(
@@ -70,14 +63,6 @@ def test_a_password_gets_a_token_and_the_region_its_endpoint(service, region, ho
     assert shell.main([*PASSWORD, *options, *LIST]) == 0
     assert service.last.url == f'http://{host}.test/resource_classes'
     assert service.last.headers['X-Auth-Token'] == 'from-keystone'
-
-
-def test_a_catalog_without_the_service_is_told_in_one_line(service, capsys):
-    service.answer(keystone(), catalog())
-    assert shell.main([*PASSWORD, *LIST]) == 1
-    output = capsys.readouterr()
-    assert (output.out, output.err.count('\n')) == ('', 1)
-    assert 'placement' in output.err
 
 
 @pytest.mark.parametrize('options', [[], ['--os-auth-url', KEYSTONE], NO_AUTH[:2]])
@@ -187,13 +172,6 @@ def test_an_answer_is_waited_for_as_long_as_is_said(service, options, timeout):
     assert service.last.timeout == timeout
 
 
-@pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
-def test_keystone_has_its_time_too(service, options, seconds):
-    service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
-    assert shell.main([*PASSWORD, *options, *LIST]) == 0
-    assert [request.timeout for request in service.history] == [seconds] * 3
-
-
 @pytest.mark.usefixtures('clouds')
 def test_a_cloud_may_say_how_long(service):
     service.answer(CLASSES, CLASSES)
@@ -201,31 +179,6 @@ def test_a_cloud_may_say_how_long(service):
     assert service.last.timeout == 12
     assert shell.main(['--os-cloud', 'slow', '--timeout', '5', *LIST]) == 0
     assert service.last.timeout == 5
-
-
-@pytest.mark.parametrize(('options', 'asked'), [(['--retries', '1'], 2), (['--retries', '0'], 1)])
-def test_reads_are_repeated_as_often_as_is_said(service, options, asked):
-    service.answer(*[Reply(503)] * 3)
-    assert shell.main([*NO_AUTH, *options, *LIST]) == 1
-    assert len(service.requests) == asked
-
-
-@pytest.mark.parametrize(
-    ('argv', 'environment', 'other'),
-    [
-        ([], {'OS_AUTH_URL': KEYSTONE}, 'OS_AUTH_URL'),
-        ([], {'OS_CLOUD': 'lab'}, 'OS_CLOUD'),
-        (['--os-cloud', 'lab'], {}, '--os-cloud'),
-        ([f'--os-auth-url={KEYSTONE}'], {}, '--os-auth-url'),
-    ],
-)
-def test_the_embedded_placement_beside_a_cloud_is_an_error(
-    argv, environment, other, monkeypatch, capsys
-):
-    for name, value in {**environment, 'OS_AUTH_TYPE': 'placement_direct'}.items():
-        monkeypatch.setenv(name, value)
-    assert shell.main([*argv, *LIST]) == 2
-    assert f'placement_direct (OS_AUTH_TYPE) would win over {other}, ' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('place', ['http_proxy', 'REQUESTS_CA_BUNDLE', 'netrc'])
@@ -273,3 +226,16 @@ def test_without_clouds_the_folders_are_told(monkeypatch, capsys):
         'Cloud nowhere was not found. No clouds.yaml is in /etc/openstack; OS_CLIENT_CONFIG_FILE '
         'names another file\n'
     )
+
+
+@pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
+def test_keystone_has_its_time_too(service, options, seconds):
+    service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
+    assert shell.main([*PASSWORD, *options, *LIST]) == 0
+    assert [request.timeout for request in service.history] == [seconds] * 3
+
+
+def test_the_embedded_placement_beside_a_cloud_is_an_error(monkeypatch, capsys):
+    monkeypatch.setenv('OS_AUTH_TYPE', 'placement_direct')
+    assert shell.main(['--os-cloud', 'lab', *LIST]) == 2
+    assert 'placement_direct (OS_AUTH_TYPE) would win over --os-cloud, ' in capsys.readouterr().err

@@ -101,22 +101,15 @@ def ours(modules):
     return {module.split('.')[1] for module in modules if module.startswith('placementclient.')}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize('format', ['table', 'json', 'value', 'csv'])
+@pytest.mark.parametrize('format', ['table', 'json'])
 def test_a_command_loads_what_it_needs_and_no_other_command(url, format):
     argv = ('resource', 'provider', 'list', '-f', format)
-    output, modules = loaded(*argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
+    # What is given on the line loads no more than what is given by the environment.
+    given = ('--os-auth-type', 'none', '--os-endpoint', url) if format == 'json' else ()
+    output, modules = loaded(*given, *argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
     assert 'compute1' in output
     assert modules & NEVER == set()
     assert ours(modules) & OURS_NEVER == set()
-    assert commands(modules) <= LISTING
-
-
-def test_a_command_that_is_given_all_on_its_line_loads_no_more(url):
-    argv = ('--os-auth-type', 'none', '--os-endpoint', url, 'resource', 'provider', 'list')
-    output, modules = loaded(*argv)
-    assert 'compute1' in output
-    assert modules & NEVER == set()
     assert commands(modules) <= LISTING
 
 

@@ -50,13 +50,6 @@ def test_data_on_a_terminal_has_nothing_that_steers(placement, service, monkeypa
     assert not set(printed) & set('\x1b\x07\x9b\r\u202e\x85')
 
 
-def test_an_error_has_nothing_that_steers(placement, service):
-    service.answer(get('/resource_providers?name=x', {'resource_providers': []}))
-    said = placement('resource', 'provider', 'show', HOSTILE).stderr
-    assert '\x1b' not in said
-    assert r'\x1b]0;' in said
-
-
 def test_a_line_of_the_log_has_nothing_that_steers(placement, service, tmp_path):
     service.answer(fault(500, 'Broken'))
     said = placement('--debug', 'resource', 'provider', 'list', '--name', HOSTILE).stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
-from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
+from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.providers import is_uuid, normalized, normalized_body
 from tests.unit.dialogue import RP
 
@@ -52,17 +52,6 @@ def test_capacity_is_floored_as_the_service_does_it(inventory, capacity):
 )
 def test_units_say_how_large_one_allocation_may_be(amount, admitted):
     assert Inventory(100, min_unit=4, max_unit=8, step_size=4).admits(amount) is admitted
-
-
-def test_the_defaults_of_an_inventory_are_the_services():
-    assert Inventory(8).as_fields() == {
-        'total': 8,
-        'reserved': 0,
-        'min_unit': 1,
-        'max_unit': UNLIMITED,
-        'step_size': 1,
-        'allocation_ratio': 1.0,
-    }
 
 
 def test_an_inventory_is_its_fields():
