@@ -6,7 +6,7 @@ of that kind which its own view does not have, so that names and figures have to
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,15 +14,11 @@ from typing import Any
 from placementclient.hosts.assignments import Misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
-from placementclient.model.nova import OWNER_NOVA
+from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import pci
 
-MANAGED, ONE_TIME, MIGRATABLE = (
-    'COMPUTE_MANAGED_PCI_DEVICE',
-    'HW_PCI_ONE_TIME_USE',
-    'HW_PCI_LIVE_MIGRATABLE',
-)
+MANAGED, MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
 
 
 @dataclass(slots=True)
@@ -35,16 +31,12 @@ class _NewProvider:
     is_one_time: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Additions:
-    """The result for the devices of all hosts.
+    """The section ``additions`` of a specification, and what was left out."""
 
-    :param entries: the section ``additions`` of a specification
-    :param misfits: what was left out, and whole trees that were
-    """
-
-    entries: tuple[Mapping[str, Any], ...]
-    misfits: tuple[Misfit, ...]
+    entries: list[Mapping[str, Any]] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
 
 
 def of_devices(
@@ -60,27 +52,28 @@ def of_devices(
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
         functions of one device with different classes or traits
     """
-    by_host: dict[str, list[Device]] = {}
+    by_host = defaultdict[str, list[Device]](list)
     for device in devices:
         if device.status != REMOVED:
-            by_host.setdefault(device.host, []).append(device)
-    entries: list[Mapping[str, Any]] = []
-    misfits: list[Misfit] = []
-    for host, own in sorted(by_host.items()):
-        found, wrong = _of_host(host, own, specs.get(host, specs.get('', ())), snapshot)
-        entries += found
-        misfits += wrong
-    misfits += [
+            by_host[device.host].append(device)
+    outcome = Additions()
+    for host, local in sorted(by_host.items()):
+        _add_host(outcome, host, local, specs.get(host, specs.get('', ())), snapshot)
+    outcome.misfits += [
         Misfit(host, 'has a device_spec of its own, and no device is listed', '')
         for host in specs
         if host and host not in by_host
     ]
-    return Additions(tuple(entries), tuple(misfits))
+    return outcome
 
 
-def _of_host(
-    host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
-) -> tuple[list[Mapping[str, Any]], list[Misfit]]:
+def _add_host(
+    outcome: Additions,
+    host: str,
+    devices: Sequence[Device],
+    specs: Sequence[DeviceSpec],
+    snapshot: Snapshot | None,
+) -> None:
     physical = physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
     unmanaged: list[Misfit] = []
@@ -91,19 +84,18 @@ def _of_host(
                 unmanaged.append(_unmanaged(device))
         elif 'physical_network' not in spec.tags:  # else it is Neutron's
             _add(providers, device, spec)
-    if unmanaged:
-        return [], unmanaged
-    misfits: list[Misfit] = []
-    entries: list[Mapping[str, Any]] = []
     root = snapshot.find(host) if snapshot is not None else None
-    if snapshot is not None and root is None:
+    if unmanaged:
+        outcome.misfits += unmanaged
+    elif snapshot is not None and root is None:
         reason = 'has devices, and no resource provider in the snapshot'
-        return [], [Misfit(host, reason, devices[0].path)]
-    for address, provider in sorted(providers.items()):
-        consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
-        misfits += [*gone, *_to_reserve(host, address, provider)]
-        entries.append(_entry(host, address, provider, consumers))
-    return entries, misfits
+        outcome.misfits.append(Misfit(host, reason, devices[0].path))
+    else:
+        for address, provider in sorted(providers.items()):
+            consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
+            name = f'{host}_{address.upper()}'
+            outcome.misfits += [*gone, *_to_reserve(name, provider)]
+            outcome.entries.append(_entry(host, name, provider, consumers))
 
 
 def _unmanaged(device: Device) -> Misfit:
@@ -122,18 +114,18 @@ def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -
     provider = providers.setdefault(
         device.parent if is_function else device.address, _NewProvider()
     )
-    there = provider.devices
-    if there and (not is_function or there[0].type not in (VF, VDPA)):
-        raise device.error(f'is listed together with {there[0].address}, which depends on it')
+    others = provider.devices
+    if others and (not is_function or others[0].type not in (VF, VDPA)):
+        raise device.error(f'is listed together with {others[0].address}, which depends on it')
     tag = spec.tags.get('resource_class', '')
     name, traits = pci.class_of(tag, device.vendor_id, device.product_id), _traits(spec)
-    if there and name != provider.resource_class:
-        raise device.error(f'is {name}, and {there[0].address} is {provider.resource_class}')
-    if there and traits != provider.traits:
-        raise device.error(f'has other traits than {there[0].address}')
+    if others and name != provider.resource_class:
+        raise device.error(f'is {name}, and {others[0].address} is {provider.resource_class}')
+    if others and traits != provider.traits:
+        raise device.error(f'has other traits than {others[0].address}')
     if 'one_time_use' in spec.tags and is_function:
         raise device.error('one_time_use is only for devices of type-PCI and type-PF')
-    there.append(device)
+    others.append(device)
     provider.is_one_time = spec.is_true('one_time_use')
     provider.resource_class, provider.traits = name, traits
 
@@ -146,8 +138,7 @@ def _traits(spec: DeviceSpec) -> frozenset[str]:
 def _consumers(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Misfit]]:
-    """Return how many of the devices each instance has; instances that hold nothing are left
-    out."""
+    """Return how many devices each instance has, without instances that hold nothing."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # Of each instance the first.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
@@ -165,8 +156,8 @@ def _consumers(
     return dict(sorted(counted.items())), gone
 
 
-def _to_reserve(host: str, address: str, provider: _NewProvider) -> Iterator[Misfit]:
-    """A device that is used once and in use: Nova reserves it, so that no server gets it uncleaned.
+def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
+    """A device for one use that is in use: Nova reserves it, so that no server gets it uncleaned.
 
     The service grants no allocation on what is reserved, so that this can be done only afterwards.
     """
@@ -176,21 +167,20 @@ def _to_reserve(host: str, address: str, provider: _NewProvider) -> Iterator[Mis
             f'is for one use and in use: after "reshape apply", reserve it with "inventory set '
             f'--amend --resource {provider.resource_class}:reserved=1"'
         )
-        yield Misfit(f'{host}_{address.upper()}', reason, device.path)
+        yield Misfit(name, reason, device.path)
 
 
 def _entry(
-    host: str, address: str, provider: _NewProvider, consumers: Mapping[str, int]
+    host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
 ) -> dict[str, Any]:
     total = len(provider.devices)
-    inventory = {'total': total, 'max_unit': total}
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time and provider.devices[0].type in (PCI, PF):
-        traits.add(ONE_TIME)
+        traits.add(ONE_TIME_USE)
     entry: dict[str, Any] = {
-        'resource_provider': f'{host}_{address.upper()}',
+        'resource_provider': name,
         'parent': host,
-        'inventories': {provider.resource_class: inventory},
+        'inventories': {provider.resource_class: {'total': total, 'max_unit': total}},
         'traits': sorted(traits),
     }
     if consumers:

@@ -13,7 +13,7 @@ import re
 import stat
 import tarfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -32,11 +32,7 @@ _AGAIN = 'run the script of "resource provider reshape collector" again'
 
 
 class Member(NamedTuple):
-    """A file of an archive.
-
-    :param name: its path in the archive: ``domains/<uuid>.xml``
-    :param path: the same with the archive's, for errors
-    """
+    """A file of an archive, by its path in the archive, and in errors."""
 
     name: str
     path: str
@@ -54,22 +50,19 @@ def read_all(paths: Iterable[str]) -> list[HostFacts]:
         facts = read(path)
         other = hosts.setdefault(facts.hostname, facts)
         if other is not facts:
-            raise errors.BadFile(
-                path, f'is of host {facts.hostname}, as {other.path} is: give one of the two'
-            )
+            reason = f'is of host {facts.hostname}, as {other.path} is: give one of the two'
+            raise errors.BadFile(path, reason)
     return list(hosts.values())
 
 
 def _of_hosts(path: str) -> list[str]:
     """Return the archives and folders that a folder of many hosts has; else the path itself."""
-    if not os.path.isdir(path) or os.path.exists(os.path.join(path, 'hostname')):
-        return [path]
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
     except OSError:
-        # What reads it says what is wrong.
+        # A file; or what reads it says what is wrong.
         return [path]
-    is_of_one = {'domains', 'nodedevs', 'capabilities.xml', _COUNT}.intersection(names)
+    is_of_one = {'hostname', 'domains', 'nodedevs', 'capabilities.xml', _COUNT} & set(names)
     return [path] if is_of_one or not names else [os.path.join(path, name) for name in names]
 
 
@@ -81,32 +74,30 @@ def read(path: str) -> HostFacts:
         a path that leaves it, more than 64 MiB, a file or a server twice
     """
     hostname = ''
-    counted: tuple[int, ...] | None = None
+    counted: tuple[int, ...] = ()
     domains: dict[str, Domain] = {}
-    mdevs: dict[str, list[MediatedDevice]] = {}
+    mdevs = defaultdict[str, list[MediatedDevice]](list)
     cells: dict[int, int] = {}
-    host = Counter[str]()
-    for member in _members(path):
-        folder, _, name = member.name.rpartition('/')
-        host[folder] += name.endswith('.xml')
-        if member.name == 'hostname':
-            hostname = libvirt.hostname(member.content, member.path)
-        elif member.name == _COUNT:
-            counted = _counted(member)
-        elif member.name == 'capabilities.xml':
-            cells = libvirt.cells(member.content, member.path)
-        elif folder == 'domains' and name.endswith('.xml'):
-            domain = libvirt.domain(member.content, member.path)
+    written = Counter[str]()
+    for name, whole, content in _members(path):
+        folder, _, file = name.rpartition('/')
+        written[folder] += file.endswith('.xml')
+        if name == 'hostname':
+            hostname = libvirt.hostname(content, whole)
+        elif name == _COUNT:
+            counted = _counted(content, whole)
+        elif name == 'capabilities.xml':
+            cells = libvirt.cells(content, whole)
+        elif folder == 'domains' and file.endswith('.xml'):
+            domain = libvirt.domain(content, whole)
             if (other := domains.setdefault(domain.uuid, domain)) is not domain:
-                raise errors.BadFile(
-                    member.path, f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
-                )
-        else:
-            for device in _devices(member, folder):
-                mdevs.setdefault(device.uuid, []).append(device)
+                reason = f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
+                raise errors.BadFile(whole, reason)
+        for device in filter(None, _devices(name, content, whole)):
+            mdevs[device.uuid].append(device)
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
-    _check_count(path, counted, (host['domains'], host['nodedevs']))
+    _check_count(path, counted, (written['domains'], written['nodedevs']))
     return HostFacts(
         hostname,
         path,
@@ -116,33 +107,31 @@ def read(path: str) -> HostFacts:
     )
 
 
-def _devices(member: Member, folder: str) -> Iterator[MediatedDevice]:
-    if folder == 'nodedevs' and member.name.endswith('.xml'):
-        device = libvirt.mediated_device(member.content, member.path)
-        if device is not None:
-            yield device
-    elif member.name in ('mdevctl.json', 'mdevctl-defined.json'):
-        yield from libvirt.mdevctl(member.content, member.path)
+def _devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
+    if name.startswith('nodedevs/') and name.endswith('.xml'):
+        return [libvirt.mediated_device(content, path)]
+    is_of_mdevctl = name in ('mdevctl.json', 'mdevctl-defined.json')
+    return libvirt.mdevctl(content, path) if is_of_mdevctl else ()
 
 
-def _counted(member: Member) -> tuple[int, ...]:
-    match = _COUNTED.fullmatch(member.content)
+def _counted(content: bytes, path: str) -> tuple[int, ...]:
+    match = _COUNTED.fullmatch(content)
     if match is None:
-        raise errors.BadFile(member.path, 'does not say "domains N" and "nodedevs N"')
+        raise errors.BadFile(path, 'does not say "domains N" and "nodedevs N"')
     return tuple(map(int, match.groups()))
 
 
-def _check_count(path: str, counted: tuple[int, ...] | None, found: tuple[int, ...]) -> None:
-    """See whether all is there that the collector has listed."""
-    if counted is None:
+def _check_count(path: str, counted: tuple[int, ...], found: tuple[int, ...]) -> None:
+    """Check that all is there that the collector has listed."""
+    if not counted:
         raise errors.BadFile(
             path,
             f'has no file "{_COUNT}": the collector did not end, or is that of an older release: '
             f'{_AGAIN}',
         )
     if counted != found:
-        expected, there = (f'{n} domains and {m} node devices' for n, m in (counted, found))
-        raise errors.BadFile(path, f'has {there}, and the host had {expected}: {_AGAIN}')
+        expected, present = (f'{n} domains and {m} node devices' for n, m in (counted, found))
+        raise errors.BadFile(path, f'has {present}, and the host had {expected}: {_AGAIN}')
 
 
 def _members(path: str) -> Iterator[Member]:

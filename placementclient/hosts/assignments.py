@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.hosts.facts import Domain, HostFacts
 from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
 from placementclient.model.snapshots import Snapshot
 
@@ -22,8 +22,6 @@ class Misfit:
     """A contradiction between facts and allocations; there is no row for it.
 
     :param subject: the UUID of a server or of a mediated device; the name of a host
-    :param reason: one sentence without its full stop
-    :param path: the file that shows it
     """
 
     subject: str
@@ -47,7 +45,6 @@ def of_mediated_devices(
 ) -> Assignments:
     """Return the physical GPU of each server.
 
-    :param hosts: their facts
     :param snapshot: to compare with what is allocated; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
     :param default: the class of all others
@@ -74,7 +71,6 @@ def of_mediated_devices(
 def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Assignments:
     """Return the NUMA cell that each server is bound to.
 
-    :param hosts: their facts
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
     outcome = Assignments()
@@ -113,16 +109,15 @@ def written(rows: Iterable[AssignmentRow]) -> str:
 
 
 def _on_several(hosts: Iterable[HostFacts]) -> dict[str, list[str]]:
-    """The servers that are found more than once, and the files."""
-    paths: dict[str, list[str]] = {}
+    """Return the servers that are found more than once, and the files."""
+    paths = defaultdict[str, list[str]](list)
     for facts in hosts:
         for domain in facts.domains:
-            paths.setdefault(domain.uuid, []).append(domain.path)
+            paths[domain.uuid].append(domain.path)
     return {uuid: found for uuid, found in paths.items() if len(found) > 1}
 
 
 def _named(twice: Mapping[str, Sequence[str]]) -> Iterator[Misfit]:
-    """The servers that are found more than once, each with its files."""
     for uuid, paths in twice.items():
         reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
         yield Misfit(uuid, reason, paths[0])
@@ -137,48 +132,28 @@ def _of_domain(
         devices = facts.mdevs.get(uuid, ())
         parents = sorted({device.parent for device in devices if device.parent})
         if len(parents) != 1:
-            misfits.append(_parentage(facts, domain, uuid, parents, devices))
+            reason = f'is attached to server {domain.uuid}, and nothing says where it is'
+            path = domain.path
+            if parents:
+                reason = (
+                    f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is '
+                    f'attached to server {domain.uuid}'
+                )
+                path = devices[0].path
+            misfits.append(Misfit(uuid, reason, path))
             continue
         kind = next((device.type for device in devices if device.type), '')
         key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
         placed.setdefault(key, []).append(uuid)
-    rows = [
-        AssignmentRow(
-            domain.uuid,
-            name,
-            len(mdevs),
-            provider,
-            f'mdev {", ".join(mdevs)} on {facts.hostname}',
-        )
-        for (name, provider), mdevs in placed.items()
-    ]
+    rows = []
+    for (name, provider), mdevs in placed.items():
+        evidence = f'mdev {", ".join(mdevs)} on {facts.hostname}'
+        rows.append(AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence))
     return rows, misfits
 
 
-def _parentage(
-    facts: HostFacts,
-    domain: Domain,
-    uuid: str,
-    parents: Sequence[str],
-    devices: Sequence[MediatedDevice],
-) -> Misfit:
-    if not parents:
-        return Misfit(
-            uuid, f'is attached to server {domain.uuid}, and nothing says where it is', domain.path
-        )
-    return Misfit(
-        uuid,
-        f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is attached to '
-        f'server {domain.uuid}',
-        devices[0].path,
-    )
-
-
 class _HostTree:
-    """The consumers of the tree of a host.
-
-    :param snapshot: without it there are none
-    """
+    """The consumers of the tree of a host; without a snapshot there are none."""
 
     def __init__(self, snapshot: Snapshot | None, facts: HostFacts) -> None:
         self._snapshot = snapshot
@@ -195,19 +170,15 @@ class _HostTree:
         return held
 
     def consumers(self) -> set[str]:
-        """The UUIDs of all that hold something in the tree."""
+        """Return the UUIDs of all that hold something in the tree."""
         snapshot = self._snapshot
-        if snapshot is None:
-            return set()
-        return {each.uuid for uuid in self._uuids for each in snapshot.consumers_on(uuid)}
+        trees = [snapshot.consumers_on(uuid) for uuid in self._uuids] if snapshot else ()
+        return {consumer.uuid for consumers in trees for consumer in consumers}
 
 
 def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
-    return Misfit(
-        domain.uuid,
-        f'is defined on {facts.hostname}, and holds nothing there in Placement',
-        domain.path,
-    )
+    reason = f'is defined on {facts.hostname}, and holds nothing there in Placement'
+    return Misfit(domain.uuid, reason, domain.path)
 
 
 def _compared(
@@ -219,17 +190,16 @@ def _compared(
     if not held:
         yield _unknown(facts, domain)
         return
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for row in rows:
-        found[row.resource_class] = found.get(row.resource_class, 0) + (row.amount or 0)
+        found[row.resource_class] += row.amount or 0
     for name, amount in found.items():
         if held.get(name, 0) != amount:
-            yield Misfit(
-                domain.uuid,
+            reason = (
                 f'has {amount} mediated devices of {name}, and {held.get(name, 0)} {name} is '
-                'allocated to it',
-                domain.path,
+                'allocated to it'
             )
+            yield Misfit(domain.uuid, reason, domain.path)
 
 
 def _without_device(
@@ -241,12 +211,11 @@ def _without_device(
         held = tree.held(uuid)
         found = ', '.join(f'{held[name]} {name}' for name in sorted(names) if name in held)
         if found:
-            yield Misfit(
-                uuid,
+            reason = (
                 f'holds {found} on {facts.hostname}, where no mediated device of it is known: it '
-                'may be shut off, or be a migration',
-                facts.path,
+                'may be shut off, or be a migration'
             )
+            yield Misfit(uuid, reason, facts.path)
 
 
 def _cell(facts: HostFacts, domain: Domain) -> int | Misfit:
@@ -256,7 +225,6 @@ def _cell(facts: HostFacts, domain: Domain) -> int | Misfit:
         found = frozenset(facts.cells[cpu] for cpu in domain.cpus if cpu in facts.cells)
     if len(found) == 1:
         return next(iter(found))
-    if found:
-        cells = ', '.join(map(str, sorted(found)))
-        return Misfit(domain.uuid, f'spans the NUMA cells {cells}', domain.path)
-    return Misfit(domain.uuid, 'is not bound to a NUMA cell', domain.path)
+    cells = ', '.join(map(str, sorted(found)))
+    reason = f'spans the NUMA cells {cells}' if cells else 'is not bound to a NUMA cell'
+    return Misfit(domain.uuid, reason, domain.path)

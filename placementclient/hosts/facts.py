@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 class Domain:
     """A server, as libvirt defines it.
 
-    :param uuid: of the server, and so of its consumer
-    :param path: the file that says so
     :param mdevs: the UUIDs of the mediated devices that are attached to it
     :param nodeset: the NUMA cells that its memory is bound to; empty where nothing says it
     :param cpus: the host's CPUs that its virtual CPUs are pinned to
@@ -30,7 +28,6 @@ class MediatedDevice:
 
     :param parent: the name of the node device that it is made on: ``pci_0000_84_00_0``
     :param type: such as ``nvidia-699``; empty where nothing says it
-    :param path: the file that says so
     """
 
     uuid: str
@@ -44,7 +41,6 @@ class HostFacts:
     """The facts of one host.
 
     :param hostname: the hypervisor's, which Nova names the host's resource provider after
-    :param path: the archive or folder
     :param mdevs: of each UUID all that is said: more than one parent is a contradiction
     :param cells: the NUMA cell of each CPU, by the CPU's number
     """

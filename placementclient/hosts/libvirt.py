@@ -1,4 +1,7 @@
-"""Parsers of the output of virsh and mdevctl: domains, devices, capabilities, mdevs."""
+"""Parsers of the output of virsh and mdevctl: domains, devices, capabilities, mdevs.
+
+Each takes the content of a file and its path, and raises :class:`errors.BadFile` for other content.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,7 @@ _MDEVCTL = msgspec.json.Decoder(list[dict[str, list[dict[str, _MdevRecord]]]])
 
 
 def hostname(content: bytes, path: str) -> str:
-    """Parse the output of ``virsh hostname``.
-
-    :raises errors.BadFile: if it is no name
-    """
+    """Parse the output of ``virsh hostname``."""
     name = content.decode('utf-8', 'replace').strip()
     if len(name) > 200 or not _HOSTNAME.fullmatch(name):
         raise errors.BadFile(path, 'is not the name of a host')
@@ -40,10 +40,7 @@ def hostname(content: bytes, path: str) -> str:
 
 
 def domain(content: bytes, path: str) -> Domain:
-    """Parse the output of ``virsh dumpxml``.
-
-    :raises errors.BadFile: if it is no domain
-    """
+    """Parse the output of ``virsh dumpxml``."""
     root = _parsed(content, path, 'domain')
     devices = root.findall("devices/hostdev[@mode='subsystem'][@type='mdev']/source/address")
     memory = root.find('numatune/memory')
@@ -60,10 +57,7 @@ def domain(content: bytes, path: str) -> Domain:
 
 
 def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
-    """Parse the output of ``virsh nodedev-dumpxml``; ``None`` for other devices.
-
-    :raises errors.BadFile: if it is no node device
-    """
+    """Parse the output of ``virsh nodedev-dumpxml``; ``None`` for other devices."""
     root = _parsed(content, path, 'device')
     capability = root.find("capability[@type='mdev']")
     if capability is None:
@@ -82,10 +76,7 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 
 
 def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
-    """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent.
-
-    :raises errors.BadFile: if it is something else
-    """
+    """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
     try:
         document = _MDEVCTL.decode(content or b'[]')
     except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
@@ -100,26 +91,20 @@ def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
 
 
 def cells(content: bytes, path: str) -> dict[int, int]:
-    """Return the NUMA cell of each CPU from the output of ``virsh capabilities``.
-
-    :raises errors.BadFile: if it is something else
-    """
+    """Return the NUMA cell of each CPU from the output of ``virsh capabilities``."""
     root = _parsed(content, path, 'capabilities')
-    found: dict[int, int] = {}
     try:
-        for cell in root.findall('host/topology/cells/cell'):
-            for cpu in cell.findall('cpus/cpu'):
-                found[_number(cpu.attrib['id'])] = _number(cell.attrib['id'])
+        return {
+            _number(cpu.attrib['id']): _number(cell.attrib['id'])
+            for cell in root.findall('host/topology/cells/cell')
+            for cpu in cell.findall('cpus/cpu')
+        }
     except (KeyError, ValueError):
         raise errors.BadFile(path, 'has a cell or a CPU without its number') from None
-    return found
 
 
 def numbers(texts: Iterable[str], path: str) -> frozenset[int]:
-    """Return all numbers of some sets in libvirt's syntax: ``0-3,8,^2``.
-
-    :raises errors.BadFile: if one is something else
-    """
+    """Return all numbers of some sets in libvirt's syntax: ``0-3,8,^2``."""
     # As bits: what a text of a few bytes stands for is not written out each time.
     every = 0
     for text in texts:
@@ -139,7 +124,6 @@ def numbers(texts: Iterable[str], path: str) -> frozenset[int]:
 
 
 def _number(text: str) -> int:
-    """The number of a CPU or of a cell; a ValueError if it is none."""
     number = int(text) if len(text) < 10 else _MOST
     if not 0 <= number < _MOST:
         raise ValueError(text)

@@ -13,7 +13,7 @@ MOST_ELEMENTS = 1_000_000
 
 
 class _DocumentTooLarge(Exception):
-    """There is more in a document than there may be."""
+    """A document has more than it may have."""
 
 
 class _BoundedTreeBuilder(TreeBuilder):
@@ -39,7 +39,6 @@ class _BoundedTreeBuilder(TreeBuilder):
 def parsed(content: bytes | str, path: str) -> Element:
     """Return the root of a document.
 
-    :param path: the file that it came from, for the error
     :raises errors.BadFile: if it is no XML, too large or too deep, or declares a document type
     """
     from defusedxml import DefusedXmlException
