@@ -41,10 +41,9 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """One entry of ``device_spec``.
+    """One entry of ``device_spec``; an ID or a part of the address may be ``*``.
 
-    :param vendor_id: or ``*``
-    :param address: a value or ``*`` for each part; regular expressions, where ``is_pattern``
+    :param is_pattern: whether the parts of the address are regular expressions
     :param tags: whatever else the entry says
     """
 
@@ -54,22 +53,18 @@ class DeviceSpec:
     is_pattern: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def is_single(self) -> bool:
-        return not self.is_pattern and ANY not in self.address
-
     def matches(self, device: Device, physical: frozenset[str]) -> bool:
         """Return whether the entry matches a device.
 
         :param physical: the addresses of the physical functions of the host; an entry that names
             one is about its virtual functions too
         """
-        if self.vendor_id not in (ANY, device.vendor_id):
-            return False
-        if self.product_id not in (ANY, device.product_id):
+        ids = (self.vendor_id, device.vendor_id), (self.product_id, device.product_id)
+        if any(required not in (ANY, actual) for required, actual in ids):
             return False
         addresses = [device.address]
-        if device.parent and self.is_single and _text(self.address) in physical:
+        is_single = not self.is_pattern and ANY not in self.address
+        if device.parent and is_single and _text(self.address) in physical:
             addresses.append(device.parent)
         return any(self._is_at(split(address)) for address in addresses)
 

@@ -42,9 +42,7 @@ class Device:
     """A row of the table.
 
     :param parent: the address of the physical function, of a virtual one; may be empty
-    :param instance_uuid: the server that has it; empty: none
-    :param path: the file
-    :param line: where in it, from 1; ``None`` where that is not known
+    :param line: of the file, from 1; ``None`` where that is not known
     """
 
     host: str
@@ -73,16 +71,13 @@ def parse(text: str, path: str) -> list[Device]:
     start = text.lstrip()[:1]
     if not start:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
-    if start == '[':
-        records = _from_json(text, path)
-    elif start == '<':
-        records = _from_xml(text, path)
+    parse_records = _from_csv
+    if start in ('[', '<'):
+        parse_records = _from_json if start == '[' else _from_xml
     elif '\t' in lines_of(text)[0]:
-        records = _from_batch(text, path)
-    else:
-        records = _from_csv(text, path)
+        parse_records = _from_batch
     devices: dict[tuple[str, str], Device] = {}
-    for record, line in records:
+    for record, line in parse_records(text, path):
         device = _device(record, path, line)
         if (device.host, device.address) in devices:
             raise device.error('is there twice')
@@ -95,17 +90,17 @@ def _device(record: Mapping[str, str], path: str, line: int | None) -> Device:
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)
     address, parent = record['address'].lower(), record.get('parent_addr', '').lower()
-    for text in filter(None, (address, parent)):
-        if not _ADDRESS.fullmatch(text):
-            raise errors.BadFile(path, f'{text[:40]!r} is not the address of a PCI device', line)
-    for name in ('vendor_id', 'product_id'):
-        if not _ID.fullmatch(record[name]):
-            raise errors.BadFile(path, f'{record[name][:40]!r} is no {name}', line)
-    if record['dev_type'] not in (PCI, PF, VF, VDPA):
-        raise errors.BadFile(path, f'{record["dev_type"][:40]!r} is no dev_type', line)
     instance = record.get('instance_uuid', '').lower()
-    if instance and not is_uuid(instance):
-        raise errors.BadFile(path, f'{instance[:40]!r} is no instance_uuid', line)
+    for value, name, is_valid in (
+        (address, 'address of a PCI device', _ADDRESS.fullmatch(address)),
+        (parent, 'address of a PCI device', not parent or _ADDRESS.fullmatch(parent)),
+        (record['vendor_id'], 'vendor_id', _ID.fullmatch(record['vendor_id'])),
+        (record['product_id'], 'product_id', _ID.fullmatch(record['product_id'])),
+        (record['dev_type'], 'dev_type', record['dev_type'] in (PCI, PF, VF, VDPA)),
+        (instance, 'instance_uuid', not instance or is_uuid(instance)),
+    ):
+        if not is_valid:
+            raise errors.BadFile(path, f'{value[:40]!r} is no {name}', line)
     return Device(
         record['hypervisor_hostname'],
         address,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 class HostAggregate:
     """A host aggregate.
 
-    :param uuid: which is that of the aggregate in Placement, too
+    :param uuid: of the aggregate in Placement, too
     :param hosts: the names of its compute services
-    :param zone: the availability zone that it is
     :param project_ids: the projects that alone may use its hosts, or prefer them; none: all
     :param metadata: as Nova has it, from which zone and projects are
     """

@@ -12,7 +12,6 @@ class Image:
 
     :param properties: such as ``hw_disk_bus`` and ``trait:HW_CPU_X86_AVX``, under any of the names
         that Nova knows them by
-    :param disk_format: ``None`` where it is not said
     :param min_ram: in MiB
     :param min_disk: in GiB
     :param size: in bytes

@@ -18,22 +18,16 @@ _RESIZED = ('resized', 'verify_resize')
 
 
 class Server(msgspec.Struct, frozen=True, gc=False):
-    """A server.
+    """A server; ``None`` for what the list does not say.
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
     :param task: what is being done with it
-    :param changed_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` where the list does
-        not say it
-    :param status: in small letters; ``None`` where the list does not say it
-    :param name: ``None`` where the list does not say it
+    :param changed_at: when Nova has changed it last, UTC, as ISO 8601
+    :param status: in small letters
     :param is_detailed: whether the list says what decides its allocations: all that follows
-    :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
-        one that is on no host
-    :param flavor: ``None`` where it is not known
+    :param node: the name of the hypervisor that it is on, which its provider has too
     :param boots_from_volume: whether its root disk is a volume
-    :param zone: the availability zone that it is in
-    :param is_pinned: whether it has to stay there; ``None`` where the list does not say it
-    :param image_properties: ``None`` where the list does not say them
+    :param is_pinned: whether it has to stay in its availability zone
     """
 
     uuid: str

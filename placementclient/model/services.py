@@ -16,7 +16,6 @@ COMPUTE_SERVICE = 'the compute service'
 class ComputeService:
     """A nova-compute service.
 
-    :param host: the name of its host, short or with its domain
     :param is_enabled: ``None`` where its cell does not answer
     :param is_up: True if Nova has heard of it lately and it is not forced down
     """
@@ -52,7 +51,6 @@ class BaremetalNode:
     """A node of Ironic.
 
     :param uuid: which the provider has as its name
-    :param instance_uuid: of the server on it
     :param is_busy: whether Ironic works on it, or has locked it
     :param is_withheld: whether it is in maintenance, retired, or without power control, so that
         nova-compute reserves it

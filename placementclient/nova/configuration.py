@@ -14,10 +14,7 @@ _OPTION = re.compile(r'([^:=]+?)\s*[:=]\s*(.*)', re.DOTALL)
 
 
 class ConfigOption(NamedTuple):
-    """An option with all lines of its value.
-
-    :param line: the first one, from 1
-    """
+    """An option with all lines of its value, and the number of the first one, from 1."""
 
     section: str
     name: str
@@ -28,7 +25,6 @@ class ConfigOption(NamedTuple):
 def options(text: str, path: str) -> Iterator[ConfigOption]:
     """Return the options of a file in order.
 
-    :param path: where it came from, for the error
     :raises errors.BadFile: for a line that is neither an option nor a section
     """
     section, option = 'DEFAULT', None

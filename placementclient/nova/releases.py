@@ -6,9 +6,11 @@ for those before, the history of checks on the page of ``nova-status``.
 
 from __future__ import annotations
 
+import itertools
+
 from placementclient.client.microversion import Microversion
 
-#: By the name that operators know the release by, oldest first.
+#: By the name that operators know the release by, oldest first: from 16, Pike, one each.
 NEEDED = {
     'pike': Microversion(1, 4),
     'queens': Microversion(1, 17),
@@ -31,19 +33,15 @@ NUMBERS = {
     'gazpacho': '2026.1',
     'hibiscus': '2026.2',
 }
-#: Nova's major version of the oldest of them.
-_OLDEST = 16
 
 
 def name_of(release: str) -> str | None:
-    """Return the name of a release of Nova.
+    """Return the name of a release of Nova, if there is one.
 
     :param release: ``2025.1``, ``Epoxy``, ``zed``, or Nova's own version: ``30``, ``30.3.0``
-    :return: ``None`` if there is no such release
     """
     name = NUMBERS.get(release.lower(), release.lower())
     if name in NEEDED:
         return name
-    names, major = list(NEEDED), release.partition('.')[0]
-    number = int(major) - _OLDEST if major.isascii() and major.isdigit() else -1
-    return names[number] if 0 <= number < len(names) else None
+    major = release.partition('.')[0]
+    return dict(zip(map(str, itertools.count(16)), NEEDED, strict=False)).get(major)

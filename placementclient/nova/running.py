@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
@@ -42,13 +43,11 @@ def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, 
 
     A host belongs to the root of the same name. If there is none, it belongs to the root whose name
     is the same without the domain, unless both names have a domain.
-
-    :param roots: the names of the roots of trees
     """
-    by_host = {each.host: each.is_up for each in known}
-    by_label: dict[str, list[str]] = {}
+    by_host = {service.host: service.is_up for service in known}
+    by_label = defaultdict[str, list[str]](list)
     for host in by_host.keys() - set(roots):
-        by_label.setdefault(_label(host), []).append(host)
+        by_label[_label(host)].append(host)
     result: dict[str, str] = {}
     for root in roots:
         hosts = [root] if root in by_host else by_label.get(_label(root), [])

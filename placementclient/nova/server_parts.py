@@ -24,7 +24,6 @@ class ServerRequest:
     :param zone: the availability zone; with ``:HOST`` or ``:HOST:NODE`` behind it a host, too
     :param from_volume: whether its root disk is a volume
     :param hints: the names of the scheduler's hints
-    :param host: the name of the chosen host
     """
 
     flavor: Flavor

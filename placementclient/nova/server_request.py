@@ -50,7 +50,6 @@ class NovaRequest(NamedTuple):
 
     @property
     def requests(self) -> tuple[CandidateRequest, ...]:
-        """The first request, and the second one if there is one."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
     @property
@@ -90,9 +89,8 @@ def requested(
     draft = _drafted(server, settings, sources, rules)
     second = None
     if draft.cpus.policy == 'dedicated' and not settings.disable_fallback_pcpu_query:
-        shared = _drafted(
-            server, settings, sources, [rule for rule in rules if rule is not pinned_cpus]
-        )
+        others = [rule for rule in rules if rule is not pinned_cpus]
+        shared = _drafted(server, settings, sources, others)
         # A request filter has found them, once for both.
         shared.forbidden_member_of = draft.forbidden_member_of
         second = shared.request()
@@ -114,12 +112,12 @@ def _drafted(
     return draft
 
 
-def _filters(server: ServerRequest, settings: Settings) -> Iterator[str]:
+def _filters(server: ServerRequest, settings: Settings) -> list[str]:
     specs = server.flavor.extra_specs
-    yield from filtered(server.flavor)
-    yield from (key for key in _FILTERED_KEYS if specs.get(key))
+    keys = [*filtered(server.flavor), *(key for key in _FILTERED_KEYS if specs.get(key))]
     if specs.get(ALIAS) and settings.is_known and not settings.pci_in_placement:
-        yield f'{ALIAS}={specs[ALIAS]}'
+        keys.append(f'{ALIAS}={specs[ALIAS]}')
+    return keys
 
 
 def filtered(flavor: Flavor) -> list[str]:
@@ -138,7 +136,6 @@ def _ignored(flavor: Flavor) -> Iterator[str]:
 def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
     """Return the resources of a server of this flavor if all are on its host.
 
-    :param boots_from_volume: whether its root disk is a volume
     :raises Refusal: if Nova refuses the flavor
     """
     return amounts(requested(ServerRequest(flavor, from_volume=boots_from_volume)).first)
@@ -161,10 +158,6 @@ class Scheduling:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def requested(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
-        """Return the request for a server of a flavor; see :func:`requested`.
-
-        :param is_owned: as of :class:`Sources`
-        """
         return self.of_server(ServerRequest(flavor), is_owned=is_owned)
 
     def first_of_each(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:

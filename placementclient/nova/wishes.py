@@ -79,15 +79,11 @@ class Wishes:
     """
 
     def __init__(self, flavor: Flavor, image: Image | None) -> None:
-        """
-        :raises Refusal: if a property of the image is none that Nova takes
-        """
         self.flavor, self.specs = flavor, flavor.extra_specs
         self.is_image_known = image is not None
         self.properties = _properties(image or Image())
 
     def both(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
-        """Return the values of the flavor and of the image."""
         return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
 
     def choice(self, key: str, prefix: str = 'hw') -> str | None:

@@ -78,7 +78,7 @@ def test_what_batch_escapes():
         (CSV.replace('vendor_id', 'vendor'), 'pci:1: has no column vendor_id'),
         (CSV.replace('8086', ''), 'pci:2: vendor_id is missing'),
         (CSV.replace('8086', '80'), "pci:2: '80' is no vendor_id"),
-        (CSV.replace('0000:81:00.1', '81'), "pci:2: '81' is not the address of a PCI device"),
+        (CSV.replace('0000:81:00.1', '81'), "pci:2: '81' is no address of a PCI device"),
         (CSV.replace('type-VF', 'VF'), "pci:2: 'VF' is no dev_type"),
         (CSV.replace(SERVER, 'x'), "pci:2: 'x' is no instance_uuid"),
         (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: is there twice'),
