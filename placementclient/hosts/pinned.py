@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,6 +44,10 @@ def of_servers(
     :raises errors.BadFile: if the document is something else, or has a server twice
     """
     outcome = Assignments()
+    moving = defaultdict[str, list[str]](list)
+    for migration in migrations:
+        if migration.uuid and not migration.is_over:
+            moving[migration.server_uuid].append(migration.uuid)
     for place, record in decoded(document, path, _PinnedServer):
         uuid = record.id.lower()
         policy, source = _policy(record, place)
@@ -52,9 +57,8 @@ def of_servers(
         elif policy == 'dedicated':
             outcome.rows += _rows(snapshot, uuid, source)
             evidence = f'{source}, migration of server {uuid}'
-            for migration in migrations:
-                if migration.server_uuid == uuid and migration.uuid and not migration.is_over:
-                    outcome.rows += _rows(snapshot, migration.uuid, evidence)
+            for migration_uuid in moving[uuid]:
+                outcome.rows += _rows(snapshot, migration_uuid, evidence)
     return outcome
 
 
