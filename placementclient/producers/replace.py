@@ -18,42 +18,11 @@ from placementclient.model.plans import Plan, changed_consumers
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
-from placementclient.producers.replaced import check_related, replaced
+from placementclient.producers.replaced import Irreplaceable, check_related, replaced
 from placementclient.reading.capture import capture
 
 #: From here on a provider that is no root can get another parent.
 _MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
-
-
-class Passing(errors.PlacementError):
-    """An inventory needs other values temporarily, which only a journal can undo.
-
-    :param names: of the providers
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-        super().__init__(
-            f'More is allocated of {", ".join(names)} than Placement would grant today: the limits '
-            'are lifted for a moment, and would be lost if the command is killed then. Write a '
-            'plan with --plan FILE, and carry it out with "resource provider reshape apply FILE"'
-        )
-
-
-class Ungranted(errors.PlacementError):
-    """A consumer has an allocation on another tree that Placement would not grant today.
-
-    :param facts: of each: consumer, amount, resource class, and the name of the provider
-    """
-
-    def __init__(self, facts: Sequence[tuple[str, int, str, str]]) -> None:
-        self.facts = tuple(facts)
-        shown = [f'{n} {name} of {who} on {provider}' for who, n, name, provider in facts]
-        super().__init__(
-            f'Placement judges all that a consumer holds, and would refuse {first(shown)}: '
-            'min_unit, max_unit or step_size is against it. "resource provider audit --id '
-            'broken-units" lists such allocations'
-        )
 
 
 class Replacement(NamedTuple):
@@ -90,25 +59,22 @@ class Replacing(Producer):
 
     def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         super().__init__(client)
-        self._is_journaled = is_journaled
-        self._is_merge = request.is_merge
-        pair = _NamedPair(client, request)
-        self.new_uuid = request.uuid or (pair.new.uuid if pair.new else '')
-        self.old_uuid = self.name = self.finished = ''
-        if pair.old is None:
-            self.finished = pair.finished()
-        else:
-            self.old_uuid, self.name = pair.old.uuid, pair.checked_name(pair.old)
+        self._is_merge, self._is_journaled = request.is_merge, is_journaled
+        old, new = _pair(client, request)
+        self.old_uuid = old.uuid if old else ''
+        self.new_uuid = request.uuid or (new.uuid if new else '')
+        self.name = _checked_name(request, old, new) if old else ''
+        self.finished = '' if old else _finished(request, new)
 
     def plan(self, roots: Sequence[str] = ()) -> Plan:
-        """Plan the replacement.
-
-        :raises: the errors of :meth:`read` and :meth:`desired`
-        :raises Passing: if that needs a journal, and there is none
-        """
         plan = super().plan(roots)
         if not self._is_journaled and (names := _passing(plan)):
-            raise Passing(names)
+            raise Irreplaceable(
+                f'More is allocated of {", ".join(names)} than Placement would grant today: the '
+                'limits are lifted for a moment, and would be lost if the command is killed then. '
+                'Write a plan with --plan FILE, and carry it out with "resource provider reshape '
+                'apply FILE"'
+            )
         return plan
 
     def read(self, roots: Sequence[str]) -> Snapshot:
@@ -132,10 +98,10 @@ class Replacing(Producer):
         """Return the snapshot with one provider replaced by the other.
 
         :raises: the errors of :func:`producers.replaced.replaced`
-        :raises Unrelated: if the new one seems to be another host that is in use
+        :raises Irreplaceable: if the new one seems to be another host that is in use, or Placement
+            would refuse a consumer for what it holds elsewhere
         :raises errors.BadArgument: if another provider has one of the new names
         :raises errors.UnsupportedVersion: if there are children, which the service cannot move
-        :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
         """
         if self.old_uuid not in live.providers:
             return live
@@ -143,8 +109,12 @@ class Replacing(Producer):
             check_related(live, self.old_uuid, self.new_uuid, self.name)
         after = replaced(live, self.old_uuid, self.new_uuid, self.name)
         self._check(live, after)
-        if facts := list(self._ungranted(live, after)):
-            raise Ungranted(facts)
+        if ungranted := list(self._ungranted(live, after)):
+            raise Irreplaceable(
+                f'Placement judges all that a consumer holds, and would refuse {first(ungranted)}: '
+                'min_unit, max_unit or step_size is against it. "resource provider audit --id '
+                'broken-units" lists such allocations'
+            )
         return after
 
     def _check(self, live: Snapshot, after: Snapshot) -> None:
@@ -168,11 +138,9 @@ class Replacing(Producer):
                     'give another --name, or rename that one first'
                 )
 
-    def _ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[tuple[str, int, str, str]]:
-        """Return all that consumers hold elsewhere and would be refused now.
-
-        In the two trees themselves the limits are lifted for a moment.
-        """
+    def _ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
+        """Return all that consumers hold elsewhere and would be refused now."""
+        # In the two trees themselves the limits are lifted for a moment.
         inventories: dict[str, Mapping[str, Inventory]] = {}
         for pair in changed_consumers(live, after):
             for uuid in pair.provider_uuids - live.providers.keys() - {self.new_uuid}:
@@ -181,85 +149,70 @@ class Replacing(Producer):
                 for name, amount in pair.before.allocations[uuid].items():
                     if name not in inventories[uuid] or not inventories[uuid][name].admits(amount):
                         provider = resource_provider.show(self.client, uuid).value
-                        yield pair.before.uuid, amount, name, provider.name
+                        yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
 
 
-class _NamedPair:
-    """The two providers of a request, as far as they are there.
+def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
+    """Return the old and the new provider, as far as they are there."""
+    new = _reference(client, request.uuid or request.twin or '')
+    old = _reference(client, request.old)
+    is_new = bool(old and new and old.uuid == new.uuid)
+    is_lost = old is None or (new is None and request.twin)
+    if not is_uuid(request.old) and (is_new or is_lost):
+        # Half way the new one has the name of the old one already.
+        listed = resource_provider.list(client)
+        moved = (p for p in listed if p.name == aside(request.old, p.uuid))
+        old = next(moved, None if is_new else old)
+    if new is None and request.twin:
+        if old and old.name != original(old.name, old.uuid):
+            # It got the name of the old one, and is not called as it was any more.
+            new = resource_provider.with_name(client, _final_name(request, old))
+        if new is None:
+            raise errors.NoSuchProvider(
+                f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
+                f'{request.old} already, nothing is left to do'
+            )
+    return old, new
 
-    :ivar old: ``None`` if it is gone
-    :ivar new: ``None`` if it is to be made
-    """
 
-    def __init__(self, client: Client, request: Replacement) -> None:
-        self._request, self._client = request, client
-        reference = request.uuid or request.twin or ''
-        self.new = _reference(client, reference)
-        self.old = _reference(client, request.old)
-        is_new = bool(self.old and self.new and self.old.uuid == self.new.uuid)
-        is_lost = self.old is None or (self.new is None and request.twin)
-        if not is_uuid(request.old) and (is_new or is_lost):
-            # Half way the new one has the name of the old one already.
-            self.old = _made_way(client, request.old) or (None if is_new else self.old)
-        if self.new is None and request.twin:
-            self.new = self._renamed(request.twin)
+def _final_name(request: Replacement, old: Provider) -> str:
+    typed = old.name if is_uuid(request.old) else request.old
+    return request.name or original(typed, old.uuid)
 
-    def _renamed(self, twin: str) -> Provider:
-        """Return the provider that was called by a name before it got that of the old one."""
-        if self.old and self.old.name != original(self.old.name, self.old.uuid):
-            renamed = resource_provider.with_name(self._client, self._final(self.old))
-            if renamed:
-                return renamed
-        raise errors.NoSuchProvider(
-            f'No resource provider has the name or UUID {twin!r}. If it has replaced '
-            f'{self._request.old} already, nothing is left to do'
+
+def _finished(request: Replacement, new: Provider | None) -> str:
+    """Return the sentence that the new provider has replaced the old one, if there is a sign."""
+    old = request.old
+    name = request.name or (None if is_uuid(old) else old)
+    if new is None or name not in (None, new.name):
+        raise errors.NoSuchProvider(f'No resource provider has the name or UUID {old!r}')
+    return (
+        f'Nothing to change: {new.name} has the UUID {new.uuid}, and there is no other resource '
+        f'provider {old}'
+    )
+
+
+def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
+    """Return the name that the new one gets, unless it is another than the operator says."""
+    final = _final_name(request, old)
+    if new and new.uuid == old.uuid:
+        raise errors.BadArgument(f'{old.name} cannot replace itself')
+    if request.uuid and new and new.name != final:
+        raise errors.BadArgument(
+            f'{new.name} has the UUID {new.uuid} already: --with {new.uuid} replaces '
+            f'{request.old} with it'
         )
-
-    def _final(self, old: Provider) -> str:
-        typed = old.name if is_uuid(self._request.old) else self._request.old
-        return self._request.name or original(typed, old.uuid)
-
-    def finished(self) -> str:
-        """Return the sentence that the new provider has replaced the old one.
-
-        :raises errors.NoSuchProvider: if there is no sign of that
-        """
-        old, name = self._request.old, self._request.name
-        name = name or (None if is_uuid(old) else old)
-        if self.new is None or name not in (None, self.new.name):
-            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {old!r}')
-        return (
-            f'Nothing to change: {self.new.name} has the UUID {self.new.uuid}, and there is no '
-            f'other resource provider {old}'
+    is_cut = is_uuid(request.old) and len(old.name) == LONGEST_NAME
+    if is_cut and old.name != final and not request.name:
+        raise errors.BadArgument(
+            f'{old.name} has been moved aside, and its name was cut: give the whole one with --name'
         )
-
-    def checked_name(self, old: Provider) -> str:
-        """Return the name that the new one gets.
-
-        :raises errors.BadArgument: if the new one is another than the operator says
-        """
-        final, new, request = self._final(old), self.new, self._request
-        if new and new.uuid == old.uuid:
-            raise errors.BadArgument(f'{old.name} cannot replace itself')
-        if request.uuid and new and new.name != final:
-            raise errors.BadArgument(
-                f'{new.name} has the UUID {new.uuid} already: --with {new.uuid} replaces '
-                f'{request.old} with it'
-            )
-        is_cut = is_uuid(request.old) and len(old.name) == LONGEST_NAME
-        if is_cut and old.name != final and not request.name:
-            raise errors.BadArgument(
-                f'{old.name} has been moved aside, and its name was cut: give the whole one with '
-                '--name'
-            )
-        is_lasting = final in (request.twin, original(old.name, old.uuid))
-        if request.twin and not is_uuid(request.twin) and not is_lasting:
-            assert new is not None
-            raise errors.BadArgument(
-                f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, which '
-                'stays'
-            )
-        return final
+    is_lasting = final in (request.twin, original(old.name, old.uuid))
+    if new and request.twin and not is_uuid(request.twin) and not is_lasting:
+        raise errors.BadArgument(
+            f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, which stays'
+        )
+    return final
 
 
 def _passing(plan: Plan) -> list[str]:
@@ -288,9 +241,3 @@ def _reference(client: Client, name_or_uuid: str) -> Provider | None:
 
 def _by_uuid(client: Client, uuid: str) -> Provider | None:
     return next(iter(resource_provider.list(client, uuid=uuid)), None)
-
-
-def _made_way(client: Client, name: str) -> Provider | None:
-    """Return the provider that was moved aside from a name."""
-    listed = resource_provider.list(client)
-    return next((p for p in listed if p.name == aside(name, p.uuid)), None)

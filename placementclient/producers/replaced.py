@@ -16,54 +16,8 @@ from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-class HeldTwice(errors.PlacementError):
-    """Consumers have allocations of the same classes on both providers.
-
-    :param facts: of each: consumer, resource class, and the names of the two providers
-    """
-
-    def __init__(self, facts: Sequence[tuple[str, str, str, str]]) -> None:
-        self.facts = tuple(facts)
-        shown = [
-            f'consumer {who} holds {name} on {old} and on {new}' for who, name, old, new in facts
-        ]
-        super().__init__(
-            f'{first(shown)}: it is not known which of the two is right. Take one away first with '
-            '"resource provider allocation unset CONSUMER --provider PROVIDER"'
-        )
-
-
-class Smaller(errors.PlacementError):
-    """A provider has less than the one that it replaces.
-
-    :param facts: of each: the provider that has less, the resource class, and the other provider
-    """
-
-    def __init__(self, facts: Sequence[tuple[str, str, str]]) -> None:
-        self.facts = tuple(facts)
-        shown = [f'{new} grants less {name} than {old}' for new, name, old in facts]
-        new, name, _ = self.facts[0]
-        super().__init__(
-            f'{first(shown)}: compare capacity, min_unit, max_unit and step_size, and raise them '
-            f'first with "resource provider inventory class set {new} {name}"'
-        )
-
-
-class Unrelated(errors.PlacementError):
-    """A provider with another name has consumers of its own: probably another live host.
-
-    :param old: the name of the provider that goes
-    :param new: the name of the provider that replaces it
-    :param consumers: the UUIDs of the consumers that only the new one has
-    """
-
-    def __init__(self, old: str, new: str, consumers: Sequence[str]) -> None:
-        self.consumers = tuple(consumers)
-        super().__init__(
-            f'{new} is in use: {counted(len(consumers), "consumer")} with nothing on {old} '
-            f'{"has" if len(consumers) == 1 else "have"} allocations there, and its name is of '
-            'another host. Check that both are the same host, then give --merge to join them'
-        )
+class Irreplaceable(errors.PlacementError):
+    """The replacement would lose or break something; nothing was written."""
 
 
 def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None) -> Snapshot:
@@ -78,8 +32,8 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     :param new_uuid: of a provider that is there, or that is made where the old one is
     :param name: of the new one; ``None``: the name of the old one
     :raises errors.BadArgument: if one of the two is below the other
-    :raises HeldTwice: if a consumer holds the same class on both
-    :raises Smaller: if an inventory of the new one grants less
+    :raises Irreplaceable: if a consumer holds the same class on both, or an inventory of the new
+        one grants less
     :raises Unaccounted: if something is used that no consumer answers for
     """
     states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
@@ -96,12 +50,10 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
 def check_related(
     snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None
 ) -> None:
-    """Raise an error if both hosts are in use.
-
-    The parameters are those of :func:`replaced`.
+    """Refuse to join two hosts that are both in use.
 
     :raises errors.BadArgument: if one of the two is below the other
-    :raises Unrelated: if the new one has consumers of its own, and the name of another host
+    :raises Irreplaceable: if the new one has consumers of its own, and the name of another host
     """
     states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
@@ -114,28 +66,30 @@ def check_related(
     if new.name == final and old.name == aside(final, old_uuid):
         return
     left = list(snapshot.tree(old_uuid))
-    retained = {consumer.uuid for state in left for consumer in snapshot.consumers_on(state.uuid)}
+    retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
     joined = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, final)}
     # Allocations move last: when the names are right, and only providers with an heir are left.
     if new.name == final and all(state.uuid in heirs for state in left):
-        joined -= {heirs[state.uuid] for state in left if _is_emptied(snapshot, state)}
+        joined -= {
+            heirs[state.uuid]
+            for state in left
+            if not (state.inventories or snapshot.consumers_on(state.uuid))
+        }
     consumers = {consumer.uuid for uuid in joined for consumer in snapshot.consumers_on(uuid)}
-    if others := sorted(consumers - retained):
-        raise Unrelated(old.name, new.name, others)
-
-
-def _is_emptied(snapshot: Snapshot, state: ProviderState) -> bool:
-    return not state.inventories and not snapshot.consumers_on(state.uuid)
+    if number := len(consumers - retained):
+        raise Irreplaceable(
+            f'{new.name} is in use: {counted(number, "consumer")} with nothing on {old.name} '
+            f'{"has" if number == 1 else "have"} allocations there, and its name is of another '
+            'host. Check that both are the same host, then give --merge to join them'
+        )
 
 
 def _made_before(
     tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final: str
 ) -> Iterator[str]:
-    """Return the UUIDs of the providers that were below the new one before the first step.
-
-    Half way, providers of the old one are below it too. Those keep their names, or have names that
-    begin with the final one and ``_``.
-    """
+    """Return the UUIDs of the providers that were below the new one before the first step."""
+    # Half way, providers of the old one are below it too. Those keep their names, or have names
+    # that begin with the final one and "_".
     ours = (f'{new.name}:',) if new.name == final else (f'{new.name}:', f'{new.name}_')
     theirs = tuple(f'{original(old.name, old.uuid)}{mark}' for mark in ':_')
     for state in tree:
@@ -146,11 +100,7 @@ def _made_before(
 def _joined(
     snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None
 ) -> tuple[dict[str, ProviderState], dict[str, str], dict[str, str]]:
-    """Return all providers, the names that those of the two trees get, and the heirs.
-
-    :return: providers, names and heirs, each by UUID; an heir replaces the provider
-    :raises errors.BadArgument: if one of the two is below the other
-    """
+    """Return all providers, the names that those of the two trees get, and heirs, each by UUID."""
     old = snapshot.providers[old_uuid]
     above = old.provider.parent_provider_uuid
     new = snapshot.providers.get(new_uuid) or ProviderState(Provider(new_uuid, '', 0, above))
@@ -163,10 +113,11 @@ def _joined(
                 f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
                 'a provider that is neither above nor below it'
             )
-    final = name or original(old.name, old_uuid)
+    former = original(old.name, old_uuid)
+    final = name or former
     of_old = _names(old_tree, final)
     # Half way, some of the old one's are below the new one already, by either name.
-    of_new = _names(new_tree, final, original(old.name, old_uuid), final)
+    of_new = _names(new_tree, final, former, final)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
     heirs = {uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name}
     return states, of_old | of_new, heirs
@@ -175,8 +126,6 @@ def _joined(
 def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
     """Return the names that a provider and all below it get.
 
-    :param tree: the provider, and all below it
-    :param final: the name of the provider
     :param others: names beside its own that those below may begin with
     """
     top, *children = tree
@@ -194,9 +143,9 @@ def _merged(
 ) -> dict[str, ProviderState]:
     """Return each heir with all that it gets; its own inventories are those of today."""
     result: dict[str, ProviderState] = {}
-    facts = []
+    lacking = []
     for gone, heir in ((states[uuid], states[heirs[uuid]]) for uuid in heirs):
-        facts += [
+        lacking += [
             (heir.name, name, gone.name)
             for name in gone.inventories.keys() & heir.inventories.keys()
             if not heir.inventories[name].covers(gone.inventories[name])
@@ -207,8 +156,14 @@ def _merged(
             traits=gone.traits | heir.traits,
             aggregates=gone.aggregates | heir.aggregates,
         )
-    if facts:
-        raise Smaller(sorted(facts))
+    if lacking:
+        lacking.sort()
+        shown = [f'{new} grants less {name} than {old}' for new, name, old in lacking]
+        new, name, _ = lacking[0]
+        raise Irreplaceable(
+            f'{first(shown)}: compare capacity, min_unit, max_unit and step_size, and raise them '
+            f'first with "resource provider inventory class set {new} {name}"'
+        )
     return result
 
 
@@ -231,12 +186,15 @@ def _consumers(
         }
         for uuid in consumer.allocations.keys() & heirs.keys():
             heir_resources = allocations.setdefault(heirs[uuid], {})
-            sides = states[uuid].name, states[heirs[uuid]].name
+            sides = f'on {states[uuid].name} and on {states[heirs[uuid]].name}'
             for name, amount in consumer.allocations[uuid].items():
                 if name in heir_resources:
-                    twice.append((consumer.uuid, name, *sides))
+                    twice.append(f'consumer {consumer.uuid} holds {name} {sides}')
                 heir_resources[name] = amount
         result.append(replace(consumer, allocations=allocations))
     if twice:
-        raise HeldTwice(sorted(twice))
+        raise Irreplaceable(
+            f'{first(sorted(twice))}: it is not known which of the two is right. Take one away '
+            'first with "resource provider allocation unset CONSUMER --provider PROVIDER"'
+        )
     return result
