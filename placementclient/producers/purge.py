@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from placementclient.api import resource_provider
 from placementclient.changes.results import Note
@@ -23,13 +23,18 @@ from placementclient.producers.producer import Producer
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
+_NOTHING_LEFT = 'would be left with nothing: a server, or a resize that is not confirmed'
 _LEAKED = (
-    'leaked allocations if its server is gone: "resource provider allocation delete {}" frees them'
+    '; leaked allocations if its server is gone: "resource provider allocation delete {}" frees '
+    'them'
+)
+_ADVICE = (
+    'Evacuate or migrate the servers first. What a deleted server still holds is a leaked '
+    'allocation: "resource provider audit --fix" frees it. --force purges all the same'
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """The facts about the cloud around a tree that decide whether it may be purged.
 
     :param staying: the providers on which consumers hold something beside the tree, by UUID
@@ -39,35 +44,30 @@ class Surroundings:
     :param is_over: of the migrations that Nova lists, whether each is over, by consumer UUID
     """
 
-    staying: Mapping[str, Provider] = field(default_factory=dict)
+    staying: Mapping[str, Provider] = {}
     sharing: Set[str] = frozenset()
     dependent: Set[str] = frozenset()
-    is_over: Mapping[str | None, bool] = field(default_factory=dict)
+    is_over: Mapping[str | None, bool] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(NamedTuple):
     """The reason why a consumer should keep its allocations on the tree.
 
     :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
-    :param leaks: whether it would keep shared resources only
+    :param consequence: of a purge in spite of it
     """
 
     consumer_uuid: str
     reason: str
     is_migration: bool = False
-    leaks: bool = False
+    consequence: str = ''
 
-    def is_refused(self, *, force: bool) -> bool:
-        """Return whether no option overrides the objection."""
-        return self.is_migration or not force
-
-    def shown(self, *, force: bool) -> str:
-        """Return the reason, with the option that overrides it or its consequence."""
-        if self.is_refused(force=force):
-            return self.reason if self.is_migration else f'{self.reason} (--force does it)'
-        leaked = f'; {_LEAKED.format(self.consumer_uuid)}' if self.leaks else ''
-        return f'{self.reason}{leaked}'
+    def note(self, *, force: bool) -> Note:
+        """Return the reason, with the option that overrules it, or with the consequence."""
+        is_refused = self.is_migration or not force
+        hint = '' if self.is_migration else self.consequence if force else ' (--force does it)'
+        state = 'refused' if is_refused else 'overruled'
+        return Note(f'consumer {self.consumer_uuid}', state, f'{self.reason}{hint}')
 
 
 def purged(
@@ -103,10 +103,10 @@ def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> 
     if not around.is_over.get(uuid, consumer.type != MIGRATION):
         yield Objection(uuid, 'is a migration: confirm or revert it first', is_migration=True)
     elif not rest:
-        reason = 'would be left with nothing: a server, or a resize that is not confirmed'
-        yield Objection(uuid, reason)
+        yield Objection(uuid, _NOTHING_LEFT)
     elif rest.keys() <= around.sharing:
-        yield Objection(uuid, 'would be left with nothing but shared resources', leaks=True)
+        reason = 'would be left with nothing but shared resources'
+        yield Objection(uuid, reason, consequence=_LEAKED.format(uuid))
     else:
         staying = (around.staying[used] for used in rest if used in around.staying)
         users = [provider.name for provider in staying if provider.root_uuid in around.dependent]
@@ -119,23 +119,16 @@ class PurgeRefused(errors.PlacementError):
     """A consumer would lose allocations that it needs; nothing was done.
 
     :param objections: those that are not overruled
+    :ivar advice: the next step; empty if there is none
     """
 
-    def __init__(self, objections: Sequence[Objection]) -> None:
+    def __init__(self, objections: Iterable[Objection]) -> None:
         # First those that --force does not overrule: only some are shown.
-        reasons = Counter(
-            objection.reason for objection in sorted(objections, key=lambda o: not o.is_migration)
-        )
+        ordered = sorted(objections, key=lambda objection: not objection.is_migration)
+        reasons = Counter(objection.reason for objection in ordered)
         refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')
-        #: the next step, sentences
-        self.advice = ''
-        if not all(objection.is_migration for objection in objections):
-            self.advice = (
-                'Evacuate or migrate the servers first. What a deleted server still holds is a '
-                'leaked allocation: "resource provider audit --fix" frees it. --force purges all '
-                'the same'
-            )
+        self.advice = '' if ordered[-1].is_migration else _ADVICE
 
 
 class Purging(Producer):
@@ -169,7 +162,6 @@ class Purging(Producer):
         self.refusal: PurgeRefused | None = None
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the tree; an empty snapshot if the provider is gone on a second plan."""
         try:
             return capture(self.client, [self._provider_uuid])
         except errors.NoSuchProvider:
@@ -190,14 +182,11 @@ class Purging(Producer):
         return after
 
     def _judge(self, objections: Sequence[Objection]) -> None:
-        refused = [o for o in objections if o.is_refused(force=self._force)]
+        refused = [o for o in objections if o.is_migration or not self._force]
         self.refusal = PurgeRefused(refused) if refused else None
         noted = {note.object for note in self.notes}
-        for objection in objections:
-            name = f'consumer {objection.consumer_uuid}'
-            if name not in noted:
-                state = 'refused' if objection in refused else 'overruled'
-                self.notes.append(Note(name, state, objection.shown(force=self._force)))
+        notes = (objection.note(force=self._force) for objection in objections)
+        self.notes += [note for note in notes if note.object not in noted]
         if self.refusal and not self._is_asked_only:
             raise self.refusal
 
@@ -210,11 +199,10 @@ class Purging(Producer):
             if not gone.isdisjoint(consumer.allocations)
             for uuid in consumer.allocations.keys() - gone
         }
+        sharing = resource_provider.list(self.client, matching=SHARING) if staying else []
         return Surroundings(
             resource_provider.some(self.client, staying),
-            {sharer.uuid for sharer in resource_provider.list(self.client, matching=SHARING)}
-            if staying
-            else frozenset(),
+            {provider.uuid for provider in sharing},
             _dependent(self.client, states),
             self._is_over,
         )

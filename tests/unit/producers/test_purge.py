@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
 
@@ -14,6 +12,9 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 
 NOTHING = 'would be left with nothing: a server, or a resize that is not confirmed'
 SHARED = 'would be left with nothing but shared resources'
+LEAKED = (
+    '; leaked allocations if its server is gone: "resource provider allocation delete c" frees them'
+)
 MIGRATION = 'is a migration: confirm or revert it first'
 HOSTS = cloud(
     [
@@ -47,7 +48,7 @@ def with_consumer(held):
         (consumer('c', host={'VCPU': 1}), Objection('c', NOTHING)),
         (
             consumer('c', host={'VCPU': 1}, storage={'DISK_GB': 1}),
-            Objection('c', SHARED, leaks=True),
+            Objection('c', SHARED, consequence=LEAKED),
         ),
         (
             structs.replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
@@ -65,14 +66,14 @@ def test_a_consumer_keeps_what_it_holds_elsewhere(held, objection):
 
 @pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
 def test_migrations_are_those_that_nova_lists(is_over, reason):
-    around = replace(AROUND, is_over={'c': is_over})
+    around = AROUND._replace(is_over={'c': is_over})
     held = consumer('c', host={'VCPU': 1})
     _, [objection] = purged(with_consumer(held), UUIDS['host'], around)
     assert objection.reason == reason
 
 
 def test_the_users_of_a_child_are_named():
-    around = replace(AROUND, dependent={UUIDS['host']})
+    around = AROUND._replace(dependent={UUIDS['host']})
     held = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
     after, objections = purged(with_consumer(held), UUIDS['host_gpu'], around)
     assert UUIDS['host'] in after.providers
@@ -81,25 +82,21 @@ def test_the_users_of_a_child_are_named():
 
 
 @pytest.mark.parametrize(
-    ('objection', 'force', 'is_refused', 'shown'),
+    ('objection', 'force', 'state', 'reason'),
     [
-        (Objection('c', NOTHING), False, True, f'{NOTHING} (--force does it)'),
-        (Objection('c', NOTHING), True, False, NOTHING),
-        (Objection('c', MIGRATION, is_migration=True), True, True, MIGRATION),
+        (Objection('c', NOTHING), False, 'refused', f'{NOTHING} (--force does it)'),
+        (Objection('c', NOTHING), True, 'overruled', NOTHING),
+        (Objection('c', MIGRATION, is_migration=True), True, 'refused', MIGRATION),
         (
-            Objection('c', SHARED, leaks=True),
+            Objection('c', SHARED, consequence=LEAKED),
             True,
-            False,
-            f'{SHARED}; leaked allocations if its server is gone: '
-            '"resource provider allocation delete c" frees them',
+            'overruled',
+            f'{SHARED}{LEAKED}',
         ),
     ],
 )
-def test_an_objection_says_what_overrules_it_or_what_comes_of_it(
-    objection, force, is_refused, shown
-):
-    assert objection.is_refused(force=force) is is_refused
-    assert objection.shown(force=force) == shown
+def test_an_objection_says_what_overrules_it_or_what_comes_of_it(objection, force, state, reason):
+    assert objection.note(force=force) == ('consumer c', state, reason)
 
 
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():
