@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
+from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.wording import listed, suggestion
 from placementclient.model.inventories import BOUNDS, Inventory
+from placementclient.model.outcomes import State
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: The fields of inventories that are given, by class.
@@ -52,10 +54,7 @@ class InventoryEdit:
                 )
 
     def made(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit.
-
-        :raises errors.BadArgument: if the provider cannot have the values
-        """
+        """Return a provider with the edit, or raise a BadArgument if it cannot have the values."""
         present = state.inventories
         desired = dict(present) if self.amend else {}
         for name, fields in self.given.items():
@@ -72,11 +71,7 @@ class InventoryEdit:
         return replace(state, inventories=desired)
 
     def check(self, states: Collection[ProviderState]) -> None:
-        """Raise an error for an edit that makes no sense.
-
-        :param states: all providers that are selected
-        :raises errors.PlacementError: if it is one
-        """
+        """Raise an error for an edit of the selected providers that makes no sense."""
         classes = {name for state in states for name in state.inventories}
         for name, fields in self.given.items():
             if name not in classes and 'total' not in fields:
@@ -92,7 +87,6 @@ class InventoryEdit:
             )
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        """Return sentences about edits that are not needed."""
         for name, fields in self.given.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
@@ -101,10 +95,7 @@ class InventoryEdit:
 
 @dataclass(frozen=True)
 class NamesEdit:
-    """Adds or removes traits or aggregates; for the methods see :class:`InventoryEdit`.
-
-    :param facet: ``'traits'`` or ``'aggregates'``
-    """
+    """Adds or removes traits or aggregates."""
 
     facet: str
     added: frozenset[str] = frozenset()
@@ -133,18 +124,13 @@ Edit = InventoryEdit | NamesEdit
 
 
 def edited(
-    snapshot: Snapshot, selected: Collection[str], edit: Edit
-) -> tuple[Snapshot, dict[str, str]]:
-    """Return the snapshot with the edit of some providers, where it is possible.
-
-    :param selected: the UUIDs of the providers
-    :return: the snapshot, and the reason of each provider that cannot have the edit, by its name
-    """
-    states, refused = dict(snapshot.providers), {}
-    for uuid in selected:
-        state = states[uuid]
+    snapshot: Snapshot, provider_uuids: Iterable[str], edit: Edit
+) -> tuple[Snapshot, list[Note]]:
+    """Return the snapshot with an edit where it is possible, and notes on the other providers."""
+    states, notes = dict(snapshot.providers), []
+    for uuid in provider_uuids:
         try:
-            states[uuid] = edit.made(state)
+            states[uuid] = edit.made(states[uuid])
         except errors.BadArgument as reason:
-            refused[state.name] = str(reason)
-    return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin), refused
+            notes.append(Note(states[uuid].name, State.FAILED, str(reason)))
+    return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin), notes

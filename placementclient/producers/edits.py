@@ -28,7 +28,7 @@ class Edits(Producer):
 
     :param command: the command, without the program
     :param with_usages: read what is used of them too, for a plan that is carried out later
-    :ivar refused: why some of them cannot have it, by name; known once it is planned
+    :ivar notes: on the providers that cannot have the edit; known once it is planned
     :ivar remarks: sentences on what is not done; likewise
     """
 
@@ -48,7 +48,6 @@ class Edits(Producer):
         self._before = Snapshot((), ())
         self._selected: Sequence[str] = ()
         self._is_again = False
-        self.refused: dict[str, str] = {}
         self.remarks: list[str] = []
 
     def read(self, roots: Sequence[str]) -> Snapshot:
@@ -68,22 +67,23 @@ class Edits(Producer):
         :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
             meant the edit; when it is planned again, if one provider cannot have it
         """
-        selected = [
-            uuid
-            for uuid in self._selected
-            if uuid in live.providers and live.providers[uuid].name not in self.refused
-        ]
-        after, refused = edited(live, selected, self._edit)
+        selected = self._possible(live)
+        after, notes = edited(live, selected, self._edit)
         if self._is_again:
-            for reason in refused.values():
-                raise errors.BadArgument(reason)
+            for note in notes:
+                raise errors.BadArgument(note.reason)
             return after
         states = [live.providers[uuid] for uuid in selected]
         self._edit.check(states)
         self._check_names(states, after)
-        self.refused = refused
+        self.notes = notes
         self.remarks = [*self._edit.remarks(states), *self._shortfalls(after)]
         return after
+
+    def _possible(self, live: Snapshot) -> list[str]:
+        refused = {note.object for note in self.notes}
+        states = (live.providers.get(uuid) for uuid in self._selected)
+        return [state.uuid for state in states if state and state.name not in refused]
 
     def _shortfalls(self, after: Snapshot) -> Iterator[str]:
         """Say where the edit leaves less than what is in use: the service takes that."""
@@ -100,7 +100,7 @@ class Edits(Producer):
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
-        for provider in listed(self.client, self._selection):
+        for provider in selected(self.client, self._selection):
             state = self._state(provider, facets)
             if not name or name in state.inventories:
                 states[provider.uuid] = state
@@ -111,7 +111,17 @@ class Edits(Producer):
                 f'No resource provider is selected: none of them has inventory of {name}{near}'
             )
         self._selected = list(states)
-        return Snapshot([*states.values(), *self._above(states.values())], (), origin)
+        above = {state.provider.parent_provider_uuid for state in states.values()} - {None}
+        listed = resource_provider.list(self.client) if above - states.keys() else []
+        # Those above name the trees of a plan.
+        parents = {provider.uuid: ProviderState(provider) for provider in listed}
+        pending = list(above)
+        while pending:
+            parent = parents.get(pending.pop() or '')
+            if parent and parent.uuid not in states:
+                states[parent.uuid] = parent
+                pending.append(parent.provider.parent_provider_uuid)
+        return Snapshot(states.values(), (), origin)
 
     def _read_again(self, roots: Collection[str]) -> Snapshot:
         states = {
@@ -119,26 +129,9 @@ class Edits(Producer):
             for uuid, state in self._before.providers.items()
             if state.provider.root_uuid in roots
         }
-        for uuid in self._selected:
-            if uuid in states and states[uuid].name not in self.refused:
-                states[uuid] = self._state(states[uuid].provider, self._facets)
+        for uuid in self._possible(Snapshot(states.values(), ())):
+            states[uuid] = self._state(states[uuid].provider, self._facets)
         return Snapshot(states.values(), (), self._before.origin)
-
-    def _above(self, states: Collection[ProviderState]) -> Iterator[ProviderState]:
-        """Return the providers above some, which name the trees of a plan."""
-        present = {state.uuid for state in states}
-        pending = {state.provider.parent_provider_uuid for state in states} - present - {None}
-        if not pending:
-            return
-        providers = {provider.uuid: provider for provider in resource_provider.list(self.client)}
-        while pending:
-            parent = providers.get(pending.pop() or '')
-            if parent is None or parent.uuid in present:
-                continue
-            present.add(parent.uuid)
-            yield ProviderState(parent)
-            if parent.parent_provider_uuid is not None:
-                pending.add(parent.parent_provider_uuid)
 
     def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""
@@ -149,10 +142,7 @@ class Edits(Producer):
         return replace(state, provider=replace(provider, generation=generation))
 
     def _check_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
-        """Refuse classes and traits that do not exist: a plan would make them.
-
-        :raises errors.BadArgument: for the first of them
-        """
+        """Refuse classes and traits that do not exist: a plan would make them."""
         desired = [after.providers[state.uuid] for state in states]
         classes = _names(desired, 'inventories') - _names(states, 'inventories')
         if classes:
@@ -169,28 +159,26 @@ def _check_exist(names: Iterable[str], existing: Collection[str], kind: str) -> 
         raise errors.BadArgument(f'There is no {kind} {name!r}{hint}')
 
 
-def listed(client: Client, selection: ProviderSelector) -> list[Provider]:
+def selected(client: Client, selection: ProviderSelector) -> list[Provider]:
     """Return the selected providers by name, including those that lack the class.
 
     :raises errors.NoSuchProvider: if there is none
     """
     required = (selection.with_trait,) if selection.with_trait else ()
     matching = Filter(required=required, member_of=selection.member_of)
-    listed = {
-        provider.name: provider for provider in resource_provider.list(client, matching=matching)
-    }
-    names: Iterable[str] = listed
+    providers = {p.name: p for p in resource_provider.list(client, matching=matching)}
+    names: Iterable[str] = providers
     if selection.match is not None:
-        names = patterns.matching(selection.match, listed)
-        if listed and not names:
-            reason = patterns.unmatched(selection.match, listed)
+        names = patterns.matching(selection.match, providers)
+        if providers and not names:
+            reason = patterns.unmatched(selection.match, providers)
             raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     if not names:
         conditions = [f'has the trait {name}' for name in required]
         conditions += [f'is in the aggregate {uuid}' for uuid in selection.member_of]
         reason = f'none {" and ".join(conditions)}' if conditions else 'there is none'
         raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
-    return [listed[name] for name in sorted(names)]
+    return [providers[name] for name in sorted(names)]
 
 
 def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[str]) -> list[str]:
@@ -199,7 +187,7 @@ def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[
     :param names: names, UUIDs or patterns of providers, only of whose trees they are; none: of all
     :raises errors.NoSuchProvider: if there is none
     """
-    providers = listed(client, selection)
+    providers = selected(client, selection)
     if names:
         states = map(ProviderState, resource_provider.list(client))
         roots = Snapshot(states, ()).root_uuids(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from placementclient.changes.results import ChangeResult, Note
@@ -49,58 +49,25 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Outp
     return CARRIED, [*made, *failed, *map(_noted, notes)]
 
 
-def ending(
-    results: Iterable[ChangeResult], notes: Iterable[Note], refused: Iterable[str] = ()
-) -> str:
-    """Return how many trees are changed, and the names of those that are not.
-
-    :param refused: the names of providers that cannot be changed
-    """
-    return tally(
-        [
-            *(
-                (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
-                for result in results
-            ),
-            *((note.object, note.state) for note in notes if note.is_undone),
-            *((name, State.FAILED) for name in refused),
-        ]
-    )
+def ending(results: Iterable[ChangeResult], notes: Iterable[Note]) -> str:
+    """Return how many trees are changed, and the names of those that are not."""
+    states = [
+        (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
+        for result in results
+    ]
+    return tally([*states, *((note.object, note.state) for note in notes if note.is_undone)])
 
 
 def _noted(note: Note) -> tuple[object, ...]:
     return note.object, '', Facts(None), Facts(None), note.state, note.reason
 
 
-def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
-    """Add the providers that could not be changed to the applied parts of a change.
-
-    :param reasons: by the name of the provider
-    """
-    names, rows = output
-    if names != CARRIED:
-        return output
-    refused = [
-        (name, '', Facts(None), Facts(None), State.FAILED.value, reason)
-        for name, reason in reasons.items()
-    ]
-    return names, [*rows, *refused]
-
-
 def lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
-    """Return the rows of a change as lines: ``+``, ``~`` or ``-``, and the part that changes.
-
-    :param names: the columns, :data:`PLANNED` or :data:`CARRIED`
-    :param width: of the longest line, in characters
-    """
+    """Return rows of the columns of a change as lines: ``+``, ``~`` or ``-``, and the part."""
     return differences.lines((_text(*map(shown, row)) for row in rows), width)
 
 
 def planned_lines(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
-    """Return the parts of a planned change as lines.
-
-    :param width: of the longest line, in characters
-    """
     return lines(PLANNED, map(_cells, rows), width)
 
 

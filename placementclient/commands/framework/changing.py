@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient.client import errors
@@ -43,8 +42,6 @@ class Changing(LineLister):
         (ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
-    #: The reasons against the providers that cannot be changed, by name.
-    refused: Mapping[str, str] = MappingProxyType({})
 
     def _check(self) -> None:
         from placementclient.render import changes
@@ -76,7 +73,7 @@ class Changing(LineLister):
         if _is_undone(producer.notes) and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
-        self.ending = changes.ending(results, producer.notes, self.refused)
+        self.ending = changes.ending(results, producer.notes)
         return changes.carried(results, producer.notes)
 
     def remark(self, plan: Plan) -> None:

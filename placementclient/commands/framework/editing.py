@@ -73,24 +73,25 @@ class Editing(Changing):
     def edit(self, command: str, edit: Edit) -> Output:
         """Edit all selected resource providers, or only plan or show the edit."""
         from placementclient.producers.edits import Edits
-        from placementclient.render import changes
 
         selection = selectors.selection(self.client, self.args)
         with_usages = bool(self.args.plan)
         edits = self._edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
         self.nothing = Changing.nothing
         output = self.change(edits)
-        if not edits.refused:
-            return output
-        if self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
+        if edits.notes and self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
             self.exit_status = errors.ExitStatus.PARTIAL
-        return changes.with_refused(output, edits.refused)
+        return output
 
     def remark(self, plan: Plan) -> None:
         """Print the edits that are not needed; refuse if nothing else is left."""
         self.warn(self._edits.remarks)
+<<<<<<< HEAD
         self.refused = self._edits.refused
         refused = [f'{name}: {reason}' for name, reason in self.refused.items()]
+=======
+        refused = [f'{note.object}: {note.reason}' for note in self._edits.notes]
+>>>>>>> d3bffa1f (Note the providers that cannot have an edit as other commands note theirs)
         if refused and not plan.trees:
             raise errors.BadArgument('\n'.join(refused))
         for line in refused:

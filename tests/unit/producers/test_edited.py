@@ -21,8 +21,8 @@ DISK = state('disk', DISK_GB=Inventory(100))
 
 
 def after(edit, *states):
-    after, refused = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
-    assert not refused
+    after, notes = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
+    assert not notes
     return list(after.providers.values())
 
 
@@ -58,10 +58,8 @@ def test_only_the_selected_are_edited():
 
 def test_a_value_that_one_cannot_have():
     edit = InventoryEdit({'VCPU': {'total': 4}}, amend=True)
-    after, refused = edited(
-        Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit
-    )
-    assert refused == {'host': 'VCPU: reserved 6 is above the total of 4'}
+    after, notes = edited(Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit)
+    assert notes == [('host', 'failed', 'VCPU: reserved 6 is above the total of 4')]
     assert after.providers['host'] == HOST
     assert after.providers['b'].inventories == {'VCPU': Inventory(4)}
 
