@@ -186,10 +186,7 @@ class _DeclaredState:
 
 
 def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
-    """Return the provider that is declared, if it exists.
-
-    :raises errors.BadArgument: if its name is that of another one
-    """
+    """Return the provider that is declared, if it exists."""
     state = snapshot.providers.get(declared.uuid) if declared.uuid else None
     named = snapshot.named(declared.name) if declared.name else None
     if declared.uuid and named is not None and named.uuid != declared.uuid:
@@ -200,10 +197,7 @@ def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
 
 
 def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
-    """Refuse classes and traits that no service can have, before anything is made.
-
-    :raises errors.BadArgument: for the first of them
-    """
+    """Refuse classes and traits that no service can have, before anything is made."""
     names = Names.of(snapshot)
     for declaration in all_of(declarations):
         impossible = names.impossible(declaration.inventories or (), declaration.traits or ())
@@ -212,10 +206,7 @@ def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
 
 
 def _check_identities(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
-    """Refuse a provider that is declared by its name and again by its UUID.
-
-    :raises errors.BadArgument: for the first of them
-    """
+    """Refuse a provider that is declared by its name and again by its UUID."""
     seen = set()
     for declaration in all_of(declarations):
         state = _existing(declaration, snapshot)

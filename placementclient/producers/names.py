@@ -19,12 +19,7 @@ _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
 class _UnknownName(NamedTuple):
-    """A sentence of the service that ends with the names that it does not know.
-
-    :param beginning: what it says before them, as a pattern
-    :param listed: who lists all names that there are
-    :param command: what makes one, where that may be what is missing
-    """
+    """A sentence of the service that ends with the names that it does not know."""
 
     beginning: str
     listed: Callable[[Client], Iterable[str]]

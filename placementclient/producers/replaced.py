@@ -124,10 +124,7 @@ def _joined(
 
 
 def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
-    """Return the names that a provider and all below it get.
-
-    :param others: names beside its own that those below may begin with
-    """
+    """Return the names that a provider and all below it get."""
     top, *children = tree
     bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
     names = {top.uuid: final}

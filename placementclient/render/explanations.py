@@ -74,10 +74,7 @@ def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
 
 
 def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
-    """Return how many candidates there are, and whether Nova takes them all.
-
-    :param most: so many trees have a line
-    """
+    """Return how many candidates there are, and whether Nova takes them all."""
     yield ''
     yield 'Candidates (calculated)'
     width = len(str(count.total))

@@ -152,10 +152,7 @@ def planned_dot(
 
 
 def _dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
-    """Return nodes and their edges in the language of Graphviz.
-
-    :param place: what begins the identifier of each node
-    """
+    """Return nodes and their edges in the language of Graphviz."""
     for node in shown:
         uuid = _quoted(place + node.state.uuid)
         mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''

@@ -94,10 +94,7 @@ def _stack(
     below: Mapping[str, list[Card]],
     columns: dict[tuple[int, int], list[Card]],
 ) -> None:
-    """Put a card in the middle of its extent, and its children beside it.
-
-    :param place: the column of trees, and the depth in the tree
-    """
+    """Put a card in the middle of its extent, and its children beside it."""
     band, depth = place
     columns.setdefault(place, []).append(card)
     card.y = top + (extent - card.height) / 2

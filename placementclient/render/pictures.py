@@ -109,12 +109,7 @@ def _picture(
     *,
     is_titled: bool = False,
 ) -> str:
-    """Return the picture of cards that have their places.
-
-    :param groups: the cards of each part, by the UUIDs of the providers
-    :param headings: texts above the cards, each with its left edge
-    :param is_titled: whether the title stands below the picture too
-    """
+    """Return the picture of cards that have their places."""
     width = _right(groups) + MARGIN
     legend = list(_legend(list(_all(groups)), height)) if any(groups) else []
     if legend:
@@ -173,11 +168,7 @@ def _curve(left: Card, right: Card) -> str:
 
 
 def _share(card: Card, root: Card, part: float, height: float) -> str:
-    """Draw the line to a root through the gaps between the columns, and above all cards.
-
-    :param part: the place of the line in a gap and beside a card, from 0 to 1
-    :param height: the height of the line above the cards
-    """
+    """Draw the line to a root through the gaps between the columns, and above all cards."""
     down = gap(root, part)
     start, up = card.x, gap(card, part)
     if card.is_apart:
