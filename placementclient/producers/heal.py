@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -104,9 +104,7 @@ class Healing(Producer):
 
 
 def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
-    consumers = (
-        consumer for uuid, consumer in snapshot.consumers.items() if uuid not in consumer_uuids
-    )
+    consumers = (c for c in snapshot.consumers.values() if c.uuid not in consumer_uuids)
     return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)
 
 
@@ -125,8 +123,8 @@ def healed(
     :param types: whether the service stores the types of consumers
     :param ports: the ports that ask for something, by the UUID of the server
     """
-    room = _HostRoom(snapshot)
     consumers, notes = dict(snapshot.consumers), list[Note]()
+    healing = defaultdict[str, Counter[str]](Counter)
     for heal in (
         *missing(snapshot, servers, migrating, ports),
         *disowned(snapshot, servers, migrating),
@@ -135,31 +133,27 @@ def healed(
         uuid, healthy = heal.server.uuid, heal.consumer
         if healthy is None:
             notes.append(Note(f'consumer {uuid}', heal.state.value, heal.reason))
-        elif uuid not in consumers and (lacking := room.lacking(healthy)):
-            notes.append(Note(f'consumer {uuid}', 'failed', lacking))
-        else:
-            consumers[uuid] = healthy if types else structs.replace(healthy, type=None)
+            continue
+        if uuid not in consumers:
+            if lacking := _lacking(snapshot, healthy, healing):
+                notes.append(Note(f'consumer {uuid}', 'failed', lacking))
+                continue
+            for provider_uuid, resources in healthy.allocations.items():
+                healing[provider_uuid].update(resources)
+        consumers[uuid] = healthy if types else structs.replace(healthy, type=None)
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
-class _HostRoom:
-    """The capacity that is left on hosts, while servers get their allocations one by one."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._gained: dict[str, Counter[str]] = defaultdict(Counter)
-
-    def lacking(self, consumer: Consumer) -> str:
-        """Return what its host lacks for a consumer, as a clause; if nothing, take the room."""
-        for uuid, resources in consumer.allocations.items():
-            state = self._snapshot.providers[uuid]
-            for name, amount in resources.items():
-                inventory = state.inventories[name]
-                free = inventory.capacity - state.used(name) - self._gained[uuid][name]
-                if amount > free:
-                    return f'{state.name} has no room: {amount} {name} needed, {max(free, 0)} free'
-                if not inventory.admits(amount):
-                    return f'{state.name} does not grant {amount} {name} at once'
-        for uuid, resources in consumer.allocations.items():
-            self._gained[uuid].update(resources)
-        return ''
+def _lacking(
+    snapshot: Snapshot, consumer: Consumer, healing: Mapping[str, Mapping[str, int]]
+) -> str:
+    """Return what its host lacks for a consumer beside those that are being healed, as a clause."""
+    for uuid, resources in consumer.allocations.items():
+        state = snapshot.providers[uuid]
+        for name, amount in resources.items():
+            free = state.free(name) - healing[uuid].get(name, 0)
+            if amount > free:
+                return f'{state.name} has no room: {amount} {name} needed, {max(free, 0)} free'
+            if not state.inventories[name].admits(amount):
+                return f'{state.name} does not grant {amount} {name} at once'
+    return ''

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -56,7 +56,7 @@ class Repairing(Producer):
         self._chosen: dict[int, Repair] = {}
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of the possible repairs."""
+        """Read the trees of the possible repairs, as far as they exist."""
         chosen = {
             number: repair
             for number, repair in self._repairs.items()
@@ -66,7 +66,10 @@ class Repairing(Producer):
         self._chosen = {n: repair for n, repair in chosen.items() if n not in self._reasons}
         if self._chosen and self._is_current and not roots:
             return self._snapshot
-        return self._read(self._chosen.values())
+        uuids = {uuid for repair in self._chosen.values() for uuid in _providers(repair)}
+        listed = resource_provider.list(self.client) if uuids else []
+        trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
+        return capture_any(self.client, sorted(trees), workers=4)
 
     def desired(self, live: Snapshot) -> Snapshot:
         after, reasons = repaired(live, self._chosen)
@@ -78,28 +81,20 @@ class Repairing(Producer):
         for number, reason in reasons.items():
             self.notes.append(Note(_row_of(self._repairs[number])[0], 'failed', reason))
 
-    def ends(self, results: Iterable[ChangeResult]) -> dict[int, str]:
-        """Return the result of each repair, by number."""
-        results = list(results)
+    def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
+        """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
         return {
-            number: self._end(number, repair, results) for number, repair in self._repairs.items()
+            number: self._end(number, repair, results) or otherwise
+            for number, repair in self._repairs.items()
         }
 
     def failed(self, failure: Exception) -> dict[int, str]:
         """Return the result of each repair, by number, if planning failed."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
-    def planned(self) -> dict[int, str]:
-        """Return whether each repair is planned, by number."""
-        return {number: self._failed(number) or 'planned' for number in self._repairs}
-
-    def _failed(self, number: int) -> str:
-        reason = self._reasons.get(number)
-        return f'failed: {reason}' if reason else ''
-
     def _end(self, number: int, repair: Repair, results: Sequence[ChangeResult]) -> str:
-        if failed := self._failed(number):
-            return failed
+        if reason := self._reasons.get(number):
+            return f'failed: {reason}'
         for result in results:
             if not _is_about(result.tree, repair):
                 continue
@@ -108,7 +103,7 @@ class Repairing(Producer):
             is_made = _row_of(repair) in [(row.object, row.change) for row in result.rows]
             if result.error is not None and not is_made:
                 return f'failed: {result.error}'
-        return DONE
+        return ''
 
     def _is_in(self, repair: Repair, roots: Collection[str]) -> bool:
         states = (self._snapshot.providers.get(uuid) for uuid in _providers(repair))
@@ -131,13 +126,6 @@ class Repairing(Producer):
                     'and give all three'
                 )
         return reasons
-
-    def _read(self, repairs: Iterable[Repair]) -> Snapshot:
-        """Read the trees of repairs, as far as they exist."""
-        uuids = {uuid for repair in repairs for uuid in _providers(repair)}
-        listed = resource_provider.list(self.client) if uuids else []
-        roots = {provider.root_uuid for provider in listed if provider.uuid in uuids}
-        return capture_any(self.client, sorted(roots), workers=4)
 
 
 def _providers(repair: Repair) -> tuple[str, ...]:
@@ -182,7 +170,8 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
             now = live.consumers.get(uuid, Consumer(uuid))
             if now.allocations.keys().isdisjoint(repair.provider_uuids):
                 continue
-            if _identity(now) != _identity(repair.consumer):
+            then = repair.consumer
+            if (now.allocations, now.generation) != (then.allocations, then.generation):
                 reasons[number] = f'The allocations of consumer {uuid} have changed since'
                 continue
             consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
@@ -192,10 +181,6 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
             reasons[number] = f'There is no provider {repair.provider_name} any more'
     holding = (consumer for consumer in consumers.values() if consumer.allocations)
     return Snapshot(states.values(), holding, live.origin), reasons
-
-
-def _identity(consumer: Consumer) -> tuple[object, object]:
-    return consumer.allocations, consumer.generation
 
 
 def _of_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:

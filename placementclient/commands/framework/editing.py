@@ -86,12 +86,7 @@ class Editing(Changing):
     def remark(self, plan: Plan) -> None:
         """Print the edits that are not needed; refuse if nothing else is left."""
         self.warn(self._edits.remarks)
-<<<<<<< HEAD
-        self.refused = self._edits.refused
-        refused = [f'{name}: {reason}' for name, reason in self.refused.items()]
-=======
         refused = [f'{note.object}: {note.reason}' for note in self._edits.notes]
->>>>>>> d3bffa1f (Note the providers that cannot have an edit as other commands note theirs)
         if refused and not plan.trees:
             raise errors.BadArgument('\n'.join(refused))
         for line in refused:

@@ -216,7 +216,7 @@ class AuditProvider(Changing):
             return repairing.failed(failure)
         if self.args.plan:
             self.write(plan)
-            return repairing.planned()
+            return repairing.ends((), 'planned')
         results: Sequence[ChangeResult] = ()
         if plan.trees:
             self.ask(plan)
