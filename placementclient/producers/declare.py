@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -46,17 +46,7 @@ class Declaring(Producer):
         return capture_any(self.client, list(dict.fromkeys(self._roots())))
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with the declared providers as they are declared.
-
-        :raises: the errors of :func:`declared`
-        """
-        return declared(
-            live,
-            self._declarations,
-            new_uuid=lambda: str(uuid4()),
-            prune=self._prune,
-            previous=self._previous,
-        )
+        return declared(live, self._declarations, prune=self._prune, previous=self._previous)
 
     def _roots(self) -> Iterator[str]:
         for declaration in all_of((*self._declarations, *self._previous)):
@@ -69,16 +59,12 @@ class Declaring(Producer):
 
 
 class InUse(errors.PlacementError):
-    """A change would remove used inventory, or shrink it below its usage. Nothing was written.
+    """A change would remove used inventory, or shrink it below its usage. Nothing was written."""
 
-    :param facts: of each inventory
-    """
-
-    def __init__(self, facts: Sequence[Shortfall]) -> None:
-        self.facts = tuple(facts)
-        provider, name, _, _ = self.facts[0]
+    def __init__(self, used: Sequence[Shortfall]) -> None:
+        provider, name, _, _ = used[0]
         super().__init__(
-            f'{first([shortfall.message for shortfall in facts])}. Allocations go along with '
+            f'{first([shortfall.message for shortfall in used])}. Allocations go along with '
             'inventory in a reshape: '
             f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
             f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
@@ -90,7 +76,7 @@ def declared(
     snapshot: Snapshot,
     declarations: Sequence[Declared],
     *,
-    new_uuid: Callable[[], str],
+    new_uuid: Callable[[], str] = lambda: str(uuid4()),
     prune: bool = False,
     previous: Sequence[Declared] = (),
 ) -> Snapshot:
@@ -114,14 +100,13 @@ def declared(
             'provider has'
         )
     _check_names(declarations, snapshot)
-    _check_identities(declarations, snapshot)
     state = _DeclaredState(snapshot, new_uuid)
     for root in declarations:
         state.place(root, None)
     for root in previous:
         state.withdraw(root, declarations)
     states = state.states
-    for uuid in _surplus(declarations, snapshot) if prune else ():
+    for uuid in _surplus(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(shortfalls(snapshot.providers, states)):
         raise InUse(used)
@@ -134,6 +119,8 @@ class _DeclaredState:
     def __init__(self, snapshot: Snapshot, new_uuid: Callable[[], str]) -> None:
         self._snapshot, self._new_uuid = snapshot, new_uuid
         self.states = dict(snapshot.providers)
+        #: The UUIDs of the existing providers that are declared.
+        self.placed = set[str]()
 
     def place(self, declared: Declared, parent_uuid: str | None) -> None:
         """Put a declared provider, and all below it, where it is declared.
@@ -146,16 +133,18 @@ class _DeclaredState:
             raise errors.NoSuchProvider(
                 f'No resource provider is called {declared.name or declared.uuid!r}'
             )
+        if live is not None and live.uuid in self.placed:
+            raise errors.BadArgument(
+                f'{live.name} is declared twice, by its name and by its UUID {live.uuid}'
+            )
         uuid = live.uuid if live else declared.uuid or self._new_uuid()
-        parent = parent_uuid
-        if parent is None and live is not None:
-            parent = live.provider.parent_provider_uuid
-        name = declared.name if live is None or not declared.adds else live.name
-        state = live or ProviderState(Provider(uuid, name, 0))
-        provider = replace(state.provider, name=name, parent_provider_uuid=parent)
+        self.placed |= {live.uuid} if live else set()
+        state = live or ProviderState(Provider(uuid, declared.name, 0))
+        name = state.name if declared.adds else declared.name
+        parent = parent_uuid or state.provider.parent_provider_uuid
         self.states[uuid] = replace(
             state,
-            provider=provider,
+            provider=replace(state.provider, name=name, parent_provider_uuid=parent),
             inventories=_desired_inventories(name, declared, state.inventories),
             traits=_names(declared, declared.traits, state.traits),
             aggregates=_names(declared, declared.aggregates, state.aggregates),
@@ -164,10 +153,7 @@ class _DeclaredState:
             self.place(child, uuid)
 
     def withdraw(self, former: Declared, declarations: Sequence[Declared]) -> None:
-        """Take away what a declaration added, and none adds any more.
-
-        :param declarations: those that count now
-        """
+        """Take away what a declaration added, and none of the others adds any more."""
         live = _existing(former, self._snapshot)
         if live is None:
             return
@@ -176,13 +162,9 @@ class _DeclaredState:
         traits = {name for root in current for name in root.traits or ()}
         gone = (former.inventories or {}).keys() - classes
         state = self.states[live.uuid]
-        self.states[live.uuid] = replace(
-            state,
-            inventories={
-                name: inventory for name, inventory in state.inventories.items() if name not in gone
-            },
-            traits=state.traits - ((former.traits or frozenset()) - traits),
-        )
+        left = {name: each for name, each in state.inventories.items() if name not in gone}
+        lost = (former.traits or frozenset()) - traits
+        self.states[live.uuid] = replace(state, inventories=left, traits=state.traits - lost)
 
 
 def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
@@ -200,21 +182,8 @@ def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
     """Refuse classes and traits that no service can have, before anything is made."""
     names = Names.of(snapshot)
     for declaration in all_of(declarations):
-        impossible = names.impossible(declaration.inventories or (), declaration.traits or ())
-        for sentence in impossible:
+        for sentence in names.impossible(declaration.inventories or (), declaration.traits or ()):
             raise errors.BadArgument(f'{declaration.name or declaration.uuid}: {sentence}')
-
-
-def _check_identities(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
-    """Refuse a provider that is declared by its name and again by its UUID."""
-    seen = set()
-    for declaration in all_of(declarations):
-        state = _existing(declaration, snapshot)
-        if state is not None and state.uuid in seen:
-            raise errors.BadArgument(
-                f'{state.name} is declared twice, by its name and by its UUID {state.uuid}'
-            )
-        seen.add(state.uuid if state else None)
 
 
 def _desired_inventories(
@@ -239,13 +208,12 @@ def _names(
     return live | names if declared.adds else names
 
 
-def _surplus(declarations: Sequence[Declared], snapshot: Snapshot) -> Iterator[str]:
+def _surplus(
+    declarations: Sequence[Declared], snapshot: Snapshot, declared: Set[str]
+) -> Iterator[str]:
     """Return the UUIDs of the providers below the declared ones that are not declared."""
-    declared = [
-        state for declaration in all_of(declarations) if (state := _existing(declaration, snapshot))
-    ]
     for root in filter(None, (_existing(root, snapshot) for root in declarations)):
-        needed = {state.uuid for state in declared}
+        needed = set(declared)
         for state in reversed(list(snapshot.tree(root.uuid))):
             is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)
             if state.uuid in needed or is_used:

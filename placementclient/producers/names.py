@@ -44,24 +44,19 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
 
     One request, where the service does not know a name.
     """
-    if isinstance(refusal, errors.NoSuchProvider) and refusal.name:
-        try:
+    try:
+        if isinstance(refusal, errors.NoSuchProvider) and refusal.name:
             providers = resource_provider.list(client)
-        except errors.PlacementError:
-            return ''
-        return wording.suggestion(refusal.name, {provider.name for provider in providers})
-    if not isinstance(refusal, errors.BadRequest | errors.NotFound):
-        return ''
-    for beginning, listed, command in _UNKNOWN_NAMES:
-        match = re.search(beginning, refusal.sentence)
-        names = _NAME.findall(refusal.sentence, match.end()) if match else []
-        if names:
-            try:
-                existing = set(listed(client))
-            except errors.PlacementError:
-                return ''
-            unknown = [name for name in names if name not in existing]
-            return remedy(unknown, existing, command)
+            return wording.suggestion(refusal.name, {provider.name for provider in providers})
+        if isinstance(refusal, errors.BadRequest | errors.NotFound):
+            for beginning, listed, command in _UNKNOWN_NAMES:
+                match = re.search(beginning, refusal.sentence)
+                if match and (names := _NAME.findall(refusal.sentence, match.end())):
+                    existing = set(listed(client))
+                    unknown = [name for name in names if name not in existing]
+                    return remedy(unknown, existing, command)
+    except errors.PlacementError:
+        pass
     return ''
 
 

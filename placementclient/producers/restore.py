@@ -14,7 +14,6 @@ from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
-from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
@@ -46,18 +45,15 @@ class Restoring(Producer):
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read the existing trees of the snapshot.
 
-        :raises Unrestorable: if there is one of the providers, and ``missing`` is not set, or one
-            has the name of another; if consumers hold something on providers that the snapshot
-            lacks; or if one holds something of which the snapshot has no inventory
+        :raises Unrestorable: if they, or the consumers of the snapshot, stand in the way
         """
         self._is_begun = bool(roots)
         if roots:
             _check_free(self.client, self._snapshot, roots)
         else:
             _check_complete(self._snapshot)
-        existing = _existing(self.client, self._snapshot, self._missing or self._is_begun)
-        trees = sorted({provider.root_uuid for provider in existing})
-        return capture_any(self.client, trees, workers=WORKERS)
+        trees = _existing(self.client, self._snapshot, self._missing or self._is_begun)
+        return capture_any(self.client, sorted(trees), workers=WORKERS)
 
     def desired(self, live: Snapshot) -> Snapshot:
         """Return the existing state with the missing objects, after any interrupted restore.
@@ -122,21 +118,21 @@ def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> Non
         )
 
 
-def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provider]:
-    """The providers that need not be made."""
-    same, occupied = [], []
+def _existing(client: Client, snapshot: Snapshot, missing: bool) -> set[str]:
+    """Return the roots of the providers that need not be made."""
+    roots, occupied = set[str](), []
     for provider in resource_provider.list(client):
         state = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
         if state is None:
             continue
         if missing and (state.uuid, state.name) == (provider.uuid, provider.name):
-            same.append(provider)
+            roots.add(provider.root_uuid)
         else:
-            occupied.append(provider)
+            occupied.append(provider.name)
     if occupied:
-        names = listed([provider.name for provider in occupied], 3, 'others')
+        names = listed(occupied, 3, 'others')
         raise Unrestorable(f'Resource providers of the snapshot exist already: {names}')
-    return same
+    return roots
 
 
 def _altered_providers(

@@ -28,9 +28,8 @@ def found(*wanted, there=CLOUD, prune=False):
 
 def test_used_inventory_does_not_shrink_with_a_rename_either():
     fewer = {'VCPU': {'total': 2}}
-    with pytest.raises(InUse) as refused:
+    with pytest.raises(InUse, match='6 VCPU of host is in use, and there would be 2'):
         found(Declared('new', 'host', fewer))
-    assert refused.value.facts == (('host', 'VCPU', 6, 2),)
 
 
 def test_a_new_child_and_a_new_name():
