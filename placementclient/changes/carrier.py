@@ -171,7 +171,7 @@ class Carrier(Inspector):
         if not current.is_atomic or not self.is_begun(tree):
             return ''
         try:
-            live, *_ = self._sides(ScopeReader(self.client, [current]), current)
+            live = self._signs(ScopeReader(self.client, [current]), current)
             if phases.is_untouched(current, live):
                 self._retreat(tree)
                 self.done(tree).clear()
@@ -190,8 +190,7 @@ class Carrier(Inspector):
         if record.ended != State.LEFT_ALONE:
             return False
         # Others had changed it before anything was sent.
-        live, *_ = self._sides(reader, current)
-        return phases.is_untouched(current, live)
+        return phases.is_untouched(current, self._signs(reader, current))
 
     def _taken_back(self, tree: TreeChange) -> bool:
         """Roll back a tree; return whether there was anything to roll back.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from placementclient.changes.journal import Record
-from placementclient.changes.obstacles import Obstructed
 from placementclient.changes.phases import (
     InventoryPart,
     Phase,
@@ -15,8 +14,8 @@ from placementclient.changes.phases import (
     moving_parts,
     name_sets,
     phase_of,
+    signs,
 )
-from placementclient.changes.rebase import Rebased
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
@@ -24,31 +23,30 @@ from placementclient.model.plans import ConsumerChange, ProviderChange, TreeChan
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def status_of(
-    tree: TreeChange, live: Snapshot, forward: Rebased, back: Rebased, record: Record
-) -> tuple[Status, str]:
-    """Return the status of a tree, and the reason if it is neither as before nor as planned.
+def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
+    """Return the status of an atomic change, and the reason if it is on neither side.
 
-    :param forward: the change that is left to make
-    :param back: the change that takes back what is made
+    :param live: what :func:`placementclient.reading.scope.showing` names
     """
-    if forward.is_done:
+    phase, has_all = phase_of(tree, live), tree.before.providers.keys() <= live.providers.keys()
+    if has_all and phase is Phase.BEFORE:
+        return Status.PENDING, ''
+    kept = (
+        live.providers[change.uuid].traits
+        & change.content_before.traits - change.content_after.traits
+        for change in tree.providers
+        if change.uuid in live.providers
+    )
+    if has_all and phase is Phase.AFTER and not any(kept):
         return Status.APPLIED, ''
-    # Empty providers may be prepared.
-    is_before = phase_of(tree, live) is Phase.BEFORE and not forward.obstacles
-    if back.is_done or (tree.is_atomic and is_before):
-        is_back = record.ended == State.ROLLED_BACK
-        return (Status.ROLLED_BACK if is_back else Status.PENDING), ''
-    reasons: list[str] = []
     if not has_happened(tree, live):
         reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
-    elif tree.is_atomic:
-        found = deviations(tree, live, is_fresh=True)
-        reasons = [deviation.message for deviation in found if deviation.is_damage]
-    if forward.obstacles and not reasons:
-        reasons = [str(Obstructed(forward.obstacles))]
-    made_in_part = 'it is made in part: apply completes it, rollback takes it back'
-    return Status.DIFFERS, next(iter(reasons), made_in_part)
+        return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
+    found = list(deviations(signs(tree), live, is_fresh=True))
+    found.sort(key=lambda deviation: not deviation.is_damage)
+    if has_all and not any(deviation.is_damage for deviation in found):
+        return Status.APPLIED, ''
+    return Status.DIFFERS, found[0].message
 
 
 def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviation:
@@ -113,6 +111,8 @@ def _of_position(
     tree: TreeChange, change: ProviderChange, live: ProviderState
 ) -> Iterator[Deviation]:
     """Compare a name and a parent that the change sets."""
+    if not change.is_moved:
+        return
     before, after = change.content_before.provider, change.state.provider
     for kind, field in (('name', 'name'), ('parent', 'parent_provider_uuid')):
         values = (getattr(each, field) for each in (before, after, live.provider))

@@ -99,9 +99,11 @@ class Inspector:
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
         current = self.current(tree)
-        live, forward, back = self._sides(ScopeReader(self.client, [current]), current)
+        reader = ScopeReader(self.client, [current])
         if not current.is_atomic:
+            _, forward, back = self._sides(reader, current)
             return (back if backward else forward).is_done
+        live = self._signs(reader, current)
         if backward:
             return phases.phase_of(current, live) is not Phase.AFTER
         if phases.is_untouched(current, live):
@@ -141,13 +143,9 @@ class Inspector:
 
         def status(tree: TreeChange) -> TreeStatus:
             current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
-            if current.is_atomic and phases.is_as_planned(current, reader.listed(current)):
-                is_back = record.ended == State.ROLLED_BACK
-                state, reason = Status.ROLLED_BACK if is_back else Status.PENDING, ''
-            else:
-                live, forward, back = self._sides(reader, current)
-                part = phases.signs(current) if current.is_atomic else current
-                state, reason = comparison.status_of(part, live, forward, back, record)
+            state, reason = self._status(reader, current)
+            if state is Status.PENDING and record.ended == State.ROLLED_BACK:
+                state = Status.ROLLED_BACK
             is_left_alone = False
             if record.ended == State.LEFT_ALONE and state is not Status.APPLIED:
                 state, reason = self._left_alone(current, record, state)
@@ -193,20 +191,20 @@ class Inspector:
     def _reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
         return ScopeReader(self.client, map(self.current, trees))
 
+    def _signs(self, reader: ScopeReader, tree: TreeChange) -> Snapshot:
+        """Read the parts of an atomic change that show its status."""
+        shown, begun = phases.signs(tree), self.is_begun(tree)
+        return attempts.retried(
+            self.client, lambda: reader.read(shown, showing(shown), is_begun=begun)
+        )
+
     def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
-        """Read a tree; return what is left of both directions.
-
-        Of an atomic change, only what shows its status.
-        """
-        if tree.is_atomic:
-            tree = phases.signs(tree)
-
-        def attempt() -> Snapshot:
-            begun = self.is_begun(tree)
-            facets = showing(tree) if tree.is_atomic else deciding(tree, is_begun=begun)
-            return reader.read(tree, facets, is_begun=begun)
-
-        live = attempts.retried(self.client, attempt)
+        """Read a tree of another change; return what is left of both directions."""
+        begun = self.is_begun(tree)
+        live = attempts.retried(
+            self.client,
+            lambda: reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun),
+        )
         return live, self._rest(tree, live), self._rest(tree, live, backward=True)
 
     def _rebased(
@@ -234,12 +232,22 @@ class Inspector:
             return None
         return not known.isdisjoint(reader.listed(tree))
 
+    def _status(self, reader: ScopeReader, tree: TreeChange) -> tuple[Status, str]:
+        if tree.is_atomic:
+            if phases.is_as_planned(tree, reader.listed(tree)):
+                return Status.PENDING, ''
+            return comparison.status_of(tree, self._signs(reader, tree))
+        _, forward, back = self._sides(reader, tree)
+        if forward.is_done or back.is_done:
+            return (Status.APPLIED if forward.is_done else Status.PENDING), ''
+        made_in_part = 'it is made in part: apply completes it, rollback takes it back'
+        return Status.DIFFERS, first(forward.obstacles) or made_in_part
+
     def _difference(self, reader: ScopeReader, tree: TreeChange) -> str:
         """Return the reason why the way back does not begin with what there is."""
-        live, _, back = self._sides(reader, tree)
         if not tree.is_atomic:
-            return first(back.obstacles)
-        is_neither = phases.phase_of(tree, live) is Phase.NEITHER
+            return first(self._sides(reader, tree)[2].obstacles)
+        is_neither = phases.phase_of(tree, self._signs(reader, tree)) is Phase.NEITHER
         return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
 
     def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:
