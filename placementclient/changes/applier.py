@@ -32,6 +32,7 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.changes.own_values import held_by
+from placementclient.changes.records import operations as records
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -42,7 +43,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading.facets import CONTENT, with_facets
 
 if TYPE_CHECKING:
-    from placementclient.changes.journal import TreeJournal
+    from placementclient.changes.journal import Journal
 
 
 class Applier:
@@ -54,7 +55,6 @@ class Applier:
     again.
 
     :param live: the providers, as the operations were decided on
-    :param journal: gets the intent before the request is sent, and the outcome after it
     :param names: what other appliers of the run have made: custom classes and traits
     :param report: gets each operation when it is done; and, with ``False``, one that may be done
     """
@@ -64,11 +64,14 @@ class Applier:
         client: Client,
         live: Snapshot,
         *,
-        journal: TreeJournal | None = None,
+        journal: Journal | None = None,
+        tree_uuid: str = '',
+        record_of: Callable[[Operation], Mapping[str, Any]] = records.record,
         names: set[Operation] | None = None,
         report: Callable[[Operation, bool], None] | None = None,
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
+        self._tree_uuid, self._record_of = tree_uuid, record_of
         self._names = set() if names is None else names
         providers = [state.provider for state in live.providers.values()]
         self._generations: dict[str, int | None] = {
@@ -96,10 +99,8 @@ class Applier:
     def joint(self) -> Iterator[None]:
         """Put all operations of the block into one transaction, if the service can.
 
-        Then one sync of the journal is enough for them: nothing is done before it.
-
-        :raises errors.PlacementError: if an operation fails; then all of them are taken back,
-            which the journal says
+        Then one sync of the journal is enough for them: nothing is done before it. If an operation
+        fails, all of them are taken back, which the journal says.
         """
         if self._client.transaction is None:
             yield
@@ -111,8 +112,7 @@ class Applier:
                 if self._journal:
                     self._journal.sync()
         except errors.PlacementError:
-            if self._journal:
-                self._journal.note('taken back', self._client)
+            self._note('taken back')
             raise
         finally:
             self._is_joint = False
@@ -120,24 +120,26 @@ class Applier:
     @contextlib.contextmanager
     def _noted(self, operation: Operation) -> Iterator[None]:
         if self._journal:
-            self._journal.intend(operation, synced=not self._is_joint)
+            intent = self._record_of(operation)
+            self._journal.intend(self._tree_uuid, intent, synced=not self._is_joint)
         try:
             yield
         except (errors.NoAnswer, KeyboardInterrupt) as lost:
             # Among them a 502: it is an answer, but not the service's.
             if self._report and getattr(lost, 'may_be_done', True):
                 self._report(operation, False)
-            if self._journal:
-                self._journal.note(f'not known: {lost or "interrupted"}', self._client)
+            self._note(f'not known: {lost or "interrupted"}')
             raise
         except errors.PlacementError as refusal:
-            if self._journal:
-                self._journal.note(f'refused: {refusal}', self._client)
+            self._note(f'refused: {refusal}')
             raise
-        if self._journal:
-            self._journal.note('done', self._client)
+        self._note('done')
         if self._report:
             self._report(operation, True)
+
+    def _note(self, outcome: str) -> None:
+        if self._journal:
+            self._journal.note(self._tree_uuid, outcome, self._client)
 
     @singledispatchmethod
     def _perform(self, operation: Operation) -> None:
@@ -253,11 +255,7 @@ class Applier:
     def _check_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
-        """See that a provider has the expected name, parent and root: no generation guards them.
-
-        :param generation: the one that it has to have too
-        :raises errors.ConcurrentUpdate: if it is gone or different
-        """
+        """Check the name, parent and root of a provider, which no generation guards."""
         with _existing(uuid):
             provider = resource_provider.show(self._client, uuid).value
         is_same = (provider.name, provider.parent_provider_uuid) == position
@@ -266,10 +264,7 @@ class Applier:
             raise _changed(uuid)
 
     def _compared(self, operation: DeleteProvider) -> int | None:
-        """Return the generation of a provider that has the expected content.
-
-        :raises errors.ConcurrentUpdate: if it has another one
-        """
+        """Return the generation of a provider that has the expected content."""
         provider = Provider(operation.uuid, operation.name, 0)
         state = with_facets(self._client, ProviderState(provider), CONTENT).consistent().state
         expected = operation.inventories, operation.traits, operation.aggregates
@@ -278,10 +273,7 @@ class Applier:
         return state.provider.generation
 
     def _generation_of(self, consumer: Consumer) -> int | None:
-        """Return the generation that a consumer has now.
-
-        :raises errors.ConcurrentUpdate: if it has other allocations or another owner than expected
-        """
+        """Return the generation of a consumer that has the expected allocations and owner."""
         if consumer.uuid not in self._moved:
             return consumer.generation
         there = allocation.show(self._client, consumer.uuid).value
@@ -309,11 +301,7 @@ def _existing(uuid: str) -> Iterator[None]:
 
 
 def check_allowed(client: Client, operations: Iterable[Operation]) -> None:
-    """Raise an error if an operation needs a reshape that the service denies to this user.
-
-    :raises errors.UnsupportedVersion: if the service is older
-    :raises errors.Forbidden: if the policy does not allow it
-    """
+    """Raise an error if an operation needs a reshape that the service denies to this user."""
     if any(isinstance(operation, Reshape) for operation in operations):
         reshaper.check_allowed(client)
 
@@ -325,11 +313,7 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
 def _requests(
     operation: SetTraits | SetAggregates | SetInventories,
 ) -> tuple[Callable[..., Any], ...]:
-    """Return the functions for the part of a provider that an operation replaces.
-
-    :return: one that reads it, and one that makes a state of that; one that writes it, and one
-        that makes the body of a state
-    """
+    """Return how the part is read, made a state of, written, and made a body of."""
     match operation:
         case SetTraits():
             return trait.list_of_provider, frozenset, trait.set_on_provider, sorted

@@ -14,7 +14,6 @@ from placementclient.changes import comparison, phases
 from placementclient.changes.applier import Applier, check_allowed
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.journal import TreeJournal
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import (
     CreateProvider,
@@ -103,10 +102,7 @@ class Carrier(Inspector):
         return self._done.setdefault(tree.root_provider_uuid, [])
 
     def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
-        """Record an operation that was applied.
-
-        :param is_known: whether that is known
-        """
+        """Record an operation that was applied, if that is known."""
         if is_known:
             self.done(tree).append(operation)
 
@@ -131,10 +127,7 @@ class Carrier(Inspector):
         return live, rebased.operations
 
     def decided_back(self, tree: TreeChange) -> TreeChange:
-        """Return the way back of an atomic change, decided again from its present state.
-
-        :raises LeftAlone: if there is none
-        """
+        """Return the way back of an atomic change, decided again from its present state."""
         raise NotImplementedError
 
     # Parts of all of them.
@@ -163,10 +156,7 @@ class Carrier(Inspector):
         self.write(tree, live, rebased.operations)
 
     def _withdrawn(self, tree: TreeChange) -> str:
-        """Delete the prepared providers of an atomic change that is not made.
-
-        :return: the reason why that is impossible
-        """
+        """Delete the prepared providers of an atomic change; say why if that is impossible."""
         current = self.current(tree)
         if not current.is_atomic or not self.is_begun(tree):
             return ''
@@ -193,10 +183,7 @@ class Carrier(Inspector):
         return phases.is_untouched(current, self._signs(reader, current))
 
     def _taken_back(self, tree: TreeChange) -> bool:
-        """Roll back a tree; return whether there was anything to roll back.
-
-        :raises LeftAlone: if a part of it cannot be
-        """
+        """Roll back a tree; return whether there was anything to roll back."""
         current = self.current(tree)
         if self._is_never_applied(tree, current):
             return False
@@ -236,7 +223,9 @@ class Carrier(Inspector):
         applier = Applier(
             self.client,
             live,
-            journal=TreeJournal(self.journal, tree.root_provider_uuid, self.record_of),
+            journal=self.journal,
+            tree_uuid=tree.root_provider_uuid,
+            record_of=self.record_of,
             names=self._names,
             report=functools.partial(self.report, tree),
         )
@@ -306,12 +295,7 @@ class Carrier(Inspector):
             return self.leave_alone(tree, reason)
 
     def _check_own(self, tree: TreeChange) -> None:
-        """See whether a tree of which the journal knows nothing is as this plan makes it.
-
-        The journal may be lost; but another plan may have made the same providers.
-
-        :raises LeftAlone: if it is not
-        """
+        """Check that a tree of which the journal knows nothing is as this plan makes it."""
         reader = ScopeReader(self.client, [tree])
         live = reader.read(tree, content(tree), is_begun=True, is_consistent=False)
         if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):

@@ -31,8 +31,8 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
     Generations and the order of things do not count. Usages follow from the consumers.
 
     :param before: all providers and consumers that change, as they are
-    :param after: the same part in its wanted state: a provider or consumer that is missing
-        goes. Consistent in itself: every allocation of it has an inventory
+    :param after: the same part in its desired state: a provider or consumer that is missing
+        goes. Every allocation has an inventory
     :param is_atomic: whether all inventories and allocations change in one request. Then providers
         gain their traits before it and lose theirs after it: at no moment a tree lacks them
     """
@@ -54,10 +54,7 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
 
 
 def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[Operation, ...]:
-    """Return the operations of a change, or of its rollback.
-
-    :param backward: those that take it back
-    """
+    """Return the operations of a change, or of its rollback."""
     sides = (change.after, change.before) if backward else (change.before, change.after)
     return diff(*sides, is_atomic=change.is_atomic)
 
@@ -84,10 +81,7 @@ def _traits(snapshot: Snapshot) -> set[str]:
 def _traits_and_aggregates(
     before: Snapshot, after: Snapshot, *, keeps_traits: bool
 ) -> Iterator[Operation]:
-    """Set the traits and aggregates of providers.
-
-    :param keeps_traits: whether traits that a provider loses stay for now
-    """
+    """Set the traits and aggregates of providers."""
     for uuid, state in after.providers.items():
         there = before.providers.get(uuid)
         traits = there.traits if there else frozenset()
@@ -107,10 +101,7 @@ def _lost_traits(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
 
 class _Positions:
-    """Positions of providers while they are changed one by one.
-
-    Names are unique in Placement, and no provider may be below itself, at any moment.
-    """
+    """Positions of providers while they are changed one by one, valid at any moment."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
@@ -142,10 +133,7 @@ class _Positions:
             pending = waiting
 
     def deletions(self, emptied: Set[str]) -> Iterator[Operation]:
-        """Delete the providers that go, children before their parents.
-
-        :param emptied: those whose inventories have gone before
-        """
+        """Delete the providers that go, children before their parents."""
         gone = [uuid for uuid in self._now if uuid not in self._after.providers]
         for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
             state = self._before.providers[uuid]

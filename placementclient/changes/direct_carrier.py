@@ -29,10 +29,7 @@ Check = Callable[[TreeChange], TreeChange | None]
 
 
 class NotShown(LeftAlone):
-    """The tree has changed: the operator would have to confirm more than the plan showed.
-
-    :param rows: the parts of the change that were not shown
-    """
+    """The operator would have to confirm more than the plan showed: these rows."""
 
     def __init__(self, root_provider_name: str, rows: Sequence[ChangeRow]) -> None:
         self.rows = tuple(rows)
@@ -48,10 +45,8 @@ class DirectCarrier(Carrier):
     After a conflict it is decided again what is left to do. That is done only as far as it is a
     part of the plan; beside it, a consumer may keep all that it has in another place.
 
-    :param decide: decides it
     :param check: gets each change just before it is written, and returns what is still to be
         written of it; ``None``: nothing
-    :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
     :ivar stopped: what ended the run before its time
     """
 
@@ -78,7 +73,6 @@ class DirectCarrier(Carrier):
         """Apply all trees until the run must stop.
 
         :param progress: called with the name of the root of each tree that has ended, and its state
-        :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
         self.check(self.plan.trees)
         for tree in self.plan.trees:
@@ -117,8 +111,6 @@ class DirectCarrier(Carrier):
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Return the remaining operations: of the original change, then of the replanned one.
-
-        That may be several: what joined its trees may be done.
 
         :raises NotShown: if there is more to do
         """
@@ -175,10 +167,7 @@ class DirectCarrier(Carrier):
 def _not_shown(
     result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
 ) -> Iterator[ChangeRow]:
-    """Return the rows that are no part of the change, as far as that is not made yet.
-
-    :param left: the changes of what there is to do now
-    """
+    """Return the rows that are no part of the change, as far as that is not made yet."""
     before, after = simulate(result.tree.before, done), result.tree.after
     shown = [*rows(before, after), *(rows(result.lost.after, after) if result.lost else ())]
     for row in (row for tree in left for row in rows(tree.before, tree.after)):

@@ -35,10 +35,10 @@ from placementclient.reading.scope import ScopeReader, content, deciding, showin
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The comparison of a tree with its plan, before anything is written.
+    """A tree compared with its plan, before anything is written.
 
     :param is_there: whether the service has the tree; ``None``: the plan does not know
-    :param difference: what is not as the plan says; empty where nothing is known to be so
+    :param difference: from the plan; empty where none is known
     :param obstacle: why the tree cannot be begun
     """
 
@@ -266,10 +266,7 @@ class Inspector:
 
 
 def sent(record: Record) -> Sequence[Operation]:
-    """Return the operations of a tree that were sent, according to the journal.
-
-    :raises errors.PlacementError: if the journal was edited
-    """
+    """Return the operations of a tree that were sent, according to the journal."""
     try:
         return tuple(filter(None, map(operations.parsed, record.sent)))
     except ValueError as reason:

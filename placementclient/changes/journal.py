@@ -12,12 +12,11 @@ import errno
 import fcntl
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from placementclient.changes.operations import Operation
-from placementclient.changes.records import changes, journals, operations
+from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import FORMAT, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
@@ -60,10 +59,10 @@ class Record:
 
 
 class Journal:
-    """An open journal. Threads may share it.
+    """An open journal; threads may share it. Each write raises :class:`JournalFailed` if it fails.
 
     :param lines: where it is written; ``None``: it is kept in memory
-    :param records: what it knew when it was opened, and has learned since, by the tree's root
+    :param records: what it knows, by the tree's root
     :param header: its first line, where it has none yet
     """
 
@@ -77,10 +76,7 @@ class Journal:
         return self.records.get(root_provider_uuid) or Record()
 
     def begin(self) -> None:
-        """Write the first line, unless it exists. A new journal has no file before that.
-
-        :raises JournalFailed: if that is impossible
-        """
+        """Write the first line, unless it exists. A new journal has no file before that."""
         header, self._header = self._header, b''
         if header and self.lines:
             self.lines.append(header, synced=True)
@@ -89,11 +85,9 @@ class Journal:
     def intend(
         self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
     ) -> None:
-        """Write the intent to send a request; on return it is on the disk.
+        """Write the intent to send a request, which must not be sent if that fails.
 
-        :param intent: the record of its operation
-        :param synced: not so for a request that has no effect before :meth:`sync` was called
-        :raises JournalFailed: if that is impossible; the request must not be sent then
+        :param synced: whether it is on the disk on return; otherwise after :meth:`sync`
         """
         self._write(JournalEntry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
 
@@ -106,11 +100,7 @@ class Journal:
             self.lines.append(b'', synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
-        """Write the outcome of the last intent, with the request IDs.
-
-        :param client: the one that sent the request, in this thread
-        :raises JournalFailed: if that is impossible
-        """
+        """Write the outcome of the last intent, with the IDs of this thread's last request."""
         self._write(
             JournalEntry(
                 at=_now(),
@@ -122,20 +112,14 @@ class Journal:
         )
 
     def revise(self, change: TreeChange) -> None:
-        """Write a new plan of a tree; on return it is on the disk.
-
-        :raises JournalFailed: if that is impossible
-        """
+        """Write a new plan of a tree; on return it is on the disk."""
         root_uuid = change.root_provider_uuid
         self._write(
             JournalEntry(at=_now(), tree=root_uuid, plan=changes.record(change)), synced=True
         )
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
-        """Write the result of a tree.
-
-        :raises JournalFailed: if that is impossible
-        """
+        """Write the result of a tree."""
         self._write(
             JournalEntry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
         )
@@ -148,10 +132,7 @@ class Journal:
 
 
 class JournalFile:
-    """The file of a journal, locked by this process; threads may share it.
-
-    :param descriptor: of the file, locked
-    """
+    """The file of a journal, locked by this process; threads may share it."""
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
@@ -164,9 +145,8 @@ class JournalFile:
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
-        """Append complete lines.
+        """Append complete lines; with ``synced`` all that was written is on the disk on return.
 
-        :param synced: whether all that was written is on the disk when this returns
         :raises JournalFailed: if that is impossible, and ever after
         """
         with self._writing, self._working():
@@ -199,38 +179,10 @@ class JournalFile:
             raise self._failure from None
 
 
-class TreeJournal:
-    """The part of a journal that is about one tree, as an applier writes it.
-
-    :param record: makes the record of an operation
-    """
-
-    def __init__(
-        self,
-        journal: Journal,
-        root_provider_uuid: str,
-        record: Callable[[Operation], Mapping[str, Any]] = operations.record,
-    ) -> None:
-        self._journal, self._root_uuid, self._record = journal, root_provider_uuid, record
-
-    def intend(self, operation: Operation, *, synced: bool = True) -> None:
-        """See :meth:`Journal.intend`."""
-        self._journal.intend(self._root_uuid, self._record(operation), synced=synced)
-
-    def note(self, outcome: str, client: Client) -> None:
-        """See :meth:`Journal.note`."""
-        self._journal.note(self._root_uuid, outcome, client)
-
-    def sync(self) -> None:
-        """See :meth:`Journal.sync`."""
-        self._journal.sync()
-
-
 @contextlib.contextmanager
 def opened(path: str, identity: str) -> Iterator[Journal]:
     """Open or create the journal of a plan, and lock it.
 
-    :param path: of the journal
     :param identity: of the plan
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
@@ -261,8 +213,6 @@ def _has_locked(descriptor: int, path: str) -> bool:
 def read(path: str, identity: str) -> dict[str, Record]:
     """Return the records of the trees in the journal of a plan; none without a journal.
 
-    :param path: of the journal
-    :param identity: of the plan
     :raises errors.BadFile: if it belongs to another plan or cannot be read
     """
     if not os.path.lexists(path):

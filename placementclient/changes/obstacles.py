@@ -52,10 +52,7 @@ class LeftAlone(errors.Differs):
 
 
 class Obstructed(LeftAlone):
-    """Another client has changed a part of the change since the review.
-
-    :param obstacles: the parts
-    """
+    """Another client has changed parts of the change since the review."""
 
     def __init__(self, obstacles: Sequence[Obstacle]) -> None:
         self.obstacles = tuple(obstacles)

@@ -39,12 +39,7 @@ class CreateProvider:
 
 @dataclass(frozen=True, slots=True)
 class DeleteProvider:
-    """Delete a provider that has no allocations and no children.
-
-    :param inventories: those that go along with it
-    :param traits: likewise
-    :param aggregates: likewise
-    """
+    """Delete a provider that has no allocations and no children, with all its content."""
 
     uuid: str
     name: str
@@ -118,11 +113,7 @@ class Reshape:
     """Replace inventories and allocations together, in one request.
 
     Placement replaces all inventories of every provider and all allocations of every consumer
-    that the request names, so both are complete.
-
-    :param inventories: every provider whose inventories change
-    :param consumers: every consumer whose allocations change: among them all that hold a class
-        that disappears
+    that the request names. So every provider and consumer that changes is there, complete.
     """
 
     inventories: tuple[SetInventories, ...]

@@ -114,10 +114,7 @@ def name_sets(
 
 
 def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
-    """Return whether nothing has changed since the plan, except freed allocations.
-
-    These move no generation of a provider. The reshaper finds it out by the consumer's.
-    """
+    """Return whether no generation has moved since the plan; freed allocations move none."""
     names = {provider.name for provider in listed.values()}
     for change in tree.providers:
         provider = listed.get(change.uuid)

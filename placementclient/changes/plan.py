@@ -18,8 +18,6 @@ def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
     """Return a plan with the changes from one snapshot to another.
 
     :param command: the command that it is made by, without the program
-    :param before: what was read
-    :param after: all of it in its wanted state
     """
     # With the roots and usages that follow from the rest.
     after = simulate(before, diff(before, after))
@@ -31,11 +29,7 @@ def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
 
 
 class _JoinedTrees(NamedTuple):
-    """Trees that change together.
-
-    :param changed: the UUIDs of the providers that change
-    :param used: those of the providers that the consumers use, which may change or not
-    """
+    """Trees that change together: their providers that change, or that the consumers use."""
 
     roots: Sequence[str]
     changed: Sequence[str]
@@ -112,11 +106,7 @@ def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Sn
 
 
 def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
-    """Return providers and all above them, on either side.
-
-    Both sides of a change have the same ones: a provider that is on one side alone comes or
-    goes.
-    """
+    """Return providers and all above them, on either side: both have the same ones."""
     pending, found = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()

@@ -55,12 +55,9 @@ def rebase(
     by field, as others write other fields of it; of a consumer all allocations count, and the owner
     if the change sets another one.
 
-    :param before: the providers and consumers that change, as they were
-    :param after: the same in their wanted state
-    :param there: at least the same, as they are; unchanged parts may be missing
+    :param there: at least the same providers and consumers, as they are
     :param sent: operations of this change that were sent before: what they changed is its own
-    :param is_atomic: whether all inventories and allocations change in one request: then an
-        inventory that changes is compared whole, as it moves whole
+    :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
     :param is_back: whether this is the way back, on which a consumer gets nothing that others had
         ended before the change was made
     """
@@ -79,7 +76,6 @@ def additions(
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 
-    :param planned: the provider as the plan knows it
     :param is_own_position: whether the plan itself gave it the name and the parent that it has
     """
     added: dict[str, Iterable[str]] = {
@@ -165,11 +161,7 @@ class _Rebase:
         return is_made and not found[0] and uuid not in self._own.consumers
 
     def _settle(self) -> None:
-        """Refuse the parts of the change that need a part that is refused, until nothing changes.
-
-        A provider that stays keeps its name, for example, and what was meant for the next one with
-        it. Each step leaves a thing as it is, and no thing twice.
-        """
+        """Refuse parts of the change that need a refused part, until nothing changes."""
         while True:
             decided = dict(self.states), dict(self.held)
             self._users()

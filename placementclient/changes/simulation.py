@@ -30,23 +30,14 @@ _NAMES = {SetTraits: 'traits', SetAggregates: 'aggregates'}
 
 
 def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
-    """Return a snapshot after some operations; generations stay as they were read.
-
-    The operations are not judged: Placement does that.
-
-    :param operations: as :func:`placementclient.changes.diff.diff` gives them
-    """
+    """Return a snapshot after some operations, which are not judged; generations stay as read."""
     simulation = Simulation(snapshot.providers, snapshot.consumers)
     simulation.run(operations)
     return simulation.snapshot(snapshot.origin)
 
 
 class Simulation:
-    """A Placement in memory that applies every operation.
-
-    :ivar states: the providers, by UUID
-    :ivar consumers: by UUID; some may hold nothing
-    """
+    """A Placement in memory that applies every operation."""
 
     def __init__(
         self, providers: Mapping[str, ProviderState], consumers: Mapping[str, Consumer]
@@ -67,10 +58,7 @@ class Simulation:
         return Snapshot(states, consumers, origin)
 
     def _gained(self) -> dict[str, Counter[str]]:
-        """Return how much more is used of each provider than before.
-
-        Usage beyond that of the consumers stays: no consumer has it.
-        """
+        """Return how much more is used of each provider than before."""
         return gained(
             (was.allocations if was else {}, self.consumers[uuid].allocations)
             for uuid, was in self._were.items()

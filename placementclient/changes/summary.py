@@ -21,10 +21,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def summary(changes: Iterable[TreeChange]) -> str:
-    """Count the providers and consumers that change.
-
-    :return: a sentence without its full stop
-    """
+    """Count the providers and consumers that change, in a sentence without its full stop."""
     providers, kinds = Counter[str](), Counter[str]()
     for tree in changes:
         providers.update(filter(None, map(_verb, tree.providers)))

@@ -122,8 +122,6 @@ class _TransferRoom:
 
         Placement judges all that a consumer holds by the inventory of today, and refuses what it
         once granted. Where that is too small, there is exactly as much as is needed.
-
-        :param together: the providers whose inventories are written with the allocations
         """
         touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
         result: dict[str, Inventories] = {}
@@ -178,10 +176,7 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 def _groups(
     room: _TransferRoom, pairs: Sequence[ConsumerChange], successions: Iterable[tuple[str, str]]
 ) -> Iterator[_ProviderGroup]:
-    """Return the providers whose inventories change, together those that are tied.
-
-    A consumer ties them, and a name that one leaves to the other.
-    """
+    """Return the providers whose inventories change, grouped by consumers and names that tie them."""
     ties: dict[str, list[int]] = {
         uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
     }

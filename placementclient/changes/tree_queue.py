@@ -22,10 +22,7 @@ class OtherService(errors.PlacementError):
 
 
 class OutcomeUnknown(errors.PlacementError):
-    """The service does not answer: it is unknown whether it carried out the last request.
-
-    :param answer: what came instead
-    """
+    """It is unknown whether the service carried out the last request: it does not answer."""
 
     def __init__(self, answer: errors.NoAnswer) -> None:
         self.answer = answer
@@ -46,11 +43,8 @@ class TreeQueue:
 
     Whatever ends the run, :meth:`outcome` has every tree.
 
-    :param trees: in the order of the plan
-    :param limit: at most so many are begun, not counting those that turn out to be back already;
-        ``None``: all
-    :param max_failures: none is begun after so many have failed or were left alone; ``None``: any
-    :param report: called with the result of each tree
+    :param limit: at most so many are begun, not counting those that turn out to be back already
+    :param max_failures: none is begun after so many have failed or were left alone
     :param warn: called with a sentence that the operator must see while the run goes on
     :param backward: whether the plan is taken back: then the last one is begun first
     """
@@ -87,10 +81,7 @@ class TreeQueue:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """Let an exception in this block end the run, and record it in the outcome.
-
-        :raises OtherService: with no result of the missing trees
-        """
+        """Let an exception in this block end the run, except :class:`OtherService`."""
         try:
             yield
         except OtherService:
@@ -101,11 +92,7 @@ class TreeQueue:
             self._stopped = _as_ours(reason)
 
     def run(self, run_tree: Callable[[TreeChange], TreeResult], workers: int) -> None:
-        """Run all trees until the run must stop.
-
-        :param run_tree: does it for one tree
-        :param workers: how many trees at a time
-        """
+        """Run all trees until the run must stop."""
         ready = deque(tree for uuid, tree in self.trees.items() if uuid not in self._results)
         if self._is_backward:
             ready.reverse()
@@ -165,10 +152,7 @@ class TreeQueue:
 
 @contextlib.contextmanager
 def unknown_outcomes() -> Iterator[None]:
-    """Raise one kind of error for all answers that leave the outcome of a request unknown.
-
-    :raises OutcomeUnknown: for them
-    """
+    """Raise :class:`OutcomeUnknown` for all answers that leave the outcome of a request unknown."""
     try:
         yield
     except errors.NoAnswer as reason:
@@ -178,10 +162,7 @@ def unknown_outcomes() -> Iterator[None]:
 def result_of(
     tree: TreeChange, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
-    """Return the result of a tree.
-
-    :param error: what was raised, where something was
-    """
+    """Return the result of a tree."""
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )

@@ -43,10 +43,7 @@ def unmade(change: TreeChange, live: Snapshot, *, backward: bool = False) -> Tre
 
 
 def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
-    """Return the relevant changes of others since the plan.
-
-    :param live: the existing providers of the trees, and all consumers of those that change
-    """
+    """Return the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for change in tree.providers:
         state = live.providers.get(change.uuid)
@@ -101,10 +98,7 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
 
 
 def _places(tree: TreeChange, change: ProviderChange, live: Snapshot) -> Iterator[Obstacle]:
-    """Return a provider that is, or would be made, in another tree than planned.
-
-    No way would lead back from there.
-    """
+    """Return a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
         yield _final(change, f'{change.name} is now in the tree of {state.provider.root_uuid}')

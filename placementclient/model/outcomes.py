@@ -27,7 +27,7 @@ _UNDONE = frozenset({State.LEFT_ALONE, State.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class TreeResult:
-    """The result of one tree, with its reason.
+    """The result of one tree.
 
     :param reason: why it is not done, or what else there is to know; without its full stop
     :param error: what was raised, where something was
@@ -57,9 +57,8 @@ class TreeResult:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a run, tree by tree.
+    """The result of a run, tree by tree, in the order of the plan.
 
-    :param trees: in the order of the plan
     :param stopped: what ended the run before its time: then trees that were not started may be
         left, and of one that has failed it may be unknown whether its last request was granted
     :param is_partial: whether a tree that is not done was changed all the same
@@ -111,7 +110,6 @@ class Deviation:
 
     :param tree: the name of the tree's root
     :param kind: stable, for programs: ``inventory``, ``misplaced``, …
-    :param message: one sentence without its full stop
     :param facts: the figures and names that the message is made of
     :param is_overdue: of a pending tree: True unless a journal says that it is still to come
     """
@@ -138,9 +136,8 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeStatus:
-    """The state of one tree, with its reason.
+    """The state of one tree, with the reason if it differs.
 
-    :param reason: why it differs; without its full stop
     :param is_left_alone: whether it differs because it was left alone when the plan was applied
     """
 
@@ -155,9 +152,7 @@ class TreeStatus:
 class Rehearsal:
     """The results of a rehearsal in the real service.
 
-    :param applied: how the trees ended
     :param differences: between the plan and what became of it
-    :param rolled_back: how they ended on the way back
     :param remains: between the snapshot and what was there after the way back
     """
 

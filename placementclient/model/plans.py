@@ -33,13 +33,9 @@ class Label(enum.StrEnum):
 class PlannedRow:
     """An amount of one class of one consumer, and its new place.
 
-    :param resource_class: its name on the source
-    :param amount: in units of the class
     :param from_provider: the name of the source; ``None`` for an addition
     :param to_provider: the name of the target, which is the source if the amount stays; ``None``
         for the rollback of an addition
-    :param to_resource_class: the name of the class on the target
-    :param evidence: the evidence of a mapped row
     """
 
     consumer_uuid: str
@@ -68,7 +64,6 @@ class Notice:
     """Something that an operator should know before the plan is applied.
 
     :param kind: stable, for programs: ``capacity-lost``, ``overcommitted``, …
-    :param message: one sentence without its full stop
     :param facts: the figures and names that the message is made of
     """
 
@@ -87,11 +82,7 @@ class LeftOut:
 
 
 class ProviderChange(NamedTuple):
-    """A provider before and after.
-
-    :param before: ``None`` if it is to be created
-    :param after: ``None`` if it is to be deleted
-    """
+    """A provider before and after; ``None`` where it does not exist."""
 
     before: ProviderState | None
     after: ProviderState | None
@@ -292,7 +283,6 @@ class TreeChange:
 class Recipe:
     """The input of the changes, from which a changed tree is planned again.
 
-    :param assignments: the rows that were given, as they were given
     :param allow_inferred: whether rows that had a choice were given a place
     :param skip_infeasible: whether trees that cannot be planned were left out
     """
@@ -307,11 +297,9 @@ class Recipe:
 class Plan:
     """The changes of one tree or of thousands.
 
-    :param trees: their changes
     :param command: the command that made it, without the program
     :param recipe: what the changes of a reshape were decided by; ``None`` of other changes
     :param left_out: trees that could not be planned, where that was allowed
-    :param origin: the service that was read, and when
     :param digest: of its file, which identifies it; ``None`` before it is in a file
     """
 

@@ -40,11 +40,7 @@ U = TypeVar('U')
 
 
 class UnstableRead(errors.PlacementError):
-    """A tree changes faster than it can be read.
-
-    :param provider: the name of its root
-    :param attempts: how often it was read
-    """
+    """A tree changes faster than it can be read."""
 
     def __init__(self, provider: str, attempts: int) -> None:
         self.provider, self.attempts = provider, attempts
@@ -70,7 +66,6 @@ def capture(
 
     :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
         everything
-    :param workers: the number of trees that are read at a time
     :param progress: called with the name of the root of each tree that has been read
     :param expect: called with the number of trees, as soon as that is known
     :raises errors.NoSuchProvider: if there is no such provider
@@ -219,11 +214,7 @@ class _CaptureReader:
     def _current(
         self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
     ) -> tuple[ProviderState, ...]:
-        """All of a tree, if there was a moment at which it was like that.
-
-        It was when it was listed, if no provider has moved between that and its own answers. Where
-        one has, the tree is listed once more: then it was like that at the end of the reading.
-        """
+        """Return all of a tree, if there was a moment at which it was like that."""
         if all(
             provider.generation == state.provider.generation
             for provider, state in zip(members, states, strict=True)

@@ -30,11 +30,7 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
 
 
 class Facets(NamedTuple):
-    """A provider with some facets.
-
-    :param generations: of the provider, as the answer about each facet says it
-    :param holdings: the allocations on it, if they were read
-    """
+    """A provider with some facets, and the generation that the answer about each says."""
 
     state: ProviderState
     generations: Mapping[str, int | None]
@@ -43,7 +39,6 @@ class Facets(NamedTuple):
     def consistent(self, expected: int | None = None) -> Facets:
         """Return the facets with the one generation that all answers have.
 
-        :param expected: the generation that they have to say; ``None``: any
         :raises errors.ConcurrentUpdate: if they differ
         """
         answers = expected, *self.generations.values()
@@ -109,8 +104,6 @@ def consumers_of(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer
     """Return the consumers of some providers, with their allocations there.
 
     A consumer has no generation where the providers say different ones: it changed meanwhile.
-
-    :param holdings: by the UUID of the provider
     """
     allocations: dict[str, dict[str, Mapping[str, int]]] = {}
     generations: dict[str, set[int | None]] = {}

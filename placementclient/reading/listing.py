@@ -14,9 +14,8 @@ from placementclient.model.trees import fault
 
 
 def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
-    """Return the providers of all trees, or of one, in any order.
+    """Return the providers of all trees, or of the one of a provider, in any order.
 
-    :param in_tree: UUID of any provider of the tree
     :raises errors.InvalidAnswer: if a provider is its own ancestor, is there twice, or has a parent
         or a root that is missing
     """
@@ -26,11 +25,7 @@ def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
 
 
 def check(providers: Iterable[Provider], subject: str) -> None:
-    """Raise an error if providers are not complete trees.
-
-    :param subject: the beginning of the sentence: where they are from
-    :raises errors.InvalidAnswer: if they are not
-    """
+    """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
     if reason := fault(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. '
@@ -55,7 +50,6 @@ def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provide
 
     :param names: names, UUIDs, or patterns of names of providers; none: everything
     :raises errors.NoSuchProvider: if there is no such provider
-    :raises errors.InvalidAnswer: as :func:`whole_trees`
     """
     listed = [provider for name in expanded(client, names) for provider in _tree_of(client, name)]
     if not names:

@@ -142,10 +142,7 @@ class ScopeReader:
         return self._trees[root_uuid]
 
     def _consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
-        """Return a consumer with all that it holds; read it unless that is as planned.
-
-        :param listed: the providers whose allocations were read
-        """
+        """Return a consumer with all that it holds; read it unless that is as planned."""
         consumer, planned = live.consumers.get(change.uuid), change.before
         if consumer is not None:
             here = {uuid: planned.allocations[uuid] for uuid in listed & planned.allocations.keys()}

@@ -37,12 +37,7 @@ def read_trees(
 ) -> Iterator[Tree]:
     """Yield the trees in the order of their roots' names, each as soon as it is read.
 
-    :param trees: names, UUIDs, or patterns of names of providers, of which the whole
-        trees are read; none: everything
-    :param traits: read them too
-    :param aggregates: read them too
-    :param allocations: read the allocations too
-    :param workers: how many trees are read at a time
+    :param trees: names, UUIDs, or patterns of names of providers; none: everything
     :raises errors.NoSuchProvider: if there is no such provider
     :raises errors.UnsupportedVersion: below microversion 1.18
     """

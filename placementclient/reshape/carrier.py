@@ -24,10 +24,7 @@ class ReshapeCarrier(Carrier):
     record_of = staticmethod(operations.record)
 
     def check(self, trees: Sequence[TreeChange]) -> None:
-        """Check the plan, and that the service allows a reshape.
-
-        :raises invariants.BadPlan: if the plan is not sound
-        """
+        """Check the plan, and that the service allows a reshape."""
         invariants.check(self.plan)
         reshaper.check_allowed(self.client)
 
@@ -75,13 +72,7 @@ class ReshapeCarrier(Carrier):
         return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
 
     def _decided_again(self, tree: TreeChange, drift: str) -> TreeChange:
-        """Return the new plan of an unapplied tree that has changed since the plan.
-
-        It differs from the one that was reviewed by nothing but allocations that came or went.
-
-        :param drift: what has changed, a sentence without its full stop
-        :raises LeftAlone: if there is no such plan
-        """
+        """Return the new plan of an unapplied tree, if it is the reviewed one."""
         current = self.current(tree)
         snapshot = _without_prepared(self._captured(current), current)
         impossible = f'{drift}, and a new plan is impossible'
@@ -93,10 +84,7 @@ class ReshapeCarrier(Carrier):
         return again
 
     def _captured(self, tree: TreeChange) -> Snapshot:
-        """Return all trees that the plan of a tree concerns, as they are now.
-
-        :raises LeftAlone: if one does not exist
-        """
+        """Return all trees that the plan of a tree concerns, as they are now."""
         try:
             return capture(self.client, tree.concerned_roots)
         except errors.NoSuchProvider as reason:
@@ -116,10 +104,7 @@ class ReshapeCarrier(Carrier):
 
 
 def _without_prepared(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
-    """Return a snapshot without the plan's own providers that are made, and still empty.
-
-    So they are created in the new plan too, and the way back removes them.
-    """
+    """Return a snapshot without the plan's own providers that are made, and still empty."""
     made = {change.uuid for change in tree.created()}
     prepared = {
         uuid

@@ -51,16 +51,13 @@ def apply(
     :param backward: take back what the plan has done, wholly or in part
     :param trees: names or UUIDs of roots; none: all
     :param limit: at most so many trees, not counting those that are known to be done
-    :param workers: how many trees at a time
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
-    :param report: called with the result of each tree
     :param warn: called with a sentence that the operator must see while the run goes on
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
-    :raises journal.JournalLocked: if the plan is being applied or rolled back already
     """
     run, selected = _carrier(client, plan), plan.selected(trees)
     run.check(selected)
@@ -85,10 +82,7 @@ def apply(
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
-    """Roll back a plan.
-
-    :param options: those of :func:`apply`
-    """
+    """Roll back a plan; the options are those of :func:`apply`."""
     return apply(client, plan, journal_path, backward=True, **options)
 
 
@@ -98,11 +92,7 @@ def _carrier(client: Client, plan: Plan) -> Carrier:
 
 
 def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
-    """End the trees of which the journal says that they are done already.
-
-    Unless they are on the other side again: another plan or a backup may have undone it. Where it
-    was undone in part, they are left alone, and the journal keeps how they ended.
-    """
+    """End the trees of which the journal says that they are done, unless they were undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
     def ended(tree: TreeChange) -> TreeResult | None:
@@ -123,12 +113,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
 def _preflight(
     run: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
 ) -> Sequence[Look]:
-    """Compare the trees that may have their turn with the plan.
-
-    On the way back they are compared only where the plan may be for another service.
-
-    :raises OtherService: if it is
-    """
+    """Compare the trees that may have their turn with the plan."""
     trees = queue.startable()
     is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
     looks: Sequence[Look] = ()
@@ -151,10 +136,7 @@ def _preflight(
 
 
 def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
-    """See that the service has one of the trees of a plan.
-
-    :raises OtherService: if not
-    """
+    """Check that the service has one of the trees of a plan."""
     seen = {look.tree.root_provider_uuid for look in looks}
     others = (tree for tree in run.plan.trees if tree.root_provider_uuid not in seen)
     is_missing = False
@@ -188,7 +170,6 @@ def status(
 
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
-    :param workers: how many trees are read at a time
     """
     run = _recorded(client, plan, journal_path)
     selected = plan.selected(trees)
@@ -207,9 +188,7 @@ def verify(
     """Read once everything that a plan changes, and compare it with the plan.
 
     :param trees: names or UUIDs of roots; none: all
-    :param journal_path: knows the trees that were planned again while the plan was applied, and
-        those that were not begun yet
-    :param workers: how many trees are read at a time
+    :param journal_path: knows the trees that were planned again, and those that were not begun yet
     :param progress: called with the name of the root of each tree that has been read
     """
     run = _recorded(client, plan, journal_path)

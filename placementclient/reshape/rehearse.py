@@ -43,9 +43,7 @@ def rehearse(
     Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
 
     :param plan: the plan; its generations may be older than the snapshot's
-    :param snapshot: the cloud, as a file or a service has it
     :param report: called with the result of each tree, on the way there and back
-    :param trees: names or UUIDs of roots; none: all
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
     :raises errors.Differs: if it lacks one of them
     :raises errors.DirectError: if no embedded Placement can be had
@@ -77,9 +75,6 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
 
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.
-
-    :raises errors.BadArgument: if the snapshot has none of the trees of the plan
-    :raises errors.Differs: if it lacks one of them
     """
     wanted = plan.selected(trees)
     known = [state for tree in wanted for state in tree.before.walked()]

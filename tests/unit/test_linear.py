@@ -26,7 +26,7 @@ from placementclient.api import (
 )
 from placementclient.changes import journal
 from placementclient.changes.diff import operations_of
-from placementclient.changes.journal import TreeJournal
+from placementclient.changes.records import operations
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.files import snapshots
@@ -178,7 +178,7 @@ def in_a_journal(n):
         with journal.opened(path, plans.identity(planned(n))) as opened:
             for tree in planned(n).trees:
                 for operation in operations_of(tree):
-                    TreeJournal(opened, tree.root_provider_uuid).intend(operation)
+                    opened.intend(tree.root_provider_uuid, operations.record(operation))
                 opened.end(tree.root_provider_uuid, 'applied')
 
     return _written(write)

@@ -97,10 +97,7 @@ def _side(snapshot: Snapshot) -> SideRecord:
 
 
 def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeChange:
-    """Return the change of a record.
-
-    :param values: of the changes before it: hosts are alike, and what is equal is kept once
-    """
+    """Return the change of a record; ``values`` has equal values of other changes, kept once."""
     values = {} if values is None else values
     members = {name: getattr(record, name) for name in record.__struct_fields__}
     members['before'] = _snapshot(record.before, values)
