@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from placementclient.api import attempts
@@ -113,71 +113,57 @@ class Inspector:
                 raise LeftAlone(f'it was applied, and was changed since: {each.message}')
         return True
 
-    def looking(
-        self, trees: Sequence[TreeChange], *, backward: bool
-    ) -> Callable[[TreeChange], Look]:
-        """Return a function that compares a tree with the plan; it may read trees together."""
-        reader = self._reader(trees)
+    def reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
+        """Return a reader of trees, which reads them together if it can."""
+        return ScopeReader(self.client, map(self.current, trees))
 
-        def look(tree: TreeChange) -> Look:
-            current, is_there = self.current(tree), None
-            try:
-                is_there = self._is_there(tree, reader)
-                if backward:
-                    return Look(tree, is_there, self._difference(reader, current))
-                live, rebased = self._rebased(reader, current)
-            except (errors.ConcurrentUpdate, errors.NotFound):
-                # It changes just now: decide when it is its turn.
-                return Look(tree, is_there)
-            if not rebased.obstacles:
-                self._prepared[tree.root_provider_uuid] = live, rebased.operations
-                return Look(tree, is_there)
-            obstacle = Obstructed(rebased.obstacles)
-            return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
+    def look(self, tree: TreeChange, reader: ScopeReader, *, backward: bool) -> Look:
+        """Compare a tree with the plan, before anything is written."""
+        current, is_there = self.current(tree), None
+        try:
+            is_there = self._is_there(tree, reader)
+            if backward:
+                return Look(tree, is_there, self._difference(reader, current))
+            live, rebased = self._rebased(reader, current)
+        except (errors.ConcurrentUpdate, errors.NotFound):
+            # It changes just now: decide when it is its turn.
+            return Look(tree, is_there)
+        if not rebased.obstacles:
+            self._prepared[tree.root_provider_uuid] = live, rebased.operations
+            return Look(tree, is_there)
+        obstacle = Obstructed(rebased.obstacles)
+        return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
 
-        return look
+    def status(self, tree: TreeChange, reader: ScopeReader) -> TreeStatus:
+        """Return the status of a tree."""
+        current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
+        state, reason = self._status(reader, current)
+        if state is Status.PENDING and record.ended == State.ROLLED_BACK:
+            state = Status.ROLLED_BACK
+        is_left_alone = False
+        if record.ended == State.LEFT_ALONE and state is not Status.APPLIED:
+            state, reason = self._left_alone(current, record, state)
+            is_left_alone = state is Status.DIFFERS
+        name = tree.root_provider_name
+        return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
 
-    def status_reader(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], TreeStatus]:
-        """Return a function for the status of a tree; it reads the trees together if it can."""
-        reader = self._reader(trees)
-
-        def status(tree: TreeChange) -> TreeStatus:
-            current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
-            state, reason = self._status(reader, current)
-            if state is Status.PENDING and record.ended == State.ROLLED_BACK:
-                state = Status.ROLLED_BACK
-            is_left_alone = False
-            if record.ended == State.LEFT_ALONE and state is not Status.APPLIED:
-                state, reason = self._left_alone(current, record, state)
-                is_left_alone = state is Status.DIFFERS
-            name = tree.root_provider_name
-            return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
-
-        return status
-
-    def comparing(self, trees: Sequence[TreeChange]) -> Callable[[TreeChange], Sequence[Deviation]]:
-        """Return a function for the deviations of a tree; it reads the trees together if it can."""
-        reader = self._reader(trees)
-
-        def compare(tree: TreeChange) -> Sequence[Deviation]:
-            current = self.current(tree)
-            records = self.journal.records
-            record = records.get(tree.root_provider_uuid)
-            if current.is_atomic:
-                live = reader.read(current, content(current), is_consistent=False)
-                has_happened = phases.has_happened(current, live)
-            else:
-                live, forward, back = self._sides(reader, current)
-                has_happened = forward.is_done or not back.is_done
-            if not has_happened:
-                pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
-                return [pending, *comparison.before_apply(current, live)]
-            found = list(comparison.deviations(current, live))
-            if not current.is_atomic and record and record.ended == State.APPLIED:
-                found = [replace(each, verdict=Verdict.CHANGED_LATER) for each in found]
-            return found
-
-        return compare
+    def deviations(self, tree: TreeChange, reader: ScopeReader) -> Sequence[Deviation]:
+        """Return the deviations of a tree from the plan."""
+        current, records = self.current(tree), self.journal.records
+        record = records.get(tree.root_provider_uuid)
+        if current.is_atomic:
+            live = reader.read(current, content(current), is_consistent=False)
+            has_happened = phases.has_happened(current, live)
+        else:
+            live, forward, back = self._sides(reader, current)
+            has_happened = forward.is_done or not back.is_done
+        if not has_happened:
+            pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
+            return [pending, *comparison.before_apply(current, live)]
+        found = list(comparison.deviations(current, live))
+        if not current.is_atomic and record and record.ended == State.APPLIED:
+            found = [replace(each, verdict=Verdict.CHANGED_LATER) for each in found]
+        return found
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return its state, and the remaining operations of one direction."""
@@ -187,9 +173,6 @@ class Inspector:
                 return self._rebased(ScopeReader(self.client, [tree]), tree, backward=backward)
 
             return attempts.retried(self.client, attempt)
-
-    def _reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
-        return ScopeReader(self.client, map(self.current, trees))
 
     def _signs(self, reader: ScopeReader, tree: TreeChange) -> Snapshot:
         """Read the parts of an atomic change that show its status."""

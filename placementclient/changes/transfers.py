@@ -176,7 +176,7 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 def _groups(
     room: _TransferRoom, pairs: Sequence[ConsumerChange], successions: Iterable[tuple[str, str]]
 ) -> Iterator[_ProviderGroup]:
-    """Return the providers whose inventories change, grouped by consumers and names that tie them."""
+    """Return the providers whose inventories change, grouped by what ties them."""
     ties: dict[str, list[int]] = {
         uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
     }

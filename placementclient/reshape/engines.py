@@ -119,11 +119,11 @@ def _preflight(
     looks: Sequence[Look] = ()
     with unknown_outcomes():
         if trees and (not backward or (is_elsewhere and not other_service)):
-            look_at = run.looking(trees, backward=backward)
+            reader = run.reader(trees)
 
             def look(tree: TreeChange) -> Look:
                 with unknown_outcomes():
-                    return look_at(tree)
+                    return run.look(tree, reader, backward=backward)
 
             looks = list(parallel(look, trees, workers))
         if (trees or backward) and not other_service:
@@ -171,9 +171,9 @@ def status(
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
-    run = _recorded(client, plan, journal_path)
-    selected = plan.selected(trees)
-    return list(parallel(run.status_reader(selected), selected, workers))
+    run, selected = _recorded(client, plan, journal_path), plan.selected(trees)
+    look = functools.partial(run.status, reader=run.reader(selected))
+    return list(parallel(look, selected, workers))
 
 
 def verify(
@@ -191,11 +191,10 @@ def verify(
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     :param progress: called with the name of the root of each tree that has been read
     """
-    run = _recorded(client, plan, journal_path)
-    selected = plan.selected(trees)
+    run, selected = _recorded(client, plan, journal_path), plan.selected(trees)
+    look = functools.partial(run.deviations, reader=run.reader(selected))
     result: list[Deviation] = []
-    compared = parallel(run.comparing(selected), selected, workers)
-    for tree, deviations in zip(selected, compared, strict=True):
+    for tree, deviations in zip(selected, parallel(look, selected, workers), strict=True):
         result += deviations
         if progress:
             progress(tree.root_provider_name)
