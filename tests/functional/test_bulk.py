@@ -12,7 +12,6 @@ import pytest
 from placementclient.api import inventory, resource_class, resource_provider
 from tests.functional import clouds
 from tests.functional.clouds import content, uuid_of, watched
-from tests.functional.conftest import Result
 from tests.functional.hosts import RACK, STORAGE, build
 
 SET = 'resource provider inventory set'
@@ -65,16 +64,10 @@ MISTAKES = [
         'provider has',
     ),
     (
-        '--match compute* --resource MEMORY_MB=4096',
-        2,
-        'VCPU, VGPU would be dropped: --replace does it, --amend keeps what is not given',
-    ),
-    (
         '--all --amend --resource VCPU:reserved=-1',
         1,
         'VCPU:reserved=-1 is not between 0 and 2147483647',
     ),
-    ('--all --amend --resource VCPU=0', 1, 'VCPU:total=0 is not between 1 and 2147483647'),
     (
         '--all --amend --resource VCPU:allocation_ratio=1e39',
         1,
@@ -133,19 +126,6 @@ def test_a_dry_run_prints_what_differs(client, placement):
     assert content(clouds.captured(client)) == before
 
 
-def test_a_dry_run_that_finds_nothing(client, placement):
-    build(client)
-    result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=0 --dry-run')
-    assert result == Result(0, '', 'Nothing to change\n')
-
-
-def test_a_class_that_nobody_selected_has(client, placement):
-    build(client)
-    result = placement(f'{SET} --all --amend --resource VCPUU:reserved=2 --yes')
-    said = 'No resource provider that is selected has inventory of VCPUU. Did you mean "VCPU"?\n'
-    assert (result.status, result.stdout, result.stderr) == (1, '', said)
-
-
 def test_selectors(client, placement):
     build(client)
     resource_class.create(client, 'CUSTOM_X')
@@ -175,19 +155,6 @@ def test_what_would_change_is_shown_before_it_asks(client, placement):
         'use --yes to confirm\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)
-
-
-def test_some_traits_and_aggregates(client, placement):
-    build(client)
-    added = placement('resource provider trait add compute0 CUSTOM_A40 COMPUTE_NODE -f value')
-    assert set(added.stdout.split()) == {'CUSTOM_A40', 'COMPUTE_NODE', 'HW_CPU_X86_AVX2'}
-    removed = placement('resource provider trait remove compute0 COMPUTE_NODE CUSTOM_T4 -f value')
-    assert set(removed.stdout.split()) == {'CUSTOM_A40', 'HW_CPU_X86_AVX2'}
-    other = uuid_of('other')
-    added = placement(f'resource provider aggregate add compute0 {other} {RACK} -f value')
-    assert set(added.stdout.split()) == {other, RACK, STORAGE}
-    removed = placement(f'resource provider aggregate remove compute0 {RACK} -f value')
-    assert set(removed.stdout.split()) == {other, STORAGE}
 
 
 def test_what_changes_nothing_writes_nothing(client, placement):

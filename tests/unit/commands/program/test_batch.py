@@ -9,7 +9,6 @@ from threading import Barrier, current_thread, main_thread
 
 import pytest
 
-from placementclient.cli import shell
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.printable import printable
@@ -240,17 +239,6 @@ def test_what_one_line_needs_is_not_asked_of_the_next(batch, service):
     assert 'VCPU\n' in result.stdout
 
 
-def test_what_a_client_requires_does_not_grow_with_the_lines(batch, service, monkeypatch):
-    held: list[int] = []
-    renewed = Client.renewed
-    monkeypatch.setattr(
-        Client, 'renewed', lambda client: held.append(len(client._requirements)) or renewed(client)
-    )
-    service.answer(*[CLASSES] * 9)
-    assert batch([LIST] * 9).status == 0
-    assert len(set(held[1:])) == 1
-
-
 def test_commands_come_from_stdin_but_no_command_reads_there(placement, service, monkeypatch):
     service.answer(CLASSES, CLASSES)
     lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
@@ -278,25 +266,6 @@ def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
         '0 done, 1 failed: line 1 (exit 2)\nStopped at line 1: --keep-going goes on\n',
     )
     assert service.requests == []
-
-
-def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(batch, service, monkeypatch):
-    def interrupt(*args, **settings):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr('placementclient.client.http.Client.send', interrupt)
-    result = batch([LIST, LIST], '--keep-going')
-    assert (result.status, result.stdout) == (130, f'# line 1, exit status 130: {LIST}\n')
-
-
-def test_a_reader_that_has_gone_ends_the_batch(batch, service, monkeypatch):
-    def broken(*args):
-        raise BrokenPipeError
-
-    service.answer(CLASSES, CLASSES)
-    monkeypatch.setattr('placementclient.commands.program.batch.Batch._show', broken)
-    assert batch([LIST, LIST]).status == shell.BROKEN_PIPE
-    assert len(service.requests) == 1
 
 
 def test_the_debug_of_a_line_is_its_own(batch, service):

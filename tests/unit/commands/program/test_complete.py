@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import stat
-import subprocess
 import time
 from argparse import ArgumentParser
 
 import pytest
 
-from placementclient.completion import script, tables, values
+from placementclient.completion import tables, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 
 
@@ -44,16 +42,6 @@ def _age(cache):
         os.utime(path, (0, time.time() - 2 * values.FRESH))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize('shell', script.SHELLS)
-def test_a_script_knows_every_command_and_option(placement, shell):
-    result = placement('complete', shell)
-    assert (result.status, result.stderr) == (0, '')
-    for word in ('resource provider inventory', 'batch', '--keep-going', '--debug', 'yaml'):
-        assert word in result.stdout
-    assert '--os-placement-default-roles' not in result.stdout
-
-
 @pytest.mark.parametrize(
     ('variable', 'begins'),
     [('/usr/bin/fish', '# '), ('/bin/zsh', '#compdef placement'), ('/bin/csh', '# '), ('', '# ')],
@@ -63,13 +51,6 @@ def test_the_shell_is_that_of_the_user(placement, monkeypatch, variable, begins)
     output = placement('complete').stdout
     assert output.startswith(begins)
     assert ('switch' in output) == variable.endswith('fish')
-
-
-def test_bash_reads_the_script(placement):
-    bash = shutil.which('bash')
-    assert bash
-    text = placement('complete', 'bash').stdout
-    assert subprocess.run([bash, '-n'], input=text, text=True, timeout=60).returncode == 0
 
 
 def test_the_syntax_is_read_off_the_parser():
