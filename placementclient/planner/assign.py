@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 
 from placementclient.model.plans import Label, PlannedRow
@@ -11,11 +13,9 @@ from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import Cause, OpenRow, Refused
-from placementclient.planner.layout.assignment import Assignment, AssignmentProblem
-from placementclient.planner.layout.known import HoldingKey, PlacedAmount
-from placementclient.planner.layout.target_state import Place, TargetState, Where
-from placementclient.planner.layout.ways import ConsumerItem, Way
-from placementclient.planner.solve.problem import Item
+from placementclient.planner.layout.assignment import AssignmentProblem
+from placementclient.planner.layout.target_state import HoldingKey, TargetState, Where
+from placementclient.planner.layout.ways import ConsumerItem
 from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,
@@ -24,23 +24,37 @@ from placementclient.planner.solve.search import (
 )
 
 
+@dataclass(slots=True)
+class Assignment:
+    """The places of all amounts that move.
+
+    :param rows: labelled, by source, consumer and class
+    :param undecided: the rows that have a choice
+    :param unproved: the rows that may have one: the search for it was cut short
+    """
+
+    rows: list[PlannedRow]
+    undecided: list[OpenRow]
+    unproved: list[OpenRow]
+
+
 def assign(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[PlacedAmount]],
+    known: Mapping[HoldingKey, Sequence[PlannedRow]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
     """Find a place for all allocations of a tree that must move.
 
-    :param known: what is known to go where
+    :param known: the rows that decide some of it
     :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
-    problem, items = prepared(snapshot, target_state, spec, known)
-    found = search(problem.bins, items, timeout)
+    problem = prepared(snapshot, target_state, spec, known)
+    found = search(problem.bins, problem.items, timeout)
     if isinstance(found, Impossible):
-        raise Refused(*diagnose(target_state, problem, items, found))
+        raise Refused(*diagnose(target_state, problem, found))
     if found is None:
         raise Refused([infeasibility.UNDETERMINED(target_state.name, timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
@@ -50,57 +64,48 @@ def prepared(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[PlacedAmount]],
-) -> tuple[AssignmentProblem, list[Item]]:
-    """Return the assignment problem of a tree, and its items.
+    known: Mapping[HoldingKey, Sequence[PlannedRow]],
+) -> AssignmentProblem:
+    """Return the assignment problem of a tree.
 
-    :param known: what is known to go where
+    :param known: the rows that decide some of it
     :raises Refused: if it has no solution, as can be seen without a search
     """
-    _refuse_hidden(snapshot, target_state)
-    problem = AssignmentProblem(snapshot, target_state, spec)
-    refused = [*problem.overfull(), *_addition_refusals(target_state)]
-    if refused:
-        raise Refused(refused)
-    for source, names in _groups(target_state, spec):
-        for consumer in snapshot.consumers_on(source):
-            problem.add_consumer(consumer, target_state.providers[source], names, known)
-    items = [] if problem.causes else problem.items()
-    if problem.causes:
-        raise Refused(problem.causes)
-    return problem, items
-
-
-def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sources with the classes that go together."""
-    group_of = {name: group for group in spec.together for name in group}
-    done: set[Where] = set()
-    for source, name in target_state.places:
-        if (source, name) not in done:
-            names = tuple(
-                other
-                for other in group_of.get(name, (name,))
-                if Where(source, other) in target_state.places
-            )
-            done.update(Where(source, other) for other in names)
-            yield source, names
-
-
-def _refuse_hidden(snapshot: Snapshot, target_state: TargetState) -> None:
-    hidden: list[Cause] = []
-    for source, name in target_state.places:
-        if (source, name) in target_state.limited:
-            continue
-        state = snapshot.providers.get(source)
-        assert state is not None
-        listed = sum(consumer.amount(source, name) for consumer in snapshot.consumers_on(source))
-        usage = state.usages.get(name, 0)
-        if usage > listed:
-            hidden.append(
-                infeasibility.HIDDEN_ALLOCATIONS(target_state.name, state.name, name, usage, listed)
-            )
-    if hidden:
+    if hidden := [*_hidden(snapshot, target_state)]:
         raise Refused(hidden)
+    problem = AssignmentProblem(snapshot, target_state)
+    if refused := [*_overfull(problem, target_state, spec), *_addition_refusals(target_state)]:
+        raise Refused(refused)
+    problem.add_consumers(spec, known)
+    return problem
+
+
+def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
+    """Return the usage of sources that no consumer accounts for."""
+    for where in target_state.places:
+        source, name = where
+        hidden = snapshot.unlisted(source).get(name)
+        if hidden and where not in target_state.limited:
+            state = snapshot.providers[source]
+            usage = state.used(name)
+            yield infeasibility.HIDDEN_ALLOCATIONS(
+                target_state.name, state.name, name, usage, usage - hidden
+            )
+
+
+def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec) -> Iterator[Cause]:
+    """Return changed inventories that are too small for the remaining usage."""
+    for provider in target_state.providers.values():
+        before = provider.before.inventories if provider.before else {}
+        for name, inventory in provider.inventories.items():
+            if inventory == before.get(name):
+                continue
+            where = Where(provider.uuid, name)
+            used, room = problem.static(where), inventory.capacity
+            was = before[name].capacity if name in before else 0
+            excess = max(0, used - was, target_state.overcommitted.get(where, 0))
+            if (name in spec.names.moved and used > room + excess) or room < 0:
+                yield infeasibility.OVERFULL(target_state.name, provider.name, name, used, room)
 
 
 def assignment_of(
@@ -109,41 +114,34 @@ def assignment_of(
     found: Sequence[ItemDecision],
 ) -> Assignment:
     """Return the result of the search as labelled rows."""
-    numbered: list[tuple[int, PlannedRow]] = []
+    ordered: list[tuple[tuple[int, str], PlannedRow]] = []
     assignment = Assignment([], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
         for position, holding in enumerate(item.holdings):
-            known = holding.known
-            is_open = known is None and _has_choice(target_state, item, decision, position)
-            if is_open:
+            if holding.row is not None:
+                ordered.append((holding.order, holding.row))
+                continue
+            label = Label.FORCED
+            if _has_choice(target_state, item, decision, position):
+                label = Label.INFERRED
                 open_row, is_known = _open_row(target_state, item, decision, position)
                 (assignment.undecided if is_known else assignment.unproved).append(open_row)
-            for place, amount in _placed(item, decision, position):
-                row = PlannedRow(
-                    item.consumer.uuid,
-                    holding.resource_class,
-                    amount,
-                    holding.source.name,
-                    place.provider,
-                    place.resource_class,
-                    known.label if known else Label.INFERRED if is_open else Label.FORCED,
-                    known.evidence if known else None,
-                )
-                numbered.append((holding.number, row))
-    numbered.sort(key=itemgetter(0))
-    assignment.rows += [row for _, row in numbered]
+            for option, amount in decision.placement:
+                for place, part in item.ways[option][position]:
+                    row = PlannedRow(
+                        item.consumer.uuid,
+                        holding.resource_class,
+                        amount if item.divisible else part,
+                        holding.source.name,
+                        place.provider,
+                        place.resource_class,
+                        label,
+                    )
+                    ordered.append((holding.order, row))
+    ordered.sort(key=itemgetter(0))
+    assignment.rows += [row for _, row in ordered]
     assignment.rows += _addition_rows(target_state)
     return assignment
-
-
-def _placed(
-    item: ConsumerItem, decision: ItemDecision, position: int
-) -> Iterator[tuple[Place, int]]:
-    """Return the places of a holding, each with the amount that goes there."""
-    for option, amount in decision.placement:
-        for each in item.ways[option]:
-            if each.holding == position:
-                yield each.place, amount if item.divisible else each.amount
 
 
 def _has_choice(
@@ -154,27 +152,16 @@ def _has_choice(
         return not decision.forced
     if not decision.proved:
         return len(target_state.places[item.holdings[position].where]) > 1
-    return len({_part(item.ways[option], position) for option in decision.possible}) > 1
-
-
-def _part(way: Way, position: int) -> tuple[tuple[Where, int], ...]:
-    return tuple(
-        (placed.place.where, placed.amount) for placed in way if placed.holding == position
-    )
+    return len({item.ways[option][position] for option in decision.possible}) > 1
 
 
 def _open_row(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
 ) -> tuple[OpenRow, bool]:
     """Return the row of a holding that has a choice, and whether that is known."""
-    parts = {_part(item.ways[option], position) for option in decision.possible}
-    places = {
-        placed.place.where: placed.place
-        for option in decision.possible
-        for placed in item.ways[option]
-        if placed.holding == position
-    }
-    choices = tuple(dict.fromkeys(place.provider for place in places.values()))
+    parts = dict.fromkeys(item.ways[option][position] for option in decision.possible)
+    places = dict.fromkeys(placed.place for placed in chain(*parts))
+    choices = tuple(dict.fromkeys(place.provider for place in places))
     holding = item.holdings[position]
     is_ambiguous = target_state.is_ambiguous(holding.where, choices)
     row = OpenRow(
@@ -184,7 +171,7 @@ def _open_row(
         holding.amount,
         holding.source.name,
         choices,
-        tuple(dict.fromkeys(name for _, name in places)) if is_ambiguous else (),
+        tuple(dict.fromkeys(place.resource_class for place in places)) if is_ambiguous else (),
     )
     return row, decision.proved or len(parts) > len(decision.placement)
 

@@ -19,7 +19,7 @@ from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import invariants, warnings
-from placementclient.planner.layout.assignment import Assignment
+from placementclient.planner.assign import Assignment
 from placementclient.planner.layout.target_state import TargetState
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from placementclient.planner.infeasibility import (
     BAD_AMOUNT,
@@ -16,18 +17,16 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.target_state import TargetState, Where
 from placementclient.planner.layout.ways import ConsumerItem
-from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
 
 
 def diagnose(
     target_state: TargetState,
     problem: AssignmentProblem,
-    items: Sequence[Item],
     impossible: Impossible,
 ) -> tuple[list[Cause], list[Slack]]:
     """Return the causes of the first kind that applies, and the room of each place."""
-    diagnosis = _Diagnosis(target_state, problem, items)
+    diagnosis = _Diagnosis(target_state, problem)
     slack = list(diagnosis.slack(impossible.free))
     for reason in (diagnosis.units, diagnosis.overflows, diagnosis.totals):
         found = list(reason())
@@ -37,10 +36,8 @@ def diagnose(
 
 
 class _Diagnosis:
-    def __init__(
-        self, target_state: TargetState, problem: AssignmentProblem, items: Sequence[Item]
-    ) -> None:
-        self._target_state, self._problem, self._items = target_state, problem, items
+    def __init__(self, target_state: TargetState, problem: AssignmentProblem) -> None:
+        self._target_state, self._problem, self._items = target_state, problem, problem.items
         self._tree = target_state.name
 
     def slack(self, free: Sequence[int]) -> Iterator[Slack]:
@@ -66,11 +63,12 @@ class _Diagnosis:
         holding, tried = item.holdings[index], list[tuple[int, int, int]]()
         for way in item.ways:
             sums = Counter[Where]()
-            for each in way:
-                sums[each.place.where] += each.amount
-            for where, amount in ((p.place.where, p.amount) for p in way if p.holding == index):
-                kept = self._problem.held(item.consumer, where)
-                tried.append((self._problem.number(where), amount, kept + sums[where]))
+            for place, amount in chain(*way):
+                sums[place.where] += amount
+            for place, amount in way[index]:
+                kept = self._problem.held(item.consumer, place.where)
+                total = kept + sums[place.where]
+                tried.append((self._problem.number(place.where), amount, total))
         tried = list(dict.fromkeys(tried))
         bins = [(self._problem.bins[where], amount, total) for where, amount, total in tried]
         largest = max(bin_.units.max_unit - total + amount for bin_, amount, total in bins)
@@ -88,9 +86,9 @@ class _Diagnosis:
         """Places to which assignments alone send more than there is room for."""
         needs = Counter[int]()
         for item in self._problem.consumer_items:
-            for holding in item.holdings:
-                if holding.known is not None:
-                    needs[self._problem.number(holding.known.place.where)] += holding.amount
+            for holding, parts in zip(item.holdings, item.ways[0], strict=True):
+                if holding.row is not None:
+                    needs[self._problem.number(parts[0].place.where)] += holding.amount
         for where, need in needs.items():
             free = self._problem.bins[where].free
             if need > free:

@@ -11,12 +11,12 @@ from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import connected
 from placementclient.model.patterns import is_pattern
-from placementclient.model.plans import LeftOut, Notice, Plan, Recipe, TreeChange
+from placementclient.model.plans import LeftOut, Notice, Plan, PlannedRow, Recipe, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec, TreeSelection
-from placementclient.planner.assign import assign
+from placementclient.planner.assign import Assignment, assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import (
     OPEN,
@@ -28,10 +28,9 @@ from placementclient.planner.infeasibility import (
     Slack,
 )
 from placementclient.planner.joined_trees import SharedParts
-from placementclient.planner.layout.assignment import Assignment
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.known import HoldingKey, KnownAssignments, PlacedAmount
-from placementclient.planner.layout.target_state import TargetState
+from placementclient.planner.layout.known import KnownAssignments
+from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification import check, selection
 
@@ -153,7 +152,7 @@ class _Maker:
         self,
         roots: Sequence[ProviderState],
         target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[PlacedAmount]] | None = None,
+        known: Mapping[HoldingKey, Sequence[PlannedRow]] | None = None,
     ) -> None:
         """Plan trees that change together; those that cannot be planned alone are left out.
 
@@ -192,7 +191,7 @@ class _Maker:
         self,
         roots: Sequence[ProviderState],
         target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[PlacedAmount]] | None = None,
+        known: Mapping[HoldingKey, Sequence[PlannedRow]] | None = None,
     ) -> tuple[TreeChange, Assignment]:
         target_state = target_state or build_target_state(
             self.snapshot, self.spec, roots, created=self._created

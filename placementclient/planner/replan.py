@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placementclient.client import errors
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import infeasibility
@@ -15,17 +15,12 @@ from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import BAD_ROW, Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import (
-    HoldingKey,
     KnownAssignments,
-    PlacedAmount,
     held,
-    place_of,
     rows_by_key,
 )
 from placementclient.planner.layout.return_layout import lay_out_return
-from placementclient.planner.layout.target_state import (
-    TargetState,
-)
+from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 
 
@@ -95,7 +90,7 @@ def _planned(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, list[PlacedAmount]],
+    known: Mapping[HoldingKey, list[PlannedRow]],
     back: tuple[tuple[str, ...], ...] | None = None,
 ) -> TreeChange:
     """Assign and compose.
@@ -132,17 +127,15 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
 
 def _kept(
     snapshot: Snapshot, target_state: TargetState, tree: TreeChange
-) -> dict[HoldingKey, list[PlacedAmount]]:
-    kept: dict[HoldingKey, list[PlacedAmount]] = {}
+) -> dict[HoldingKey, list[PlannedRow]]:
+    kept: dict[HoldingKey, list[PlannedRow]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
-        places = target_state.places.get(key.where, [])
+        places = target_state.by_name(key.where)
         if held(snapshot, key) != sum(row.amount for row in rows) or not places:
             continue
-        kept[key] = []
         for row in rows:
-            place = place_of(row, places)
-            if place is None:
+            if (row.to_provider, row.to_resource_class) not in places:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
                 raise Refused([BAD_ROW(target_state.name, reason)])
-            kept[key].append(PlacedAmount(place, row.amount, 0, row.label, row.evidence))
+        kept[key] = rows
     return kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
@@ -13,35 +13,7 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.plans import Label, PlannedRow, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.layout.target_state import Place, TargetState, Where
-
-
-class HoldingKey(NamedTuple):
-    """Identifies an allocation: consumer, provider and class."""
-
-    consumer_uuid: str
-    provider_uuid: str
-    resource_class: str
-
-    @property
-    def where(self) -> Where:
-        return Where(self.provider_uuid, self.resource_class)
-
-
-class PlacedAmount(NamedTuple):
-    """An amount with its known or possible place.
-
-    :param amount: in units of the class
-    :param holding: the index, in its item, of the holding that it is of
-    :param label: of what is known to go there
-    :param evidence: the operator's
-    """
-
-    place: Place
-    amount: int
-    holding: int = 0
-    label: Label = Label.MAPPED
-    evidence: str | None = None
+from placementclient.planner.layout.target_state import HoldingKey, Place, TargetState
 
 
 class KnownAssignments:
@@ -74,12 +46,12 @@ class KnownAssignments:
 
     def match(
         self, snapshot: Snapshot, target_state: TargetState
-    ) -> dict[HoldingKey, list[PlacedAmount]]:
-        """Return the rows about one tree.
+    ) -> dict[HoldingKey, list[PlannedRow]]:
+        """Return the rows about one tree, as rows of its plan.
 
         :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
-        result: dict[HoldingKey, list[PlacedAmount]] = {}
+        result: dict[HoldingKey, list[PlannedRow]] = {}
         faults = Faults()
         for (source, name), places in target_state.places.items():
             targets = frozenset(place.provider for place in places)
@@ -93,7 +65,8 @@ class KnownAssignments:
                     with faults.collected():
                         pairs = self._pairs(snapshot, target_state, holding, places)
                         if pairs:
-                            result[holding] = self._known(pairs, amount, places)
+                            at = target_state.providers[source].name
+                            result[holding] = self._known(pairs, amount, at)
         faults.raise_any()
         return result
 
@@ -153,22 +126,35 @@ class KnownAssignments:
         return [(row, _only(row, matching)) for row, matching in rows]
 
     def _known(
-        self, pairs: Sequence[tuple[AssignmentRow, Place]], amount: int, places: Sequence[Place]
-    ) -> list[PlacedAmount]:
+        self,
+        pairs: Sequence[tuple[AssignmentRow, Place]],
+        amount: int,
+        source: str,
+    ) -> list[PlannedRow]:
         last = pairs[-1][0]
         what = f'{amount} {last.resource_class} of {last.consumer_uuid}'
         if len({place for _, place in pairs}) < len(pairs):
             raise last.error(f'the same row twice: {what} to {last.to_provider}')
         given = sum(row.amount if row.amount is not None else amount for row, _ in pairs)
-        stays = [place for place in places if place.stays]
         in_place = any(place.only_mapped for _, place in pairs)
         if given > amount or (given < amount and not (in_place and self._spec.split)):
             raise last.error(f'the amounts do not add up: {given} of the {what}')
         known = [
-            PlacedAmount(place, row.amount or amount, evidence=row.evidence) for row, place in pairs
+            PlannedRow(
+                row.consumer_uuid,
+                row.resource_class,
+                row.amount or amount,
+                source,
+                place.provider,
+                place.resource_class,
+                Label.MAPPED,
+                row.evidence,
+            )
+            for row, place in pairs
         ]
         if given < amount:
-            known.append(known[0]._replace(place=stays[0], amount=amount - given))
+            left = replace(known[0], amount=amount - given, to_provider=source)
+            known.append(replace(left, to_resource_class=last.resource_class))
         if len(known) > 1 and not self._spec.split:
             raise last.error(f'the {what} are divided, but the specification lacks split: true')
         return known
@@ -247,12 +233,6 @@ def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[P
         key = HoldingKey(row.consumer_uuid, uuids[origin[0]], origin[1])
         rows.setdefault(key, []).append(row)
     return rows
-
-
-def place_of(row: PlannedRow, places: Iterable[Place]) -> Place | None:
-    """Return the place of a row, or ``None`` if it is not possible."""
-    wanted = row.to_provider, row.to_resource_class
-    return next((each for each in places if (each.provider, each.resource_class) == wanted), None)
 
 
 def held(snapshot: Snapshot, key: HoldingKey) -> int:

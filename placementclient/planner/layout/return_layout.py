@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.plans import Label, PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
-from placementclient.planner.layout.known import HoldingKey, PlacedAmount, held, rows_by_key
+from placementclient.planner.layout.known import held, rows_by_key
 from placementclient.planner.layout.target_state import (
+    HoldingKey,
     Place,
     TargetProvider,
     TargetState,
@@ -22,7 +23,7 @@ from placementclient.planner.layout.target_state import (
 
 def lay_out_return(
     snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
-) -> tuple[TargetState, dict[HoldingKey, list[PlacedAmount]]]:
+) -> tuple[TargetState, dict[HoldingKey, list[PlannedRow]]]:
     """Return the target state of a rollback.
 
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
@@ -193,13 +194,13 @@ class _Layout:
             if key.where == where and (now := held(self._snapshot, key)):
                 yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
 
-    def known(self) -> Iterator[tuple[HoldingKey, list[PlacedAmount]]]:
+    def known(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
         planned = {change.uuid: change.after.allocations for change in self._tree.consumers}
         kept = self._kept()
         for where, places in self.target_state.places.items():
             provider_uuid, name = where
-            by_name = {(place.provider, place.resource_class): place for place in places}
-            stays = [place for place in places if place.stays]
+            source = self.target_state.providers[provider_uuid].name
+            stays = any(place.stays for place in places)
             for consumer in self._snapshot.consumers_on(provider_uuid):
                 key = HoldingKey(consumer.uuid, provider_uuid, name)
                 rows = self._rows.get(key, [])
@@ -211,20 +212,36 @@ class _Layout:
                     expected = kept.get(key, 0)
                 if where in self.target_state.limited:
                     now = expected = min(now, moved)
-                known = [
-                    PlacedAmount(
-                        by_name[row.from_provider or '', row.resource_class],
-                        row.amount,
-                        evidence='the plan',
-                    )
-                    for row in rows
-                ]
                 if (rows or key in kept) and now == expected and moved <= now:
+                    known = [
+                        self._row(key, row.amount, source, row.from_provider, row.resource_class)
+                        for row in rows
+                    ]
                     if moved < now and stays:
-                        known.append(PlacedAmount(stays[0], now - moved))
+                        known.append(self._row(key, now - moved, source))
                     yield key, known
                 elif not rows and stays and consumer.uuid in self._tree.residents:
-                    yield key, [PlacedAmount(stays[0], now)]
+                    yield key, [self._row(key, now, source)]
+
+    def _row(
+        self,
+        key: HoldingKey,
+        amount: int,
+        source: str,
+        target: str | None = None,
+        target_class: str = '',
+    ) -> PlannedRow:
+        """Return a row of the way back; without a target, of what stays."""
+        return PlannedRow(
+            key.consumer_uuid,
+            key.resource_class,
+            amount,
+            source,
+            target or source,
+            target_class or key.resource_class,
+            Label.MAPPED,
+            'the plan' if target else None,
+        )
 
     def _kept(self) -> dict[HoldingKey, int]:
         """Return the holdings that the rows of the plan leave in place."""

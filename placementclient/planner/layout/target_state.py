@@ -23,6 +23,18 @@ class Where(NamedTuple):
     resource_class: str
 
 
+class HoldingKey(NamedTuple):
+    """Identifies an allocation: consumer, provider and class."""
+
+    consumer_uuid: str
+    provider_uuid: str
+    resource_class: str
+
+    @property
+    def where(self) -> Where:
+        return Where(self.provider_uuid, self.resource_class)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place for an amount: a provider and a class of it.
@@ -145,6 +157,11 @@ class TargetState:
         """Return whether an amount may have several classes on one of some providers."""
         names = [place.provider for place in self.places[where]]
         return len(set(names)) < len(names) and any(names.count(name) > 1 for name in providers)
+
+    def by_name(self, where: Where) -> dict[tuple[str | None, str], Place]:
+        """Return the places of what moves off a place, by provider name and class."""
+        places = self.places.get(where, ())
+        return {(place.provider, place.resource_class): place for place in places}
 
     @property
     def root(self) -> ProviderState:

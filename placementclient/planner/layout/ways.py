@@ -11,40 +11,47 @@ from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import UNACCEPTABLE, UNDECIDABLE, Cause, Refused
-from placementclient.planner.layout.known import PlacedAmount
-from placementclient.planner.layout.target_state import TargetProvider, TargetState, Where
+from placementclient.planner.layout.target_state import Place, TargetProvider, TargetState, Where
 
 #: Of more ways it is not tried which of them the service would take.
 MOST_WAYS = 10_000
 
 
-class HeldAmount(NamedTuple):
+class PlacedAmount(NamedTuple):
+    """An amount of a holding, in units of its class, at a place."""
+
+    place: Place
+    amount: int
+
+
+class Holding(NamedTuple):
     """An amount of a class that a consumer has on a source.
 
-    :param number: by source, consumer and class
-    :param known: the row that decides it
+    :param order: sorts the rows of a plan: by source and classes, then by consumer
+    :param row: the row that decides it
     """
 
-    number: int
+    order: tuple[int, str]
     source: TargetProvider
     resource_class: str
     amount: int
-    known: PlacedAmount | None = None
+    row: PlannedRow | None = None
 
     @property
     def where(self) -> Where:
         return Where(self.source.uuid, self.resource_class)
 
 
-#: Where all holdings of an item go.
-Way = tuple[PlacedAmount, ...]
+#: The parts of each holding of an item.
+Way = tuple[tuple[PlacedAmount, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerItem:
-    """One item: allocations of one consumer whose ways depend on each other.
+    """Allocations of one consumer whose ways depend on each other.
 
     :param ways: in the order of preference
     :param divisible: whether the amount of the only holding may be divided; then a way is the
@@ -53,7 +60,7 @@ class ConsumerItem:
     """
 
     consumer: Consumer
-    holdings: tuple[HeldAmount, ...]
+    holdings: tuple[Holding, ...]
     ways: tuple[Way, ...]
     divisible: bool = False
     is_refused: bool = False
@@ -77,32 +84,31 @@ class ConsumerJudge:
         self._snapshot, self._target_state = snapshot, target_state
         self._consumer, self._items = consumer, items
         self._is_written = target_state.is_written(consumer.uuid)
-        self._before = {
-            Where(provider_uuid, name): amount
-            for provider_uuid, resources in consumer.allocations.items()
-            for name, amount in resources.items()
-        }
+        self._before = Counter(
+            {
+                Where(provider_uuid, name): amount
+                for provider_uuid, resources in consumer.allocations.items()
+                for name, amount in resources.items()
+            }
+        )
         #: what it keeps where it is, whatever way it goes
-        self._kept = dict(self._before)
-        for where, amount in target_state.removed.get(consumer.uuid, {}).items():
-            self._kept[where] -= amount
-        for item in items:
-            for holding in item.holdings:
-                self._kept[holding.where] -= holding.amount
-        self._kept = {where: amount for where, amount in self._kept.items() if amount}
+        self._kept = self._before.copy()
+        self._kept.subtract(target_state.removed.get(consumer.uuid, {}))
+        for holding in chain(*(item.holdings for item in items)):
+            self._kept[holding.where] -= holding.amount
         #: where it keeps an amount that the units do not admit
-        self._wrong = [where for where, kept in self._kept.items() if not self._admits(where, kept)]
+        self._wrong = [
+            where for where, kept in self._kept.items() if kept and not self._admits(where, kept)
+        ]
 
     def judged(self) -> Iterator[ConsumerItem]:
         """Return the items with their possible ways; dependent items are one.
 
         :raises Refused: if there are too many ways to try
         """
-        if self._wrong or not self._are_independent():
-            yield from self._together(self._items)
-        else:
-            for item in self._items:
-                yield from self._together([item])
+        are_one = self._wrong or not self._are_independent()
+        for items in [self._items] if are_one else ([item] for item in self._items):
+            yield from self._together(items)
 
     def _inventory(self, where: Where) -> Inventory | None:
         state = self._provider(where.provider_uuid)
@@ -119,23 +125,21 @@ class ConsumerJudge:
         """Return whether each item may go its way whatever way the others go."""
         users = Counter[Where]()
         for item in self._items:
-            users.update({placed.place.where for placed in chain(*item.ways)})
+            users.update({placed.place.where for placed in _parts_of(item.ways)})
         amount = sum(holding.amount for item in self._items for holding in item.holdings)
         for where, count in users.items():
             inventory = self._inventory(where)
             if count > 1 and inventory is not None:
-                largest = amount + self._kept.get(where, 0)
-                if (
-                    inventory.step_size > 1
-                    or not inventory.admits(1)
-                    or not inventory.admits(largest)
+                largest = amount + self._kept[where]
+                if inventory.step_size > 1 or not (
+                    inventory.admits(1) and inventory.admits(largest)
                 ):
                     return False
         return all(
-            self._admits(where, self._kept.get(where, 0) + placed.amount)
+            self._admits(placed.place.where, self._kept[placed.place.where] + placed.amount)
             for item in self._items
-            for placed in chain(*item.ways)
-            if placed.place.stays and (where := placed.place.where)
+            for placed in _parts_of(item.ways)
+            if placed.place.stays
         )
 
     def _together(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
@@ -143,14 +147,14 @@ class ConsumerJudge:
         if len(items) == 1 and items[0].divisible and not self._wrong:
             yield items[0]  # only the search knows the amounts
             return
-        ways = list(self._ways(items))
-        taken = tuple(way for way in ways if self._takes(way))
-        touched = {placed.place.where for placed in chain(*ways)}
-        if not taken and not touched.issuperset(self._wrong):
+        ways = tuple(self._ways(items))
+        accepted = tuple(way for way in ways if self._accepts(way))
+        touched = {placed.place.where for placed in _parts_of(ways)}
+        if not accepted and not touched.issuperset(self._wrong):
             self.causes += map(self._unacceptable, self._wrong)
         elif items:
             holdings = tuple(chain(*(item.holdings for item in items)))
-            yield ConsumerItem(self._consumer, holdings, taken or tuple(ways), False, not taken)
+            yield ConsumerItem(self._consumer, holdings, accepted or ways, False, not accepted)
 
     def _ways(self, items: Sequence[ConsumerItem]) -> Iterable[Way]:
         """Return the ways of items together, those with the fewest parts first."""
@@ -163,34 +167,29 @@ class ConsumerJudge:
             for item in items
         )
         check_number(prod(numbers), self._consumer, self._target_state)
-        number, own = 0, []
-        for item in items:
-            ways = _divided(item) if item.divisible else item.ways
-            own.append([[each._replace(holding=each.holding + number) for each in w] for w in ways])
-            number += len(item.holdings)
-        return sorted((tuple(chain(*each)) for each in product(*own)), key=len)
+        choices = (_divided(item) if item.divisible else item.ways for item in items)
+        ways = (tuple(chain(*chosen)) for chosen in product(*choices))
+        return sorted(ways, key=lambda way: sum(map(len, way)))
 
-    def _takes(self, way: Way) -> bool:
+    def _accepts(self, way: Way) -> bool:
         """Return whether the service takes a way: it judges all, if it writes the consumer."""
-        after = dict(self._kept)
-        for placed in way:
-            where = placed.place.where
-            after[where] = after.get(where, 0) + placed.amount
-        touched = {*self._wrong, *(placed.place.where for placed in way)}
+        after = self._kept.copy()
+        for placed in chain(*way):
+            after[placed.place.where] += placed.amount
+        touched = {*self._wrong, *(placed.place.where for placed in chain(*way))}
         return (not self._is_written and after == self._before) or all(
             self._admits(where, after[where]) for where in touched
         )
 
     def _unacceptable(self, where: Where) -> Cause:
-        provider_uuid, name = where
-        state = self._provider(provider_uuid)
+        state = self._provider(where.provider_uuid)
         assert state is not None
-        tree = self._target_state.name
-        return UNACCEPTABLE(tree, self._consumer.uuid, state.name, name, self._kept[where])
+        tree, kept = self._target_state.name, self._kept[where]
+        return UNACCEPTABLE(tree, self._consumer.uuid, state.name, where.resource_class, kept)
 
 
 def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
-    """Raise an error if a consumer has too many ways to try.
+    """Refuse a consumer with too many ways to try.
 
     :raises Refused: if there are too many
     """
@@ -199,13 +198,15 @@ def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> No
         raise Refused([UNDECIDABLE(target_state.name, f'{consumer.uuid} {advice}')])
 
 
+def _parts_of(ways: Iterable[Way]) -> Iterator[PlacedAmount]:
+    return (placed for way in ways for parts in way for placed in parts)
+
+
 def _divided(item: ConsumerItem) -> Iterator[Way]:
     """Return the ways of an item whose only holding may be divided."""
     amount = item.holdings[0].amount
-    places = [way[0].place for way in item.ways]
+    places = [placed.place for placed in _parts_of(item.ways)]
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(places) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))
-        yield tuple(
-            PlacedAmount(place, part) for place, part in zip(places, parts, strict=True) if part
-        )
+        yield (tuple(PlacedAmount(*each) for each in zip(places, parts, strict=True) if each[1]),)
