@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -87,6 +87,17 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
     def with_fields(self, fields: Mapping[str, Any]) -> Inventory:
         return replace(self, **fields)
+
+
+class InventoryFields(TypedDict, total=False):
+    """Some fields of an inventory, as people write them."""
+
+    allocation_ratio: Annotated[float, msgspec.Meta(ge=0, le=LARGEST_RATIO)]
+    max_unit: Amount
+    min_unit: Amount
+    reserved: Count
+    step_size: Amount
+    total: Amount
 
 
 #: The fields of an inventory, in the order in which they are shown.

@@ -6,15 +6,23 @@ import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol
+
+import msgspec
 
 from placementclient.client import errors
+from placementclient.model.inventories import Amount, InventoryFields
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 
+#: What stands for "as much as the source has" in ``moved_resources``.
+ALL: Final = 'all'
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
+
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
 
 
 class SpecDocument(Protocol):
@@ -28,59 +36,49 @@ class SpecDocument(Protocol):
     def error(self, reason: str) -> errors.BadFile: ...
 
 
-@dataclass(frozen=True, slots=True)
-class TreeSelection:
-    """The selected trees: those that meet every condition.
+class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The selected trees: those that meet every condition."""
 
-    :param names: patterns; the root's name matches one of them
-    :param uuids: the root has one of them
-    :param traits: the root has all of them
-    :param classes: the root has inventory of all of them
-    """
-
-    names: tuple[str, ...] = ()
-    uuids: tuple[str, ...] = ()
-    traits: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
+    names: tuple[Name, ...] = msgspec.field(default=(), name='name')
+    uuids: tuple[Name, ...] = msgspec.field(default=(), name='uuid')
+    traits: tuple[Symbol, ...] = msgspec.field(default=(), name='trait')
+    classes: tuple[Symbol, ...] = msgspec.field(default=(), name='class')
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSpec:
+class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A provider to create, or changes to an existing one.
 
     :param name: may have ``{root}`` and ``{source}`` in it
     :param parent: the same; ``None`` where the file does not say
-    :param inventories: the fields that are given, of each class
     :param uuid: of a provider to make; ``None``: the plan chooses it
     """
 
-    name: str
-    parent: str | None = None
-    inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    traits: tuple[str, ...] = ()
-    aggregates: tuple[str, ...] = ()
-    uuid: str | None = None
+    name: Name
+    parent: Name | None = None
+    inventories: Mapping[Symbol, InventoryFields] = {}
+    traits: tuple[Symbol, ...] = ()
+    aggregates: tuple[Name, ...] = ()
+    uuid: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Inventory that moves from one provider to another.
 
     :param source: name, pattern or UUID; may have ``{root}`` in it
     :param target: name or UUID; may have ``{root}`` and ``{source}`` in it
-    :param resources: units of each class; ``None``: as much as the source has
+    :param resources: units of each class; :data:`ALL`: as much as the source has
     :param renamed: new names of classes
     :param traits: taken off the source and put on the target
-    :param consumers: what is known to belong to the target: ``{consumer: {class: amount}}``, where
-        ``None`` is all that it holds
+    :param consumers: the amounts that are known to belong to the target; ``None`` is all that the
+        consumer holds
     """
 
-    source: str
-    target: str
-    resources: Mapping[str, int | None]
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    traits: tuple[str, ...] = ()
-    consumers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    source: Name = msgspec.field(name='from_resource_provider')
+    target: Name = msgspec.field(name='to_resource_provider')
+    resources: Mapping[Symbol, Amount | Literal['all']] = msgspec.field(name='moved_resources')
+    renamed: Mapping[Symbol, Symbol] = msgspec.field(default_factory=dict, name='as')
+    traits: tuple[Symbol, ...] = msgspec.field(default=(), name='moved_traits')
+    consumers: Mapping[Name, Mapping[Symbol, Amount | None]] = {}
 
     @property
     def moves_anything(self) -> bool:
@@ -90,15 +88,11 @@ class Move:
         return self.renamed.get(resource_class, resource_class)
 
 
-@dataclass(frozen=True, slots=True)
-class Addition(ProviderSpec):
-    """Inventory and allocations that are new to Placement.
+class Addition(ProviderSpec, frozen=True):
+    """Inventory and allocations that are new to Placement."""
 
-    :param name: the provider; made below ``parent`` if it does not exist
-    :param consumers: what they get: ``{consumer: {class: amount}}``
-    """
-
-    consumers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    name: Name = msgspec.field(name='resource_provider')
+    consumers: Mapping[Name, Mapping[Symbol, Amount]] = {}
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ class Spec:
     """A specification.
 
     :param path: the file that it came from
-    :param selection: ``None``: the trees that the sources are in
+    :param trees: ``None``: those that the sources are in
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
@@ -117,7 +111,7 @@ class Spec:
     path: str = field(compare=False)
     moves: tuple[Move, ...]
     providers: tuple[ProviderSpec, ...] = ()
-    selection: TreeSelection | None = None
+    trees: TreeSelection | None = None
     together: tuple[tuple[str, ...], ...] = ()
     split: bool = False
     assignments: tuple[str, ...] = ()

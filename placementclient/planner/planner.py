@@ -259,7 +259,7 @@ class _Maker:
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     """Return the roots of the trees that a specification selects, by name."""
-    if (conditions := spec.selection) is not None:
+    if (conditions := spec.trees) is not None:
         return [root for root in snapshot.roots() if _meets(root, conditions)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
@@ -290,7 +290,7 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
 
 
 def _nothing_selected(spec: Spec) -> errors.BadFile:
-    if spec.selection is None:
+    if spec.trees is None:
         return spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
     return spec.error('selects no tree: no root meets all conditions', 'trees')
 

@@ -41,7 +41,7 @@ def check(plan: Plan) -> None:
     assert recipe is not None
     subjects = [Subject(tree, recipe.spec, False) for tree in plan.trees]
     faults = [fault for subject in subjects for fault in _faults_of(subject)]
-    faults += _unselected(plan.trees, recipe.spec.selection)
+    faults += _unselected(plan.trees, recipe.spec.trees)
     faults += moves.assignment_faults(recipe, subjects)
     if faults:
         raise BadPlan(faults)

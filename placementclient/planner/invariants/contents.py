@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import InventoryMove, ProviderChange
@@ -84,7 +84,7 @@ def _units(
     name: str,
     before: Inventory | None,
     after: Inventory,
-    stated: list[Mapping[str, int | float]],
+    stated: Sequence[Mapping[str, object]],
     origins: list[Inventory],
 ) -> Iterator[str]:
     """The other fields of an inventory are stated, as before, or those of where it comes from."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
+from placementclient.model.specifications import ALL
 from placementclient.planner.invariants.subject import Subject
 
 
 class _Expected(NamedTuple):
     """The amount of one class that the specification moves from one source.
 
-    :param amount: ``None``: all, or what other moves leave
+    :param amount: ``all`` is what other moves leave, too
     :param is_exact: whether it names the source, which is no pattern
     """
 
-    amount: int | None
+    amount: int | Literal['all']
     is_exact: bool
 
 
@@ -36,7 +37,7 @@ def faults(subject: Subject) -> Iterator[str]:
     expected = _expected(subject)
     for each in subject.tree.moves:
         possible = expected.get(_way(each), [])
-        use = next((one for one in possible if one.amount in (None, each.amount)), None)
+        use = next((one for one in possible if one.amount in (ALL, each.amount)), None)
         if use is None or each.amount <= 0:
             yield (
                 f'the specification does not move {each.amount} {each.resource_class} from '

@@ -21,7 +21,7 @@ from placementclient.planner.layout.target_state import (
 from placementclient.planner.layout.ways import (
     ConsumerItem,
     ConsumerJudge,
-    Holding,
+    HeldAmount,
     PlacedAmount,
     Way,
     check_number,
@@ -127,7 +127,7 @@ class AssignmentProblem:
                 chosen = [places[row.to_provider, row.to_resource_class] for row in rows]
                 targets.add(frozenset(place.provider_uuid for place in chosen))
                 for row, place in zip(rows, chosen, strict=True):
-                    holding = Holding(order, source, name, row.amount, row)
+                    holding = HeldAmount(order, source, name, row.amount, row)
                     yield ConsumerItem(
                         consumer, (holding,), (((PlacedAmount(place, row.amount),),),)
                     )
@@ -141,7 +141,7 @@ class AssignmentProblem:
             self._causes.append(APART(self._target_state.name, consumer.uuid, tuple(amounts)))
         elif open_amounts:
             divisible = spec.split and len(amounts) == 1 and len(ways) > 1
-            holdings = tuple(Holding(order, source, *each) for each in open_amounts.items())
+            holdings = tuple(HeldAmount(order, source, *each) for each in open_amounts.items())
             yield ConsumerItem(consumer, holdings, ways, divisible)
 
     def _judged(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.specifications import Addition, Spec, has_placeholder
+from placementclient.model.specifications import ALL, Addition, Spec, has_placeholder
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout import inventories
@@ -105,7 +105,7 @@ class _Builder:
         for index, source in moves:
             for name, amount in self._spec.moves[index].resources.items():
                 where = Where(source.uuid, name)
-                taken[where] = taken.get(where, 0) + (amount or 0)
+                taken[where] = taken.get(where, 0) + (0 if amount == ALL else amount)
         return taken
 
     def _lead(self, index: int, source: ProviderState, taken: dict[Where, int]) -> None:
@@ -128,8 +128,8 @@ class _Builder:
             inventory = source.inventories.get(name)
             if inventory is None and is_pattern:
                 continue
-            if amount is None and inventory is not None:
-                amount = _rest(inventory, Where(source.uuid, name), taken)
+            if amount == ALL:
+                amount = _rest(inventory, Where(source.uuid, name), taken) if inventory else 0
             target_class = move.name_at_target(name)
             if inventory is None or not amount:
                 self.causes.append(infeasibility.NO_INVENTORY(self._root.name, source.name, name))

@@ -5,12 +5,12 @@ Consumers come later, in :mod:`placementclient.planner.layout.assignment`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.client.wording import listed
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.plans import ProviderChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
@@ -76,7 +76,7 @@ class TargetProvider:
     inventories: dict[str, Inventory] = field(default_factory=dict)
     traits: set[str] = field(default_factory=set)
     aggregates: set[str] = field(default_factory=set)
-    stated: dict[str, Mapping[str, int | float]] = field(default_factory=dict)
+    stated: dict[str, InventoryFields] = field(default_factory=dict)
 
     def change(self) -> ProviderChange:
         """Return the provider as a part of a plan."""

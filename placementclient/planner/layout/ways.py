@@ -27,7 +27,7 @@ class PlacedAmount(NamedTuple):
     amount: int
 
 
-class Holding(NamedTuple):
+class HeldAmount(NamedTuple):
     """An amount of a class that a consumer has on a source.
 
     :param order: sorts the rows of a plan: by source and classes, then by consumer
@@ -60,7 +60,7 @@ class ConsumerItem:
     """
 
     consumer: Consumer
-    holdings: tuple[Holding, ...]
+    holdings: tuple[HeldAmount, ...]
     ways: tuple[Way, ...]
     divisible: bool = False
     is_refused: bool = False

@@ -16,7 +16,15 @@ from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.origin import Origin
 from placementclient.model.plans import LeftOut, Plan, Recipe
-from placementclient.planner.records import specs
+from placementclient.model.specifications import (
+    Addition,
+    Move,
+    Name,
+    ProviderSpec,
+    Spec,
+    Symbol,
+    TreeSelection,
+)
 from placementclient.planner.specification import specification
 
 FORMAT: Final = 'placementclient/plan'
@@ -24,6 +32,18 @@ VERSION: Final = 1
 
 S = TypeVar('S')
 T = TypeVar('T')
+
+
+class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The long form of a specification."""
+
+    trees: TreeSelection | None = None
+    providers: tuple[ProviderSpec, ...] = ()
+    moves: tuple[Move, ...] = ()
+    together: tuple[tuple[Symbol, ...], ...] = ()
+    split: bool = False
+    assignments: tuple[Name, ...] = ()
+    additions: tuple[Addition, ...] = ()
 
 
 class PlanOptions(msgspec.Struct, frozen=True):
@@ -117,6 +137,12 @@ def document(plan: Plan) -> dict[str, Any]:
     return {**builtins(_header(plan)), 'trees': trees}
 
 
+def spec_record(spec: Spec) -> SpecRecord:
+    """Return a specification in its long form."""
+    fields = {name: getattr(spec, name) for name in SpecRecord.__struct_fields__}
+    return SpecRecord(**fields)
+
+
 def _recipe(source: FileSource, record: RecipeRecord[Any]) -> Recipe:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     return Recipe(
@@ -127,7 +153,7 @@ def _recipe(source: FileSource, record: RecipeRecord[Any]) -> Recipe:
     )
 
 
-def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
+def _header(plan: Plan) -> PlanHeader[SpecRecord]:
     recipe = plan.recipe
     return PlanHeader(
         format=FORMAT,
@@ -137,7 +163,7 @@ def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
         recipe=None
         if recipe is None
         else RecipeRecord(
-            specs.record(recipe.spec),
+            spec_record(recipe.spec),
             recipe.assignments,
             PlanOptions(recipe.allow_inferred, recipe.skip_infeasible),
         ),

@@ -9,7 +9,8 @@ import msgspec
 from placementclient.changes.records import changes
 from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
-from placementclient.planner.records import plans, specs
+from placementclient.model.specifications import Move, Name, Symbol
+from placementclient.planner.records import plans
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -17,25 +18,25 @@ _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 class AssignmentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An amount of a consumer, and its provider."""
 
-    consumer_uuid: specs.Name
-    resource_class: specs.Symbol
+    consumer_uuid: Name
+    resource_class: Symbol
     amount: Amount | None = None
     to_provider: str | None = None
     evidence: str | None = None
-    to_resource_class: specs.Symbol | None = None
+    to_resource_class: Symbol | None = None
 
 
 _TYPES: dict[str, tuple[str, Any]] = {
     'spec': (
         'The specification of a reshape: its long form, or a list of moves',
-        specs.SpecRecord | list[specs.MoveRecord],
+        plans.SpecRecord | list[Move],
     ),
     'assignments': ('Known providers of allocations', list[AssignmentRecord]),
     'snapshot': (
         'A Placement at one moment',
         snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'plan': ('A plan', plans.PlanDocument[specs.SpecRecord, changes.ChangeRecord]),
+    'plan': ('A plan', plans.PlanDocument[plans.SpecRecord, changes.ChangeRecord]),
 }
 #: The files that have one.
 KINDS = tuple(_TYPES)
@@ -47,7 +48,28 @@ def schema(kind: str) -> dict[str, Any]:
     :param kind: one of :data:`KINDS`
     """
     title, content = _TYPES[kind]
-    return {'$schema': _DRAFT, 'title': title, **_described(msgspec.json.schema(content))}
+    described = _described(msgspec.json.schema(content))
+    if 'SpecRecord' in described.get('$defs', {}):
+        _adapt_to_people(described['$defs'])
+    return {'$schema': _DRAFT, 'title': title, **described}
+
+
+def _adapt_to_people(types: dict[str, Any]) -> None:
+    """Describe a specification as people write it, not only as a plan has it."""
+    record, entry, addition, move = (
+        types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')
+    )
+    for fields, name in (record, 'trees'), (entry, 'parent'), (entry, 'uuid'), (addition, 'parent'):
+        fields[name] = fields[name]['anyOf'][0]  # not null: it is left out
+    del addition['uuid']
+    types['Addition']['required'].append('inventories')
+    types['InventoryFields']['additionalProperties'] = False
+    moved = move['moved_resources']
+    forms = [moved, {'type': 'array', 'items': moved}, {'type': 'null'}]
+    move['moved_resources'] = {'anyOf': forms}
+    amounts = move['consumers']['additionalProperties']
+    forms = [amounts, *amounts['additionalProperties']['anyOf']]
+    move['consumers']['additionalProperties'] = {'anyOf': forms}
 
 
 def _described(part: Any) -> Any:

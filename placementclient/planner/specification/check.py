@@ -39,7 +39,7 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
     }
     for what, is_needed, name, keys in _names(spec):
         yield from _unknown(spec, what, is_needed and not partial, name, keys, there[what])
-    if spec.selection is None:
+    if spec.trees is None:
         yield from _sources(spec, snapshot)
     yield from _additions(spec, snapshot)
 
@@ -75,7 +75,7 @@ def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
 
     :return: which of both it is, and whether a provider must have it already, come first
     """
-    selection = spec.selection or TreeSelection()
+    selection = spec.trees or TreeSelection()
     yield from _each(_CLASS, True, enumerate(selection.classes), 'trees', 'class')
     yield from _each(_TRAIT, True, enumerate(selection.traits), 'trees', 'trait')
     for at, move in enumerate(spec.moves):

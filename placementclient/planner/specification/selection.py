@@ -46,7 +46,7 @@ def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
 
 class _Checker:
     def __init__(self, spec: Spec) -> None:
-        self._spec, self._selection = spec, spec.selection or TreeSelection()
+        self._spec, self._selection = spec, spec.trees or TreeSelection()
         self._hints = Hints()
 
     def names(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:

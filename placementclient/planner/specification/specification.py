@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeVar
+
+from msgspec import structs
 
 from placementclient.files.cursors import Cursor, Faults, read
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
 from placementclient.model.providers import normalized
 from placementclient.model.specifications import (
+    ALL,
     PLACEHOLDER,
     Addition,
     Move,
@@ -19,8 +22,7 @@ from placementclient.model.specifications import (
     has_placeholder,
 )
 
-#: What may stand for "as much as the source has" in ``moved_resources``.
-ALL = 'all'
+_T = TypeVar('_T')
 
 
 def parse(text: str, path: str) -> Spec:
@@ -57,13 +59,12 @@ def _spec(document: Cursor) -> Spec:
         )
     named = {entry.uuid: entry.name for entry in given.get('providers', ()) if entry.uuid}
     moves = tuple(
-        replace(move, target=named.get(normalized(move.target), move.target))
+        structs.replace(move, target=named.get(normalized(move.target), move.target))
         for move in given.pop('moves', ())
     )
-    selection = given.pop('trees', None)
-    if selection is None and any(has_placeholder(move.source) for move in moves):
+    if 'trees' not in given and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(document.path, moves, selection=selection, **given, document=document)
+    return Spec(document.path, moves, **given, document=document)
 
 
 def _moves(cursor: Cursor) -> tuple[Move, ...]:
@@ -71,17 +72,14 @@ def _moves(cursor: Cursor) -> tuple[Move, ...]:
 
 
 def _selection(cursor: Cursor) -> TreeSelection:
-    given = cursor.fields(
-        {
-            'name': Cursor.texts,
-            'uuid': lambda at: at.each(Cursor.uuid),
-            'trait': Cursor.symbols,
-            'class': Cursor.symbols,
-        }
-    )
-    return TreeSelection(
-        given.get('name', ()), given.get('uuid', ()), given.get('trait', ()), given.get('class', ())
-    )
+    readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
+        'name': Cursor.texts,
+        'uuid': lambda at: at.each(Cursor.uuid),
+        'trait': Cursor.symbols,
+        'class': Cursor.symbols,
+    }
+    given = cursor.fields(readers)
+    return TreeSelection(*(given.get(key, ()) for key in readers))
 
 
 def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
@@ -96,7 +94,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
                 {
                     'name': lambda at: _template(at, ('root', 'source')),
                     'parent': lambda at: _template(at, ('root', 'source')),
-                    'inventories': lambda at: at.entries(inventory_fields),
+                    'inventories': lambda at: in_order(at.entries(inventory_fields)),
                     'traits': Cursor.symbols,
                     'aggregates': lambda at: at.each(Cursor.uuid),
                     'uuid': Cursor.uuid,
@@ -127,7 +125,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
             {
                 'resource_provider': lambda at: normalized(_template(at, ('root',))),
                 'parent': lambda at: _template(at, ('root',)),
-                'inventories': lambda at: at.entries(inventory_fields),
+                'inventories': lambda at: in_order(at.entries(inventory_fields)),
                 'traits': Cursor.symbols,
                 'aggregates': lambda at: at.each(Cursor.uuid),
                 'consumers': _added,
@@ -150,10 +148,11 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
 
 
 def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
-    return {
+    amounts = {
         replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
         for uuid, item in cursor.mapping().items()
     }
+    return in_order({uuid: in_order(resources) for uuid, resources in amounts.items()})
 
 
 def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
@@ -166,49 +165,46 @@ def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
         'reserved': lambda at: at.integer(0, UNLIMITED),
         'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
     }
-    return cursor.fields(readers)
+    return in_order(cursor.fields(readers))
+
+
+def in_order(values: Mapping[str, _T]) -> dict[str, _T]:
+    """Return a mapping in the order of its keys: equal specifications are equal bytes in a plan."""
+    return dict(sorted(values.items()))
 
 
 def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
-    resources = 'moved_resources'
+    needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
     given = cursor.fields(
         {
             'from_resource_provider': lambda at: _template(at, placeholders),
             'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
-            resources: lambda at: at.entries(_moved, at.mappings()),
+            'moved_resources': lambda at: at.entries(_moved, at.mappings()),
             'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
             'moved_traits': Cursor.symbols,
             'consumers': Cursor.mapping,
         },
-        ('from_resource_provider', 'to_resource_provider', resources),
+        needed,
     )
-    moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
-    faults = Faults()
+    source, target, moved = (given[key] for key in needed)
+    renamed, consumers, faults = in_order(given.get('as', {})), {}, Faults()
     faults.found = [
-        cursor.inside('as', name).error(f'{name} is not in {resources}')
+        cursor.inside('as', name).error(f'{name} is not in moved_resources')
         for name in renamed
         if name not in moved
     ]
-    consumers = {}
     with faults.collected():
         consumers = _consumers(given.get('consumers', {}), moved)
     faults.raise_any()
-    return Move(
-        given['from_resource_provider'],
-        given['to_resource_provider'],
-        moved,
-        renamed,
-        traits,
-        consumers,
-    )
+    return Move(source, target, moved, renamed, given.get('moved_traits', ()), in_order(consumers))
 
 
-def _moved(cursor: Cursor) -> int | None:
-    return None if cursor.value == ALL else cursor.integer(1, UNLIMITED)
+def _moved(cursor: Cursor) -> int | Literal['all']:
+    return ALL if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
 def _consumers(
-    items: Mapping[str, Cursor], moved: Mapping[str, int | None]
+    items: Mapping[str, Cursor], moved: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
     """An amount alone is one of the only class; where several move, each has to be named."""
     faults = Faults()
@@ -217,9 +213,9 @@ def _consumers(
         with faults.collected():
             known = replace(item, value=uuid).uuid()
             if isinstance(item.value, Mapping):
-                result[known] = item.fields(dict.fromkeys(moved, _amount))
+                result[known] = in_order(item.fields(dict.fromkeys(moved, _amount)))
             elif item.value is None or len(moved) == 1:
-                result[known] = dict.fromkeys(moved, _amount(item))
+                result[known] = dict.fromkeys(sorted(moved), _amount(item))
             else:
                 raise item.error(f'has to say how much of which class: {", ".join(moved)}')
     faults.raise_any()

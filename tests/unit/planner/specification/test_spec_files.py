@@ -10,7 +10,7 @@ import pytest
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
-from placementclient.planner.records import specs
+from placementclient.planner.records import plans
 from placementclient.planner.specification import assignments, specification
 
 A = '00000000-0000-4000-8000-00000000000a'
@@ -109,7 +109,7 @@ def test_bad_specification(text, message):
 
 
 def _written(spec):
-    return builtins(specs.record(spec))
+    return builtins(plans.spec_record(spec))
 
 
 def test_both_forms_are_one():
@@ -166,7 +166,7 @@ def test_long_form():
         'spec',
     )
     assert parsed.assignments == ('gpu-map.csv',)
-    assert parsed.moves[0].resources == {'VGPU': None}
+    assert parsed.moves[0].resources == {'VGPU': 'all'}
     assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
     assert parsed == specification.from_document(_written(parsed), 'plan')
 
