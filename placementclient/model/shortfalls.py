@@ -40,7 +40,6 @@ def shortfalls(
     A class that is over-committed may stay so, but not get less.
 
     :param before: providers by UUID, with their usages
-    :param after: the same in their wanted state
     """
     for uuid, state in after.items():
         there = before.get(uuid)

@@ -191,7 +191,6 @@ class SpecIndex:
     def scope(self, root: str, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
 
-        :param root: the name of its root
         :param names: names and UUIDs of all its providers
         """
         moves = {*self._open_moves}
@@ -213,7 +212,6 @@ class SpecIndex:
     def mentioned(self, root: str, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree.
 
-        :param root: the name of its root
         :param names: names and UUIDs of all its providers
         """
         moves, providers, additions = self.scope(root, names)

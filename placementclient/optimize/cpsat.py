@@ -32,7 +32,6 @@ class Solved(NamedTuple):
 def load(reason: str = 'This') -> Any:
     """Return the module ``cp_model``. Its import takes a second, and most commands do not need it.
 
-    :param reason: what needs a search, for the error
     :raises errors.PlacementError: if OR-tools is not installed
     """
     try:

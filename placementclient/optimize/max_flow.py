@@ -43,10 +43,7 @@ class Flow:
         return amount - left
 
     def _moves(self, user: int) -> list[_Move]:
-        """Return the fewest moves that let a user draw units, the last one first; none: it cannot.
-
-        The first one is its own; each other one makes room for the one before it.
-        """
+        """Return the fewest moves that let a user draw units, the last one first, if it can."""
         moves: dict[int, _Move] = {source: (None, user, source) for source in self._reachable[user]}
         pending = list(moves)
         for source in pending:

@@ -47,7 +47,6 @@ def assign(
 ) -> Assignment:
     """Find a place for all allocations of a tree that must move.
 
-    :param known: the rows that decide some of it
     :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
@@ -68,7 +67,6 @@ def prepared(
 ) -> AssignmentProblem:
     """Return the assignment problem of a tree.
 
-    :param known: the rows that decide some of it
     :raises Refused: if it has no solution, as can be seen without a search
     """
     if hidden := [*_hidden(snapshot, target_state)]:

@@ -34,7 +34,6 @@ def compose(
 ) -> TreeChange:
     """Return the change of the trees, with its warnings, after the independent check.
 
-    :param backwards: whether it is the way back
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
@@ -108,10 +107,7 @@ def consumer_changes(
 def _moved(
     before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
 ) -> Allocations:
-    """Return what a consumer holds after its rows.
-
-    :param uuids: of providers, by their names
-    """
+    """Return what a consumer holds after its rows."""
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
     for row in rows:
         if row.from_provider is not None:

@@ -65,10 +65,7 @@ class CauseKind:
         return Cause(self.name, tree, {**self._defaults, **given}, keys)
 
     def filled(self, values: Mapping[str, Any]) -> str:
-        """Return the sentence with its values.
-
-        :param values: the facts
-        """
+        """Return the sentence with its values."""
         return (self._text.format if isinstance(self._text, str) else self._text)(**values)
 
 

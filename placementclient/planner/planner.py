@@ -54,17 +54,13 @@ def make(
 ) -> Plan:
     """Plan a reshape. Equal input gives an equal plan, which has passed the independent check.
 
-    :param assignments: the rows of all assignment files
     :param trees: names or UUIDs of the only roots to plan; none: all that the specification
         selects
     :param listed: all providers of the service, if the snapshot has only some of its trees
-    :param allow_inferred: whether rows with a choice get one of their places
-    :param skip_infeasible: whether trees that cannot be planned are left out
     :param solver_timeout: how long to search for each tree, in seconds; a plan is the same on
         every machine, unless this ends the search
     :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
     :param progress: called with the name of the root of each tree that is planned next
-    :param expect: called with the number of trees
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises errors.Infeasible: if a tree cannot be planned
@@ -154,11 +150,7 @@ class _Maker:
         target_state: TargetState | None = None,
         known: Mapping[HoldingKey, Sequence[PlannedRow]] | None = None,
     ) -> None:
-        """Plan trees that change together; those that cannot be planned alone are left out.
-
-        :param target_state: of the trees, if it is known
-        :param known: the rows that concern them, likewise
-        """
+        """Plan trees that change together; those that cannot be planned alone are left out."""
         try:
             tree, assignment = self._planned(roots, target_state, known)
         except Refused as refusal:
@@ -213,11 +205,7 @@ class _Maker:
         self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
 
     def raise_left_out(self) -> None:
-        """Refuse a plan that lacks trees.
-
-        :raises errors.Infeasible: for all that is certain
-        :raises errors.Undetermined: if nothing of it is
-        """
+        """Refuse a plan that lacks trees."""
         # Several moves may meet the same obstacle.
         causes = [*{str(cause): cause for cause in self.causes}.values()]
         certain = [cause for cause in causes if cause.kind not in OPEN]
@@ -227,11 +215,7 @@ class _Maker:
             raise errors.Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
-        """Refuse a specification, or rows, for what the trees have shown.
-
-        :param partial: whether only some of its trees were asked for
-        :raises errors.BadFile: with all faults, equal ones of several trees as one
-        """
+        """Refuse a specification, or rows, for what the trees have shown."""
         by_place: dict[tuple[str | int, ...], list[Cause]] = {}
         for cause in self.causes:
             if cause.keys is not None:

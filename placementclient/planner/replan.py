@@ -93,10 +93,7 @@ def _planned(
     known: Mapping[HoldingKey, list[PlannedRow]],
     back: tuple[tuple[str, ...], ...] | None = None,
 ) -> TreeChange:
-    """Assign and compose.
-
-    :param back: on the way back, the groups of classes that go together, as they are called now
-    """
+    """Assign and compose."""
     given = spec if back is None else replace(spec, together=back)
     assignment = assign(snapshot, target_state, given, known)
     if assignment.undecided:

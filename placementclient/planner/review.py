@@ -57,11 +57,7 @@ def _rows(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
 
 
 def _inventories(tree: TreeChange) -> dict[tuple[str, str], Inventory | None]:
-    """Return the classes that a plan changes, by provider and class; ``None``: it goes.
-
-    Providers go by their names: another client may have made a child. Of a provider of
-    another tree only the growth counts, as other trees' plans change it too.
-    """
+    """Return the classes that a plan changes, by provider and class; ``None``: it goes."""
     result: dict[tuple[str, str], Inventory | None] = {}
     for change in tree.providers:
         before, after = change.content_before.inventories, change.content_after.inventories
@@ -100,7 +96,8 @@ def _places(tree: TreeChange) -> dict[tuple[str, str, str], set[tuple[str, str]]
 
 def _covers(known: Notice, warning: Notice) -> bool:
     """Return whether a warning says no more than one that is known; lists of consumers may be
-    shorter."""
+    shorter.
+    """
     return known.kind == warning.kind and all(
         set(fact) <= set(known.facts.get(name, ()))
         if isinstance(fact, list | tuple)

@@ -151,10 +151,7 @@ def _several_trees(snapshot: Snapshot, tree: TreeChange) -> Iterator[Notice]:
 
 
 def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
-    """Migrations under way hold allocations that no host knows of.
-
-    Nova gives its consumers no type: only its list identifies them.
-    """
+    """Migrations under way hold allocations that no host knows of."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
     known = {change.uuid for change in tree.consumers if change.uuid in involved}

@@ -56,7 +56,6 @@ def check_tree(
 ) -> None:
     """Check the plan of one tree.
 
-    :param backwards: whether it is the way back
     :param overcommitted: on the way back, by how much places were over-committed before the plan,
         by provider UUID and class
     :raises BadPlan: with every fault found

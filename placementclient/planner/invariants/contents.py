@@ -46,11 +46,7 @@ def _inventory(
     net: int | None,
     incoming: list[InventoryMove],
 ) -> Iterator[str]:
-    """An inventory has what it had and what moves, unless the specification says otherwise.
-
-    :param net: what moves in and out; ``None``: nothing does
-    :param incoming: what moves in
-    """
+    """An inventory has what it had and what moves, unless the specification says otherwise."""
     before, after = (
         content.inventories.get(name) for content in (change.content_before, change.content_after)
     )
@@ -107,11 +103,7 @@ def _units(
 def _traits(
     subject: Subject, change: ProviderChange, gained: set[str], lost: set[str]
 ) -> Iterator[str]:
-    """A provider gets the traits that are stated for it or moved to it, and no other changes.
-
-    :param gained: those that moves put on it
-    :param lost: those that moves take off it
-    """
+    """A provider gets the traits that are stated for it or moved to it, and no other changes."""
     stated = {trait for entry in subject.entries_of(change) for trait in entry.traits}
     after = change.content_after.traits
     yield from _names(change, 'traits', gained | stated, lost)

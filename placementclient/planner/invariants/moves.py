@@ -82,10 +82,7 @@ def _rows(subject: Subject) -> Iterator[str]:
 
 
 def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[str]:
-    """A row that was given is kept, none says that it was given and was not, none is a guess.
-
-    :param subjects: the trees of the plan
-    """
+    """A row that was given is kept, none says that it was given and was not, none is a guess."""
     given: dict[str, list[_Known]] = {}
     for row in recipe.assignments:
         given.setdefault(row.consumer_uuid, []).append((row, None))

@@ -84,11 +84,7 @@ class Subject:
         return self._entries.get(change.uuid, ())
 
     def named(self, template: str, root_uuid: str, source: ProviderChange | None = None) -> str:
-        """Return the name or UUID of a template.
-
-        :param root_uuid: of the tree
-        :param source: of the move that says so
-        """
+        """Return the name or UUID of a template."""
         if template == ROOT:
             return root_uuid
         names = {'root': self._roots.get(root_uuid, '')}

@@ -55,7 +55,6 @@ class AssignmentProblem:
     def add_consumers(self, spec: Spec, known: Mapping[HoldingKey, Sequence[PlannedRow]]) -> None:
         """Make items of all allocations that may move; dependent items of one consumer are one.
 
-        :param known: the rows that decide some of them
         :raises Refused: if some consumer cannot go anywhere, or has too many ways to go
         """
         state, local = self._target_state, dict[str, list[ConsumerItem]]()

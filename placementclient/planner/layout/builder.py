@@ -23,9 +23,6 @@ def build_target_state(
 ) -> TargetState:
     """Return the target state of trees that change together.
 
-    :param snapshot: what is there
-    :param spec: the specification
-    :param roots: the roots of the trees, which the specification selects
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
     :param created: the names of the trees in which plans make providers, by the names of these; it

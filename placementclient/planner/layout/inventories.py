@@ -64,11 +64,7 @@ def _take_off_sources(target_state: TargetState) -> Iterator[tuple[Where, Invent
 
 
 def _give_to_targets(target_state: TargetState, moved: Mapping[Where, Inventory]) -> set[Where]:
-    """Give the targets what moves, with what the specification leaves out filled in.
-
-    :param moved: what the sources had
-    :returns: the sources for whose classes a target states what it reserves
-    """
+    """Give the targets what moves, with what the specification leaves out filled in."""
     reserving: set[Where] = set()
     received: dict[Where, list[InventoryFlow]] = {}
     for flow in target_state.flows:
@@ -96,10 +92,7 @@ def _give_to_targets(target_state: TargetState, moved: Mapping[Where, Inventory]
 
 
 def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
-    """Let sources reserve no more than their targets leave them to.
-
-    :param amount: units that the target reserves more than it did
-    """
+    """Let sources reserve no more than their targets leave them to."""
     for origin in dict.fromkeys(flow.origin for flow in flows):
         inventories = target_state.providers[origin.provider_uuid].inventories
         left = inventories.get(origin.resource_class)

@@ -161,10 +161,7 @@ class KnownAssignments:
 
 
 def _matching(row: AssignmentRow, target: str, places: Sequence[Place]) -> Sequence[Place]:
-    """The places that a row may mean.
-
-    :param target: the name of the provider that the row means
-    """
+    """The places that a row may mean."""
     matching = [
         place
         for place in places
@@ -175,10 +172,7 @@ def _matching(row: AssignmentRow, target: str, places: Sequence[Place]) -> Seque
 
 
 def _only(row: AssignmentRow, matching: Sequence[Place]) -> Place:
-    """The place that a row means.
-
-    :raises errors.BadFile: if it may be several: a target gets the class under several names
-    """
+    """The place that a row means."""
     if len(matching) > 1:
         names = ' and as '.join(place.resource_class for place in matching)
         raise row.error(

@@ -84,20 +84,14 @@ class TargetProviders:
             self._keep(name, entry, 'providers', index, 'name')
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
-        """Return whether a provider may be in this tree, or is one that shares with it.
-
-        Planning again sees but one tree, not which providers are in the others.
-        """
+        """Return whether a provider may be in this tree, or is one that shares with it."""
         there = self._snapshot.find(name)
         if there is None:
             return planned is None or has_placeholder(name) or name in planned
         return there.uuid in self._members or SHARING_TRAIT in there.traits
 
     def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
-        """Return whether a provider is to be made below one that another tree has.
-
-        :param parents: of the providers that no move leads to
-        """
+        """Return whether a provider is to be made below one that another tree has."""
         if has_placeholder(name):
             return False  # a move of this tree leads there, or nothing uses the entry
         there, seen = self._snapshot.find(name), {name}
@@ -120,11 +114,7 @@ class TargetProviders:
                 yield index, addition
 
     def _keep(self, name: str, entry: ProviderSpec, *keys: str | int) -> None:
-        """Keep an entry; refuse it if one before is about the same provider in another spelling.
-
-        :param name: name or UUID of the provider
-        :param keys: what leads to the entry's name in the specification
-        """
+        """Keep an entry; refuse it if one before is about the same provider in another spelling."""
         there = self._snapshot.find(name)
         key = there.uuid if there else name
         other = self.entries.get(key)
@@ -143,10 +133,7 @@ class TargetProviders:
         )
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
-        """Return the name or UUID of a template, which may contain the root.
-
-        :param source: of the move that says so
-        """
+        """Return the name or UUID of a template, which may contain the root."""
         if template == ROOT:
             return self._root.uuid
         if source is None:
@@ -175,7 +162,6 @@ class TargetProviders:
     ) -> TargetProvider | None:
         """Return the provider of a name or UUID; create it if it does not exist.
 
-        :param source: of the move that leads to it
         :param keys: what leads to its name in the specification; by default to that of its entry
         :returns: ``None`` if that is impossible
         """
@@ -223,10 +209,7 @@ class TargetProviders:
         return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
-        """Raise an error for a name that is too long for the service.
-
-        :param keys: what leads to it in the specification
-        """
+        """Raise an error for a name that is too long for the service."""
         if len(name) > LONGEST_NAME:
             self._causes.append(
                 infeasibility.LONG_NAME(self._root.name, name, LONGEST_NAME, keys=keys)

@@ -29,9 +29,6 @@ def lay_out_return(
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
     by the rows of the plan; where those do not suit what they hold now, it is not known.
 
-    :param snapshot: the tree as it is now, and all that its consumers hold
-    :param tree: as it was planned, and applied
-    :param roots: of its trees, as they are now
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """
     layout = _Layout(snapshot, tree, roots)

@@ -98,7 +98,6 @@ def encode(plan: Plan) -> Iterator[bytes]:
 def decode(content: bytes, path: str) -> Plan:
     """Decode the output of :func:`encode`, or any other JSON of the same content.
 
-    :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
     """
     source = FileSource(path, content, 'plan')

@@ -204,10 +204,7 @@ class _Model:
                     self._model.add_hint(share.used, int(option in amounts))
 
     def solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
-        """A solution; ``None``: there is none, or none was found with so much effort.
-
-        :raises OutOfBudget: if nothing is known when all is used up
-        """
+        """A solution; ``None``: there is none, or none was found with so much effort."""
         solved = self._budget.solve(self._model, effort)
         if effort is None and solved.status == 'UNKNOWN':
             raise OutOfBudget

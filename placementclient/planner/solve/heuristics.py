@@ -81,13 +81,7 @@ def _fitted(
     first: tuple[int, int] | None = None,
     known: Sequence[Collection[int]] = (),
 ) -> list[list[ItemPlacement]] | None:
-    """A solution, the largest items first; ``None``: none was found.
-
-    :param is_even: whether to leave some room everywhere and to divide nothing; else each item
-        takes the first of its options that has room
-    :param first: the group of an item that goes before all others, and its option
-    :param known: of each group, the options that are taken only where others have no room
-    """
+    """A solution, the largest items first; ``None``: none was found."""
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     if first is not None:
@@ -135,10 +129,7 @@ def _left(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> f
 
 
 def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
-    """Divide an item into as few parts as it can have; ``None`` where that fails.
-
-    It can have no fewer parts than what the largest empty bins would need.
-    """
+    """Divide an item into as few parts as it can have; ``None`` where that fails."""
     if not item.divisible:
         return None
     left, parts = item.size, []

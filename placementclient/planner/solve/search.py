@@ -134,10 +134,7 @@ class _Search:
         return [self._found[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:
-        """Drop options that cannot be, place what has one option; the item that has none, if any.
-
-        Placing makes room scarce for others, but only for those that use the same bins.
-        """
+        """Drop impossible options, place what has one; return the item that has none, if any."""
         users: dict[int, set[int]] = {}
         for index, item in enumerate(self._items):
             for where in {demand.bin for option in item.options for demand in option}:
@@ -208,11 +205,7 @@ class _Search:
                 self._found[index] = ItemDecision(placement, possible, forced, decision.proved)
 
     def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
-        """The component as a problem of its own, and the items of each of its groups.
-
-        Numbers start from 0 in the order of their first use, so that components that are alike
-        become equal.
-        """
+        """The component as a problem of its own, and the items of each of its groups."""
         bins: dict[int, int] = {}
         groups: dict[Item, list[int]] = {}
         renumbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
@@ -294,10 +287,7 @@ def _core(problem: Problem) -> tuple[Problem, bool]:
 
 
 def _whole(problem: Problem) -> Problem:
-    """The same with nothing divided: if it has a solution, none has fewer divisions.
-
-    An option that does not admit a whole item keeps its number, but demands more than there is.
-    """
+    """The same with nothing divided: if it has a solution, none has fewer divisions."""
     return Problem(
         problem.bins,
         tuple(ItemGroup(_whole_item(problem, group.item), group.count) for group in problem.groups),

@@ -22,7 +22,6 @@ def parse(text: str, path: str) -> list[AssignmentRow]:
     """Parse assignments. Rows without ``to_provider`` are skipped.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
-    :param path: the file that the text came from
     :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
     """
     written = next((line for line in lines_of(text) if _is_written(line)), '')

@@ -52,10 +52,7 @@ def is_known(name: str) -> bool:
 def _unknown(
     spec: Spec, what: str, is_needed: bool, name: str, keys: Keys, there: Collection[str]
 ) -> Iterator[errors.BadFile]:
-    """A name that no service can have; a newer one may know more than this program.
-
-    :param is_needed: True if a provider must have it already
-    """
+    """A name that no service can have; a newer one may know more than this program."""
     standards = STANDARDS if what == _CLASS else os_traits.get_traits()
     if name in there or name in standards:
         return
@@ -71,10 +68,7 @@ def _unknown(
 
 
 def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
-    """Return each class and each trait that a specification names, and the way to it.
-
-    :return: which of both it is, and whether a provider must have it already, come first
-    """
+    """Return each class and each trait that a specification names, and the way to it."""
     selection = spec.trees or TreeSelection()
     yield from _each(_CLASS, True, enumerate(selection.classes), 'trees', 'class')
     yield from _each(_TRAIT, True, enumerate(selection.traits), 'trees', 'trait')

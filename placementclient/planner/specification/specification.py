@@ -28,7 +28,6 @@ _T = TypeVar('_T')
 def parse(text: str, path: str) -> Spec:
     """Parse a specification, YAML or JSON, in either form.
 
-    :param path: the file that the text came from
     :raises errors.BadFile: if it is none, with the line
     """
     return _spec(read(text, path))

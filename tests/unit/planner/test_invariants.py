@@ -160,3 +160,45 @@ def test_a_mutation_is_caught(mutation):
     with pytest.raises(invariants.BadPlan) as caught:
         invariants.check(replace(good, trees=(mutation(good.trees[0]),)))
     assert caught.value.facts
+
+
+DEVICE = 'CUSTOM_PCI'
+ADDITIONS = f"""
+additions:
+- resource_provider: compute1_0000:81:00.0
+  parent: compute1
+  inventories: {{{DEVICE}: {{total: 4}}}}
+  consumers: {{{uuid_of('vm')}: {{{DEVICE}: 1}}}}
+"""
+
+
+def added(held, **row):
+    """The tree of a plan that adds a device, but with another amount and another row."""
+    snapshot = cloud(
+        {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
+    )
+    (tree,) = planner.make(snapshot, specification.parse(ADDITIONS, 'spec')).trees
+    (consumer,), (child,) = tree.consumers, tree.created()
+    allocations = {**consumer.before.allocations, child.uuid: {DEVICE: held}}
+    after = Snapshot(
+        tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]
+    )
+    rows = tuple(replace(each, **row) for each in tree.rows)
+    return tree, replace(tree, after=after, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ('tree', 'said'),
+    [
+        (added(2, amount=2)[1], f'no addition gives {uuid_of("vm")} 2 {DEVICE}'),
+        (replace(added(2)[1], rows=added(2)[0].rows * 2), 'no addition gives'),
+        (added(1, from_provider='compute1_0000:81:00.0', to_provider=None)[1], 'no addition gives'),
+        (added(2)[1], 'is not what it holds and its rows move'),
+    ],
+    ids=['more than it adds', 'the same twice', 'a row that takes away', 'more than the rows say'],
+)
+def test_an_addition_is_carried_out_as_specified(tree, said):
+    spec = specification.parse(ADDITIONS, 'spec')
+    invariants.check_tree(added(1)[1], spec)
+    with pytest.raises(invariants.BadPlan, match=said):
+        invariants.check_tree(tree, spec)

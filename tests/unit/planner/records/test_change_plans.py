@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from random import Random
 
@@ -39,25 +38,6 @@ def test_a_plan_that_was_written_is_read(seed):
         assert content(one.before) == content(other.before)
         assert content(one.after) == content(other.after)
     assert encoded(replace(read, digest=None)) == encoded(made)
-
-
-def test_json_that_was_laid_out_anew_is_read():
-    made = a_plan(1)
-    text = json.dumps(json.loads(encoded(made)), indent=2)
-    assert plans.decode(text.encode(), 'plan.json').trees
-
-
-def test_a_plan_that_was_edited_is_refused():
-    document = json.loads(encoded(a_plan(1)))
-    document['command'] = 'resource provider tree apply'
-    with pytest.raises(errors.BadFile, match='was edited'):
-        plans.decode(json.dumps(document).encode(), 'plan.json')
-
-
-def test_a_plan_with_a_key_twice_is_refused():
-    text = encoded(a_plan(1)).replace(b'"command":', b'"command":"another","command":')
-    with pytest.raises(errors.BadFile, match="the key 'command' is there twice"):
-        plans.decode(text, 'plan.json')
 
 
 def test_a_plan_whose_parts_contradict_each_other_is_refused():

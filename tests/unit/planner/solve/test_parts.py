@@ -1,77 +1,37 @@
-"""The parts of the search, each alone: what they say is true, whatever they leave open."""
+"""The heuristics, each alone: what they say is true, whatever they leave open."""
 
 from __future__ import annotations
-
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from placementclient.model.connected import connected
 from placementclient.model.inventories import Units
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
+    Decision,
     Demand,
     Item,
     ItemGroup,
     Part,
     Problem,
 )
-from tests.unit.planner.solve.problems import (
-    decision,
-    holds,
-    possible,
-    problem,
-    solutions,
-    whole,
-)
 
 
-@st.composite
-def packings(draw, sizes=(1, 2, 3, 5)):
-    free = draw(st.lists(st.integers(0, 7), min_size=1, max_size=3))
-    groups = []
-    for _ in range(draw(st.integers(1, 3))):
-        size = draw(st.sampled_from(sizes))
-        places = draw(st.permutations(range(len(free))))[: draw(st.integers(1, len(free)))]
-        groups.append((whole(*((where, size) for where in places)), draw(st.integers(1, 3))))
-    return problem(free, *groups)
+def whole(*wheres_and_amounts):
+    """An item that has an option in each of some bins."""
+    return Item(tuple((Demand(where, amount),) for where, amount in wheres_and_amounts))
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(packings())
-def test_what_is_found_is_a_solution(packing):
-    every = list(solutions(packing))
-    found = heuristics.place(packing)
-    if found is not None:
-        assert holds(packing, found)
-        assert every
+def problem(free, *groups):
+    """Bins without units, and so many of each item."""
+    bins = tuple(Bin(room) for room in free)
+    return Problem(bins, tuple(ItemGroup(item, count) for item, count in groups))
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(packings())
-def test_what_is_learnt_is_possible(packing):
-    every = list(solutions(packing))
-    if not every:
-        return
-    known = decision(every[0])
-    heuristics.explore(packing, known)
-    truth = possible(packing)
-    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(packings(sizes=(2,)))
-def test_more_items_of_one_size_than_there_is_room_for(packing):
-    core = heuristics.overfull(packing)
-    if core is not None:
-        assert not list(solutions(core))
-        assert sum(group.count for group in core.groups) <= sum(
-            group.count for group in packing.groups
-        )
+def decision(placements):
+    """What one solution tells."""
+    known = Decision(placements, [set() for _ in placements], [True] * len(placements))
+    known.note(placements)
+    return known
 
 
 def test_sizes_and_classes_that_are_not_counted():
@@ -101,7 +61,7 @@ def test_an_exchange_makes_room():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
     heuristics.explore(packing, known)
-    assert known.possible == possible(packing) == [{0, 1}, {0, 1}]
+    assert known.possible == [{0, 1}, {0, 1}]
 
 
 def test_items_make_room_for_each_other():
