@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter, defaultdict
 
 from msgspec.structs import replace
 
@@ -26,12 +27,16 @@ def cloud(trees, consumers):
     :param consumers: ``{name: {provider: {class: amount}, type: …}}``
     """
     people = [_consumer(name, record) for name, record in consumers.items()]
-    used: dict[tuple[str, str], int] = {}
-    for consumer in people:
+    return Snapshot(_providers(trees, None, None, _used(people)), people)
+
+
+def _used(consumers):
+    """What consumers use of each provider."""
+    used: dict[str, Counter[str]] = defaultdict(Counter)
+    for consumer in consumers:
         for provider, resources in consumer.allocations.items():
-            for name, amount in resources.items():
-                used[provider, name] = used.get((provider, name), 0) + amount
-    return Snapshot(_providers(trees, None, None, used), people)
+            used[provider].update(resources)
+    return used
 
 
 def _consumer(name, record):
@@ -42,13 +47,12 @@ def _consumer(name, record):
 def _providers(trees, parent, root, used):
     for name, record in trees.items():
         own = uuid_of(name)
-        usages = {key[1]: amount for key, amount in used.items() if key[0] == own}
         yield ProviderState(
             Provider(own, name, 7, parent, root or own),
             {key: Inventory(**value) for key, value in record.get('inventories', {}).items()},
             frozenset(record.get('traits', ())),
             frozenset(record.get('aggregates', ())),
-            record.get('usages', usages),
+            record.get('usages', dict(used[own])),
         )
         yield from _providers(record.get('children', {}), own, root or own, used)
 
@@ -58,31 +62,12 @@ def applied(snapshot, tree):
     consumers = dict(snapshot.consumers)
     for change in tree.consumers:
         consumers[change.uuid] = replace(change.after, generation=4)
-    used: dict[tuple[str, str], int] = {}
-    for consumer in consumers.values():
-        for provider, resources in consumer.allocations.items():
-            for name, amount in resources.items():
-                used[provider, name] = used.get((provider, name), 0) + amount
-    states = dict(snapshot.providers)
+    used, states = _used(consumers.values()), dict(snapshot.providers)
     for change in tree.providers:
-        states[change.uuid] = ProviderState(
-            Provider(
-                change.uuid, change.name, 9, change.parent_provider_uuid, change.root_provider_uuid
-            ),
-            change.content_after.inventories,
-            change.content_after.traits,
-            change.content_after.aggregates,
-        )
+        position = change.parent_provider_uuid, change.root_provider_uuid
+        provider = Provider(change.uuid, change.name, 9, *position)
+        states[change.uuid] = replace(change.content_after, provider=provider)
     return Snapshot(
-        [
-            ProviderState(
-                state.provider,
-                state.inventories,
-                state.traits,
-                state.aggregates,
-                {key[1]: amount for key, amount in used.items() if key[0] == state.uuid},
-            )
-            for state in states.values()
-        ],
+        [replace(state, usages=dict(used[state.uuid])) for state in states.values()],
         consumers.values(),
     )

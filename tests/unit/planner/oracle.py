@@ -17,13 +17,12 @@ import time
 from collections import Counter
 from typing import Any
 
-import yaml
+from msgspec.structs import replace
 
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import Reshape
 from placementclient.client import errors
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Label
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -84,24 +83,7 @@ class Service:
 
     def carry_out(self, tree):
         """The service after the plan of a tree."""
-        made = {
-            change.uuid: ProviderState(
-                Provider(
-                    change.uuid,
-                    change.name,
-                    1,
-                    change.parent_provider_uuid,
-                    change.root_provider_uuid,
-                ),
-                {},
-                frozenset(),
-                frozenset(),
-            )
-            for change in tree.created()
-            if change.uuid not in self.snapshot.providers
-        }
-        states = {**self.snapshot.providers, **made}
-        service = Service(Snapshot(states.values(), self.snapshot.consumers.values()))
+        service = Service(with_empty(self.snapshot, tree.created()))
         for operation in operations_of(tree):
             if isinstance(operation, Reshape):
                 service = service.reshape(
@@ -109,6 +91,19 @@ class Service:
                     {change.uuid: change.after.allocations for change in operation.consumers},
                 )
         return service
+
+
+def with_empty(snapshot, providers):
+    """A snapshot with providers that were just made, unless they are there."""
+    made = {
+        each.uuid: Provider(
+            each.uuid, each.name, 1, each.parent_provider_uuid, each.root_provider_uuid
+        )
+        for each in providers
+        if each.uuid not in snapshot.providers
+    }
+    states = [*snapshot.providers.values(), *map(ProviderState, made.values())]
+    return Snapshot(states, snapshot.consumers.values())
 
 
 def usages(held):
@@ -123,25 +118,12 @@ def usages(held):
 
 def changed(old, inventories, held, used):
     """A snapshot with other inventories and allocations."""
-    own: dict[str, dict[str, int]] = {}
-    for (provider_uuid, name), amount in used.items():
-        own.setdefault(provider_uuid, {})[name] = amount
-    return Snapshot(
-        [
-            ProviderState(
-                state.provider,
-                dict(inventories[uuid]),
-                state.traits,
-                state.aggregates,
-                own.get(uuid, {}),
-            )
-            for uuid, state in old.providers.items()
-        ],
-        [
-            Consumer(uuid, held[uuid], each.project_id, each.user_id, each.generation, each.type)
-            for uuid, each in old.consumers.items()
-        ],
-    )
+    states = []
+    for uuid, state in old.providers.items():
+        own = {name: amount for (provider, name), amount in used.items() if provider == uuid}
+        states.append(replace(state, inventories=dict(inventories[uuid]), usages=own))
+    consumers = [replace(each, allocations=held[uuid]) for uuid, each in old.consumers.items()]
+    return Snapshot(states, consumers)
 
 
 class Case:
@@ -163,20 +145,6 @@ class Case:
             )
             for row in known
         ]
-
-    def notation(self):
-        """It as the cases of the planner's tests are written."""
-        return yaml.safe_dump(
-            {
-                'cloud': self.trees,
-                'consumers': self.consumers,
-                'spec': self.document,
-                'known': self.known,
-            },
-            sort_keys=False,
-            default_flow_style=None,
-            width=150,
-        )
 
 
 class Truth:
@@ -284,26 +252,11 @@ class Truth:
             }
             for uuid in moving
         }
-        states = dict(old.providers)
-        for provider in target.providers.values():
-            if provider.uuid not in states:
-                states[provider.uuid] = ProviderState(
-                    Provider(
-                        provider.uuid,
-                        provider.name,
-                        1,
-                        provider.parent_provider_uuid,
-                        provider.root_provider_uuid,
-                    ),
-                    {},
-                    frozenset(),
-                    frozenset(),
-                )
-        start = Service(Snapshot(states.values(), old.consumers.values()))
+        start = Service(with_empty(old, target.providers.values()))
         inventories = {
             provider.uuid: provider.inventories
             for provider in target.providers.values()
-            if states[provider.uuid].inventories != provider.inventories
+            if start.snapshot.providers[provider.uuid].inventories != provider.inventories
         }
         after = start.reshape(inventories, allocations)
         check_rooms(start, after, target, self._case.spec.names.moved)
@@ -790,8 +743,7 @@ def main():
     if given.show is not None:
         ((_, case),) = cases(given.kind, given.show, 1)
         assert case is not None
-        print(case.notation())
-        print(disagreement(case))
+        print(case.trees, case.consumers, case.document, case.known, disagreement(case), sep='\n')
         return
     for number, case in cases(given.kind, given.seed, given.count):
         if case is None:
