@@ -46,10 +46,9 @@ class _MarkedList(list[Any]):
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps lines, and refuses a key that occurs twice, which YAML would pass over.
+    """Keeps lines, and refuses a key that occurs twice, and what is large in memory alone.
 
-    Refuses too what is small in the file and large in memory: what is said once and repeated by
-    aliases counts as often as it is repeated.
+    What is said once and repeated by aliases counts as often as it is repeated.
     """
 
     def __init__(self, text: str) -> None:
@@ -138,10 +137,7 @@ class Faults:
             self.found += fault.faults
 
     def raise_any(self) -> None:
-        """Raise the collected faults, if there are any.
-
-        :raises errors.BadFile: with all of them
-        """
+        """Raise all collected faults, if there are any."""
         self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.found:
             raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
@@ -149,7 +145,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A value of a document with its position; its methods check its type.
+    """A value of a document with its position.
 
     Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
 
@@ -247,10 +243,7 @@ class Cursor:
     def entries(
         self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
     ) -> dict[str, _T]:
-        """Return the values of a mapping with resource classes as keys, parsed by a reader.
-
-        :param inside: the values, if this is no mapping itself
-        """
+        """Return the values of a mapping by resource class, each parsed by a reader."""
         faults, result = Faults(), {}
         for name, item in (self.mapping() if inside is None else inside).items():
             with faults.collected():
@@ -338,12 +331,7 @@ class Cursor:
 
 
 def read(text: str, path: str, *, columns: bool = False) -> Cursor:
-    """Read a text, YAML or JSON.
-
-    :param path: the file that the text came from, for the errors
-    :param columns: whether the errors say the column too
-    :raises errors.BadFile: if it is neither
-    """
+    """Read a text, YAML or JSON; with columns, errors say the column too."""
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
         raise errors.BadFile(path, 'is empty')
     try:

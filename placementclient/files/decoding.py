@@ -42,8 +42,6 @@ def kind_of(content: bytes) -> str | None:
 class FileSource:
     """The content of a file, and the errors about it.
 
-    :param path: of the file
-    :param content: all of it
     :param kind: what it should be: ``snapshot``
     """
 
@@ -52,10 +50,7 @@ class FileSource:
     kind: str
 
     def check_kind(self, version: int) -> None:
-        """Raise an error if the file has the wrong kind or version.
-
-        :raises errors.BadFile: if it is not
-        """
+        """Raise an error if the file has the wrong kind or version."""
         try:
             found = self.decoded(_ENVELOPE)
         except errors.BadFile:
@@ -68,9 +63,6 @@ class FileSource:
             raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')
         if envelope.version != version:
             raise self.error(f'{kind} version {envelope.version!r} is not known')
-        self._check_keys()
-
-    def _check_keys(self) -> None:
         try:
             check_keys(self.content)
         except InvalidJSON as fault:
@@ -84,9 +76,7 @@ class FileSource:
     ) -> T:
         """Return the file, or one item of it, as a typed value.
 
-        :param item: a part of the content; without it, all of it
-        :param name: where it stands, for a fault: ``trees[3]``
-        :raises errors.BadFile: if it is something else
+        :param name: the place of the item, for a fault: ``trees[3]``
         """
         try:
             return decoder.decode(self.content if item is None else item)
@@ -97,20 +87,16 @@ class FileSource:
         except msgspec.ValidationError as reason:
             raise self.error(f'damaged {self.kind}: {located(str(reason), name)}', item) from None
         except msgspec.DecodeError as reason:
-            raise self._malformed(str(reason), item) from None
+            byte = _BYTE.search(str(reason))
+            offset = int(byte[1]) if byte else len(self.content if item is None else bytes(item))
+            line = self._line(item, offset)
+            raise errors.BadFile(self.path, 'damaged or not complete', line) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
         """Return the exception for a fault of the file, or of one item of it."""
+        return errors.BadFile(self.path, reason, None if item is None else self._line(item, 0))
+
+    def _line(self, item: msgspec.Raw | None, offset: int) -> int:
         # Only now the item is looked for; an equal one before it would have been refused before.
         begin = 0 if item is None else self.content.find(bytes(item))
-        return errors.BadFile(self.path, reason, None if item is None else self._line(begin))
-
-    def _malformed(self, reason: str, item: msgspec.Raw | None) -> errors.BadFile:
-        begin = 0 if item is None else self.content.find(bytes(item))
-        byte = _BYTE.search(reason)
-        length = len(self.content if item is None else bytes(item))
-        line = self._line(begin + (int(byte[1]) if byte else length))
-        return errors.BadFile(self.path, 'damaged or not complete', line)
-
-    def _line(self, offset: int) -> int:
-        return self.content.count(b'\n', 0, offset) + 1
+        return self.content.count(b'\n', 0, begin + offset) + 1

@@ -1,4 +1,7 @@
-"""Texts, documents and snapshots in files that are written atomically."""
+"""Texts, documents and snapshots in files that are written atomically.
+
+All raise :class:`errors.BadFile` with the path.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,6 @@ def read_text(path: str, most: int = TYPED) -> str:
 
     :param path: ``-`` is standard input
     :param most: how many bytes it may have
-    :raises errors.BadFile: if it cannot be read as that
     """
     return as_text(read_bytes(path, most), path)
 
@@ -73,21 +75,14 @@ def write_text(path: str, text: str, mode: int = _OWN) -> None:
 
 
 def write_document(path: str, document: Any) -> None:
-    """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML.
-
-    :param document: of mappings, lists, texts and numbers
-    :raises errors.BadFile: if it is nested too deeply to be read again, or cannot be written
-    """
+    """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML."""
     _check_depth(document, path)
     is_json = path.endswith('.json')
     write_text(path, f'{json_text(document)}\n' if is_json else yaml_text(document))
 
 
 def read_document(path: str) -> Any:
-    """Return the content of a JSON or YAML file.
-
-    :raises errors.BadFile: if it cannot be read as that
-    """
+    """Return the content of a JSON or YAML file."""
     text = read_text(path)
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
@@ -106,10 +101,7 @@ def read_document(path: str) -> Any:
 
 
 def read_snapshot(path: str) -> Snapshot:
-    """Return a snapshot; warn if its usages are missing.
-
-    :raises errors.BadFile: if it is none
-    """
+    """Return a snapshot; warn if its usages are missing."""
     snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
     if names := [state.name for state in snapshot.without_usages()]:
         LOG.warning(
@@ -168,10 +160,7 @@ class _Counted:
 
 
 def read_bytes(path: str, most: int) -> bytes:
-    """Return the content of a file, decompressed.
-
-    :param most: how many bytes it may have
-    """
+    """Return the content of a file, decompressed, of a limited number of bytes."""
     content = io.BytesIO()
     with system.explained(path), contextlib.ExitStack() as stack:
         if path == STANDARD:

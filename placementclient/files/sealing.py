@@ -26,8 +26,6 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
 def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
     """Return True if a digest matches a file, or its values if the JSON has another layout.
 
-    :param content: of the file
-    :param given: the digest that the file has
     :param lines: what its values would be written as
     """
     end = _end(given)

@@ -63,10 +63,7 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """A whole file.
-
-    :param providers: parents before their children
-    """
+    """A whole file, with parents before their children."""
 
     providers: list[P]
     consumers: dict[str, C]
@@ -95,11 +92,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
 
 
 def decode(content: bytes, path: str) -> Snapshot:
-    """Decode the output of :func:`encode`, or any other JSON of the same content.
-
-    :param path: the file that the content came from, for the error
-    :raises errors.BadFile: if it is something else
-    """
+    """Decode the output of :func:`encode`, or any other JSON of the same content."""
     source = FileSource(path, content, 'snapshot')
     source.check_kind(VERSION)
     try:
@@ -115,10 +108,7 @@ def decode(content: bytes, path: str) -> Snapshot:
 
 
 def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
-    """Decode each provider and consumer on its own, which takes longer.
-
-    :raises errors.BadFile: with the line of what is wrong
-    """
+    """Decode each provider and consumer on its own, to raise an error with the line."""
     document = source.decoded(_SKELETON)
     return SnapshotDocument(
         document.format,
@@ -138,10 +128,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
 def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
     """Return a provider that shares equal inventories, traits and aggregates with others.
 
-    Thousands of hosts are alike. Objects that they share are kept once, and looked at once by the
-    garbage collector.
-
-    :param values: of the providers before it
+    :param values: of the providers before it: thousands of hosts are alike
     """
     return msgspec.structs.replace(
         record,

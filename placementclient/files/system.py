@@ -22,10 +22,7 @@ WRITTEN = 1 << 30
 
 @contextlib.contextmanager
 def explained(path: str) -> Iterator[None]:
-    """Add the name of the file to errors of this block, and make them one kind of error.
-
-    :raises errors.BadFile: instead of what the system raises
-    """
+    """Raise :class:`errors.BadFile` with the name of the file for errors of the system."""
     if '\0' in path:
         raise errors.BadFile(path, 'a name has no NUL byte')
     try:
@@ -40,7 +37,6 @@ def explained(path: str) -> Iterator[None]:
 def open_named(path: str, flags: int) -> int:
     """Open a file that the user has named; a new file is readable only by its owner.
 
-    :param flags: of :func:`os.open`
     :return: its descriptor
     :raises OSError: also where it is a symbolic link, and others may write in its folder
     """
@@ -49,15 +45,10 @@ def open_named(path: str, flags: int) -> int:
 
 
 def open_own(path: str, flags: int) -> int:
-    """Open a file that the user has not named, such as a journal.
+    """Open a file that the user has not named, such as a journal; a FIFO does not block it.
 
-    A FIFO or a device does not block it.
-
-    :param flags: of :func:`os.open`
-    :return: its descriptor
     :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
         effective one, is writable for others, or has more than :data:`WRITTEN` bytes
-    :raises OSError: as :func:`open_named`
     """
     descriptor = open_named(path, flags | os.O_NONBLOCK)
     status = os.fstat(descriptor)
@@ -76,10 +67,7 @@ def open_own(path: str, flags: int) -> int:
 
 
 def read_own(path: str) -> bytes:
-    """Return the content of a file, opened with :func:`open_own`.
-
-    :raises errors.BadFile: if it cannot be read
-    """
+    """Return the content of a file, opened with :func:`open_own`."""
     with explained(path), open(open_own(path, os.O_RDONLY), 'rb') as stream:
         return stream.read(WRITTEN)
 
@@ -106,9 +94,9 @@ def others_may_write(folder: str) -> bool:
 
 @contextlib.contextmanager
 def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
-    """Open a new file that replaces another one when it is complete and on the disk.
+    """Open a file that replaces another one when it is complete and on the disk.
 
-    :param mode: who may read it; no one who could not read the file before
+    :param mode: who may read it, but no one who could not read the file before
     """
     with contextlib.suppress(FileNotFoundError):
         mode &= os.stat(target).st_mode
