@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import re
@@ -51,10 +52,7 @@ _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the options that all commands of the plugin share; OpenStackClient calls it.
-
-    :raises SystemExit: if osc-placement is installed too
-    """
+    """Add the options that all commands of the plugin share; OpenStackClient calls it."""
     try:
         metadata.distribution(PEER)
     except metadata.PackageNotFoundError:
@@ -76,50 +74,6 @@ def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         default=os.environ.get('OS_PLACEMENT_ROLES', ROLES),
         help=argparse.SUPPRESS,
     )
-    _add_options_of_requests(parser)
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_without_secrets)
-    parser.add_argument(
-        '--os-placement-api-version',
-        metavar='<placement-api-version>',
-        default=os.environ.get('OS_PLACEMENT_API_VERSION') or DEFAULT_API_VERSION,
-        help='Microversion of the Placement API: 1 for the highest that this client and the '
-        f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
-        f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
-    )
-    return parser
-
-
-def _without_secrets(record: logging.LogRecord) -> bool:
-    message = without_credentials(record.getMessage())
-    record.msg, record.args = _DATABASE.sub(r'\1***', message), None
-    return True
-
-
-def check_direct(argv: Sequence[str]) -> None:
-    """Warn if there is a cloud beside the embedded service, which will not be used.
-
-    What the command line says wins over the environment.
-
-    :param argv: the command line
-    :raises errors.UsageError: if the command line, or the environment, asks for both
-    """
-    words = {word.partition('=')[0] for word in argv}
-    others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
-    source = '--os-auth-type'
-    if source not in words:
-        source = 'OS_AUTH_TYPE'
-        if os.environ.get(source) != DIRECT:
-            return
-        others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
-    if others:
-        raise errors.UsageError(
-            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
-            'would work on a database of this host; unset one of the two'
-        )
-
-
-def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--os-placement-retries',
         metavar='<number>',
@@ -147,6 +101,43 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
         help='The largest answer that is read, in MiB; '
         f'default={endpoints.ANSWER_LIMIT >> 20} (Env: OS_PLACEMENT_ANSWER_LIMIT)',
     )
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_without_secrets)
+    parser.add_argument(
+        '--os-placement-api-version',
+        metavar='<placement-api-version>',
+        default=os.environ.get('OS_PLACEMENT_API_VERSION') or DEFAULT_API_VERSION,
+        help='Microversion of the Placement API: 1 for the highest that this client and the '
+        f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
+        f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
+    )
+    return parser
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    message = without_credentials(record.getMessage())
+    record.msg, record.args = _DATABASE.sub(r'\1***', message), None
+    return True
+
+
+def check_direct(argv: Sequence[str]) -> None:
+    """Raise an error for a cloud beside the embedded service, in the command line or environment.
+
+    The command line wins over the environment.
+    """
+    words = {word.partition('=')[0] for word in argv}
+    others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
+    source = '--os-auth-type'
+    if source not in words:
+        source = 'OS_AUTH_TYPE'
+        if os.environ.get(source) != DIRECT:
+            return
+        others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
+    if others:
+        raise errors.UsageError(
+            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
+            'would work on a database of this host; unset one of the two'
+        )
 
 
 def retries(text: str) -> int:
@@ -165,13 +156,10 @@ def mebibytes(text: str) -> int:
 
 def seconds(text: str) -> float:
     """Parse a time in seconds; the type of an option."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not 0 < number <= LONGEST_TIMEOUT:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
-    return number
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) <= LONGEST_TIMEOUT:
+            return number
+    raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
 
 
 def make_client(instance: Any) -> Client:
@@ -179,8 +167,6 @@ def make_client(instance: Any) -> Client:
 
     :param instance: OpenStackClient's ClientManager, or
         :class:`placementclient.cli.connection.Connection`
-    :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
-    :raises errors.UsageError: if the embedded service is asked for beside a cloud
     """
     from placementclient.client.http import Client
 
@@ -202,10 +188,7 @@ def make_client(instance: Any) -> Client:
 
 
 def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T], default: D) -> T | D:
-    """A number of a configuration; the SDK makes text of numbers, and a cloud's file has any.
-
-    :raises errors.UsageError: if it is none
-    """
+    """Return a number of a configuration, where a cloud's file may have any text."""
     value = settings.get(name)
     try:
         return default if value is None else read(str(value))

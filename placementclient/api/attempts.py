@@ -26,11 +26,7 @@ LONGEST_PAUSE = 2.0
 
 
 class Stale(errors.PlacementError):
-    """The generation has changed since the change was decided.
-
-    :param given: the generation that was given
-    :param current: the one that was read
-    """
+    """The generation has changed since the change was decided."""
 
     def __init__(self, given: int, current: int | None) -> None:
         self.given, self.current = given, current
@@ -105,12 +101,7 @@ def confirmed(
 
 
 def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
-    """Replace an object that a generation guards.
-
-    :param write: sends the replacement with a generation
-    :param given: the operator's, with which a conflict is the answer
-    :param read: reads the generation that there is now, before each attempt
-    """
+    """Replace an object with the operator's generation, or the one that is read before each try."""
     return retried(client, lambda: write(read() if given is None else given), given)
 
 
@@ -132,11 +123,8 @@ def edited(
 ) -> Read[T]:
     """Read an object with a generation, edit it, and write it if it has changed.
 
-    :param read: reads what is there, with the generation
-    :param change: the wanted value
-    :param write: replaces it, at a generation
-    :param given: the generation that it has to have, with which a conflict is the answer
-    :raises Stale: if it has another
+    :param change: returns the wanted value
+    :raises Stale: if the generation is not the one that was given
     """
     is_sent = False
 

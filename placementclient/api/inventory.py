@@ -113,5 +113,6 @@ def _send(
         answer=_InventoryAnswer,
         body=body,
     )
-    fields: dict[str, Any] = {**answer.body.as_fields()}
+    fields = msgspec.structs.asdict(answer.body)
+    del fields['resource_provider_generation']
     return guarded(answer, Inventory(**fields))

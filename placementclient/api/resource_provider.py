@@ -57,7 +57,7 @@ def with_name(client: Client, name: str) -> Provider | None:
 def named(client: Client, name: str) -> Provider:
     """Return the provider of this name.
 
-    :raises errors.NoSuchProvider: if none has it
+    :raises errors.NoSuchProvider: if there is none
     """
     if (provider := with_name(client, name)) is None:
         raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)

@@ -38,7 +38,6 @@ class TypedOptions:
     """The session of keystoneauth's options and environment variables.
 
     :ivar selection: what selects the service, where that is not what the command line says
-    :raises errors.UsageError: if there is no such way to authenticate
     """
 
     def __init__(self, argv: list[str]) -> None:
@@ -53,10 +52,7 @@ class TypedOptions:
             raise _unknown_type(unknown.name) from None
 
     def connect(self) -> Any:
-        """Return the session.
-
-        :raises errors.PlacementError: if something is missing
-        """
+        """Return the session."""
         from keystoneauth1 import exceptions, loading
 
         given = self.parser.parse_known_args(self._argv)[0]
@@ -103,10 +99,7 @@ class NamedCloud:
             raise errors.PlacementError(str(unusable)) from None
 
     def connect(self) -> Any:
-        """Return the session.
-
-        :raises errors.PlacementError: if there is no such cloud, or not enough said of it
-        """
+        """Return the session."""
         from keystoneauth1.exceptions import NoMatchingPlugin
 
         given = self.parser.parse_known_args(self._argv)[0]
@@ -136,12 +129,7 @@ class NamedCloud:
 
 
 def _check_readable(variable: str, paths: Sequence[str]) -> None:
-    """See whether the file of clouds can be read; the SDK would take another one with a warning.
-
-    :param variable: the environment variable that may have its path
-    :param paths: the paths that it may have otherwise, the first of which counts
-    :raises errors.BadFile: if it cannot
-    """
+    """See whether the file of clouds can be read; the SDK would take another one with a warning."""
     import yaml
 
     candidates = filter(None, (os.environ.get(variable), *paths))
@@ -180,10 +168,7 @@ def _missing(names: Iterable[str]) -> errors.PlacementError:
 
 
 def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether the user selects a cloud of ``clouds.yaml``.
-
-    Where nothing at all is said it is the only one there is, as OpenStackClient has it.
-    """
+    """Return whether the user selects a cloud; the only one of a file need not be named."""
     if options.os_cloud:
         return True
     is_said = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)

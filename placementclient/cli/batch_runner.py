@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import copy
 import io
@@ -17,10 +16,7 @@ from placementclient.loading import command_help
 
 
 class CommandOutput(NamedTuple):
-    """The result of a command.
-
-    :param status: the exit status that the program would have had
-    """
+    """The result of a command, with the exit status of the program."""
 
     status: int
     stdout: str
@@ -32,13 +28,13 @@ class BatchRunner:
 
     Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
 
-    :param program: a :class:`placementclient.cli.shell.Shell`
-    :param shell: one more on the same connection
+    :param program: a :class:`placementclient.cli.shell.Shell`; ``shell`` is on its connection
     """
 
     def __init__(self, program: Any, shell: Any) -> None:
         self._program, self._shell = program, shell
-        self._options = _options(shell.parser)
+        actions = command_help.actions(shell.parser)
+        self._options = {_option(text) for action in actions for text in action.option_strings}
         self._stdout, self._stderr = _OfThread(sys.stdout), _OfThread(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
         shell.parser.set_defaults(**vars(program.options))
@@ -54,10 +50,7 @@ class BatchRunner:
                 self._program.configure_logging()
 
     def run(self, words: Sequence[str]) -> CommandOutput:
-        """Run a command.
-
-        :param words: the command line after the name of the program, without authentication
-        """
+        """Run a command line after the name of the program, without authentication."""
         try:
             return self._output_of(lambda: self._shell.run(list(words)))
         finally:
@@ -117,10 +110,7 @@ class _Captured(io.TextIOWrapper):
 
 
 class _OfThread:
-    """A stream that a thread can redirect.
-
-    :param otherwise: the stream of all other threads
-    """
+    """A stream that a thread can redirect."""
 
     def __init__(self, otherwise: Any) -> None:
         self._otherwise, self._redirected = otherwise, threading.local()
@@ -150,12 +140,6 @@ def _status_of(run: Callable[[], int]) -> int:
             return exit.code or errors.ExitStatus.DONE
         print(exit.code, file=sys.stderr)
         return errors.ExitStatus.ERROR
-
-
-def _options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser, as they are typed."""
-    actions = command_help.actions(parser)
-    return {_option(text) for action in actions for text in action.option_strings}
 
 
 def _option(word: str) -> str:

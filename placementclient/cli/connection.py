@@ -32,8 +32,7 @@ class Connection:
 
     It authenticates only when a command asks for it.
 
-    :param options: what the command line said, by options that :func:`add_options` added
-    :param argv: the command line
+    :param options: of :func:`add_options`
     :param session: a session to use instead of one that the command line describes
     """
 
@@ -93,10 +92,7 @@ class Connection:
         return self._clients[self._version]
 
     def use(self, version: str, *, timed: bool = False) -> None:
-        """Prepare for the next command, at a microversion; keep the facts about the service.
-
-        :param timed: whether :meth:`timings` is going to be asked
-        """
+        """Prepare for the next command, at a microversion; keep the facts about the service."""
         self._is_timed = timed
         if self._session is not None:
             self._collect()
@@ -153,11 +149,9 @@ class Connection:
 
 
 def _look_around_once(session: Any) -> None:
-    """Have a session look no more for proxies and passwords in the environment, if there are none.
+    """Have a session look once for proxies and passwords in the environment, if there are none.
 
-    requests looks for them at each request, which takes a tenth of all that the client does.
-
-    :param session: of keystoneauth
+    At each request, the look would take a tenth of all that the client does.
     """
     from urllib import request
 
@@ -170,10 +164,10 @@ def _look_around_once(session: Any) -> None:
 
 def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     """Return whether the embedded Placement is asked for, and not a cloud."""
-    if (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) != plugin.DIRECT:
-        return False
-    plugin.check_direct(argv)
-    return True
+    is_direct = (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT
+    if is_direct:
+        plugin.check_direct(argv)
+    return is_direct
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -183,34 +177,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         'Each way to authenticate has options of its own, and variables that stand for them, such '
         'as --os-auth-url and OS_AUTH_URL. --help beside --os-auth-type prints them.',
     )
-    _add_options_that_select(group)
-    for option, help in (
-        ('--os-cacert', 'A file of certificate authorities (Env: OS_CACERT)'),
-        ('--os-cert', 'A file with the certificate of the client (Env: OS_CERT)'),
-        ('--os-key', 'A file with its private key (Env: OS_KEY)'),
-    ):
-        group.add_argument(option, metavar='<file>', help=help)
-    group.add_argument('--insecure', action='store_true', help='Do not verify certificates')
-    group.add_argument('--verify', action='store_true', help='Verify certificates (default)')
-    group.add_argument(
-        '--retries',
-        dest=plugin.RETRIES_OPTION,
-        metavar='<number>',
-        type=plugin.retries,
-        default=argparse.SUPPRESS,
-        help='The same as --os-placement-retries',
-    )
-    group.add_argument(
-        '--timeout',
-        dest=plugin.TIMEOUT_OPTION,
-        metavar='<seconds>',
-        type=plugin.seconds,
-        default=argparse.SUPPRESS,
-        help='The same as --os-placement-timeout, and the same for Keystone',
-    )
-
-
-def _add_options_that_select(group: Any) -> None:
     group.add_argument(
         '--os-cloud',
         metavar='<cloud>',
@@ -237,4 +203,28 @@ def _add_options_that_select(group: Any) -> None:
         default=os.environ.get('OS_INTERFACE') or 'public',
         help='public, internal or admin (Env: OS_INTERFACE); where no cloud is named, '
         'OS_ENDPOINT_TYPE wins over both, as in OpenStackClient',
+    )
+    for option, help in (
+        ('--os-cacert', 'A file of certificate authorities (Env: OS_CACERT)'),
+        ('--os-cert', 'A file with the certificate of the client (Env: OS_CERT)'),
+        ('--os-key', 'A file with its private key (Env: OS_KEY)'),
+    ):
+        group.add_argument(option, metavar='<file>', help=help)
+    group.add_argument('--insecure', action='store_true', help='Do not verify certificates')
+    group.add_argument('--verify', action='store_true', help='Verify certificates (default)')
+    group.add_argument(
+        '--retries',
+        dest=plugin.RETRIES_OPTION,
+        metavar='<number>',
+        type=plugin.retries,
+        default=argparse.SUPPRESS,
+        help='The same as --os-placement-retries',
+    )
+    group.add_argument(
+        '--timeout',
+        dest=plugin.TIMEOUT_OPTION,
+        metavar='<seconds>',
+        type=plugin.seconds,
+        default=argparse.SUPPRESS,
+        help='The same as --os-placement-timeout, and the same for Keystone',
     )

@@ -48,10 +48,7 @@ class _LogFile(logging.FileHandler):
 
 
 class CommandManager(commandmanager.CommandManager):
-    """Finds the commands of this distribution without a search through all installed packages.
-
-    The names are the entry points that OpenStackClient finds too.
-    """
+    """Finds the commands of this distribution without a search through all installed packages."""
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
@@ -71,7 +68,6 @@ class CommandManager(commandmanager.CommandManager):
 class Shell(app.App):
     """The application of cliff.
 
-    :param argv: the arguments: they say how to authenticate
     :param session: a session to use instead of one that the arguments describe
     :param existing: a connection to use instead of a new one
     """
@@ -144,14 +140,13 @@ class Shell(app.App):
 
     def _connected(self, words: list[str]) -> list[str]:
         """Have a connection; what it does not need of the arguments is the command."""
-        self.client_manager = self._existing or connection.Connection(
-            self.options, self._argv, self._session
-        )
         if self._existing:
+            self.client_manager = self._existing
             self._existing.use(self.options.os_placement_api_version, timed=self.options.timing)
-        else:
-            words = self.client_manager.without_authentication(words)
-        return words
+            return words
+        new = connection.Connection(self.options, self._argv, self._session)
+        self.client_manager = new
+        return new.without_authentication(words)
 
     def _run(self, words: list[str]) -> int:
         helping = self.options.deferred_help
@@ -227,12 +222,11 @@ class Shell(app.App):
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:
-    """Run one command.
+    """Run one command; return an :class:`placementclient.client.errors.ExitStatus`.
 
     :param argv: the arguments; those of the process if not given
-    :param session: a ``keystoneauth1.session.Session`` to use instead of the one that the
-        arguments and the environment describe
-    :return: an :class:`placementclient.client.errors.ExitStatus`
+    :param session: a keystoneauth session to use instead of the one that the arguments and the
+        environment describe
     """
     argv = sys.argv[1:] if argv is None else argv
     try:

@@ -13,10 +13,7 @@ SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
 class Answer(NamedTuple):
-    """A successful answer of the service.
-
-    :param body: a value of the type that was asked for
-    """
+    """A successful answer of the service, with a body of the type that was asked for."""
 
     status: int
     body: Any
@@ -33,9 +30,6 @@ def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
 
     :param request: method and path, for the error
     :param kind: the type of the body; that of ``None`` is of an answer without one
-    :raises errors.HTTPError: if it refuses
-    :raises errors.Unreachable: if it was cut
-    :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
     """
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:

@@ -33,16 +33,15 @@ class Endpoint(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Return whether the request is read-only, so that it can be repeated."""
+        """Whether the request can be repeated."""
         return self.method == 'GET'
 
     def __str__(self) -> str:
         return f'{self.method} {self.template}'
 
     def path(self, **parts: str) -> str:
-        """Return the path with its parts filled in.
+        """Return the path with its unquoted parts filled in.
 
-        :param parts: one for each field of the template, unquoted
         :raises errors.UnsafePath: for a part with which another URL would be reached
         """
         return self.template.format_map({name: _quoted(part) for name, part in parts.items()})

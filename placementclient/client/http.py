@@ -44,10 +44,7 @@ class VersionDocument(msgspec.Struct):
 
 
 class Change(NamedTuple):
-    """A write request.
-
-    :param is_done: whether the service has said that it is done
-    """
+    """A write request, which the service may have said is done."""
 
     request: str
     is_done: bool
@@ -65,12 +62,10 @@ class Client:
     :param version: the microversion to use; ``None`` uses the highest that both sides know
     :param endpoint_override: the URL of the service, where the catalog's is not to be used
     :param max_retries: how often a read is repeated that was not answered
-    :param timeout: how long a connection, and then each next part of an answer, is waited for, in
-        seconds; by default as long as :attr:`placementclient.client.endpoints.Endpoint.timeout` has
-        it. The whole answer may take :data:`placementclient.client.transport.PARTS` times as long
+    :param timeout: the wait for a connection, and then for each next part of an answer, in seconds;
+        by default that of the endpoint. The whole answer may take ten times as long
     :param answer_limit: the most bytes of an answer, once it is decompressed
-    :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
-        ``interface``, ``region_name``
+    :param endpoint_filter: ``service_type``, ``interface``, ``region_name``
     """
 
     def __init__(
@@ -117,11 +112,7 @@ class Client:
 
     @property
     def microversion(self) -> Microversion:
-        """The microversion in use; may send a request to negotiate it.
-
-        It is open only until the first answer: a request that was granted at the highest version
-        settles it.
-        """
+        """The microversion in use, which a request negotiates, unless an answer has settled it."""
         if self._settled is None:
             lowest, highest = self.supported()
             self._settle(microversion.negotiate(lowest, highest))
@@ -138,14 +129,11 @@ class Client:
         return self._settled or microversion.HIGHEST
 
     def supported(self) -> tuple[Microversion, Microversion]:
-        """The lowest and the highest microversion of the service.
-
-        The version document is asked for without a version: every release answers that.
-        """
+        """The lowest and the highest microversion of the service."""
         if self._supported is not None:
             return self._supported
-        path = endpoints.SHOW_API.path()
-        answer = self._request(endpoints.SHOW_API, path, VersionDocument)
+        # Without a version: every release answers that.
+        answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), VersionDocument)
         document = answer.body.versions[0]
         lowest, highest = document.min_version, document.max_version
         self._supported = Microversion.parse(lowest), Microversion.parse(highest)
@@ -170,10 +158,7 @@ class Client:
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
-        """The function that puts a thread's requests into one transaction, or ``None``.
-
-        Nothing is done then if one is refused.
-        """
+        """The function that puts a thread's requests into one transaction, or ``None``."""
         begin: Callable[[], AbstractContextManager[None]] | None = self._offered('transaction')
         return begin
 
@@ -191,12 +176,10 @@ class Client:
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Raise an error if the microversion in use lacks a feature, before any request.
 
-        Where the version is still open the highest is assumed, and the requirement is checked
-        again when it is settled.
+        An open version is assumed to be the highest, and checked again when it is settled.
 
         :param what: an option, as the operator knows it; empty for the command as a whole
-        :param since: the first version that has it
-        :param until: the last one, where a later version took it away
+        :param until: the last version, where a later one took the feature away
         :raises errors.UnsupportedVersion: if the version in use is not one of them
         """
         if since > microversion.LOWEST or until is not None:

@@ -19,10 +19,7 @@ class Microversion(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Microversion:
-        """Read ``'1.14'``.
-
-        :raises errors.UnsupportedVersion: if the text is not a version
-        """
+        """Read ``'1.14'``."""
         match = re.fullmatch(r'(\d{1,4})\.(\d{1,4})', text)
         if match is None:
             raise errors.UnsupportedVersion(f'{text!r} is not a Placement API version')
@@ -48,11 +45,7 @@ CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
 
 
 def requested(text: str) -> Microversion | None:
-    """Return the version that the operator gave, or ``None`` to negotiate it.
-
-    :param text: ``'1'`` or ``'1.0'`` to ``'1.39'``
-    :raises errors.UnsupportedVersion: for anything else
-    """
+    """Return the version that the operator gave, or ``None`` to negotiate it."""
     if text == NEGOTIATE:
         return None
     if text not in CHOICES:
@@ -66,8 +59,6 @@ def requested(text: str) -> Microversion | None:
 def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
     """Return the highest version that the client and a service both support.
 
-    :param lowest: the lowest version of the service
-    :param highest: its highest
     :raises errors.UnsupportedVersion: if there is none
     """
     best = min(HIGHEST, highest)

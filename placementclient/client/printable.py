@@ -43,7 +43,6 @@ def excerpt(text: str, most: int) -> str:
 class PrintableFormatter:
     """A formatter of cliff that escapes control characters and adapts cells to the format.
 
-    :param formatter: what draws the table, or makes a text of data
     :param cell: what becomes of a cell: :func:`shown`, :func:`flat` or :func:`spreadsheet_cell`
     :param on_screen: whether it is data on a terminal
     """

@@ -40,8 +40,7 @@ _ANYBODYS = (errors.Unauthorized, errors.Busy)
 _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
 #: The service gives the deletion of one inventory that is in use the code of a lost race.
 _IN_USE = '^Unable to delete inventory of class .* in use'
-#: How much of what an answer says is shown, in characters: the service lists what it does not
-#: know, a page may be anything.
+#: How many characters of an answer are shown: the service lists what it does not know.
 _LONGEST = 4000
 
 

@@ -21,7 +21,7 @@ class InvalidJSON(ValueError):
 def decoded(content: bytes, kind: Any = Any) -> Any:
     """Decode JSON into a value of a type.
 
-    :raises InvalidJSON: with the fault, and its place where there is one
+    :raises InvalidJSON: with the place of the fault
     """
     try:
         value = msgspec.json.decode(content, type=kind)
@@ -36,11 +36,7 @@ def decoded(content: bytes, kind: Any = Any) -> Any:
 
 
 def check_keys(content: bytes) -> None:
-    """Raise an error for duplicate keys, because msgspec takes the last one.
-
-    :param content: JSON
-    :raises InvalidJSON: with the first such key
-    """
+    """Raise an error for duplicate keys in JSON, because msgspec takes the last one."""
     # Nothing is built of it: this takes half as long as what builds dictionaries.
     json.loads(content, object_pairs_hook=_check_pairs)
 
@@ -53,10 +49,7 @@ def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
 
 
 def located(reason: str, name: str = '') -> str:
-    """Return msgspec's message after the position: ``trees[3].amount: expected int, got str``.
-
-    :param name: the place of the value in its document
-    """
+    """Return msgspec's message after the position: ``trees[3].amount: expected int, got str``."""
     match = _PLACE.fullmatch(reason)
     sentence, place = (match['reason'], match['place']) if match else (reason, '')
     where = '.'.join(part for part in (name, place) if part).replace('.[', '[')

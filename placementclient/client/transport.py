@@ -36,9 +36,9 @@ CONNECTIONS = 1000
 
 
 def bounded(session: Any, answer_limit: int) -> Any:
-    """Return a copy of a keystoneauth session whose requests have the limits.
+    """Return a copy of a session, with its connections and token, whose requests have the limits.
 
-    Both use the same connections and the same token. One that keeps them is returned as it is.
+    A session that has them is returned as it is.
 
     :param answer_limit: the most bytes of an answer
     """

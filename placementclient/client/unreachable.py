@@ -21,10 +21,7 @@ _UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.Missin
 
 
 def error(failure: Exception) -> errors.NoAnswer:
-    """Return the error for a failed connection.
-
-    :param failure: what keystoneauth has raised over it
-    """
+    """Return the error for a failed connection, over which keystoneauth has raised one."""
     cause = _cause(failure)
     if any(isinstance(reason, _UNSENT) for reason in _chain(failure)):
         kind: type[errors.NoAnswer] = errors.NoConnection
@@ -69,10 +66,7 @@ def url(failure: Exception) -> str | None:
 
 
 def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
-    """Return the option, the variable or the file with the URL of a service.
-
-    :param argv: the command line
-    """
+    """Return the option, the variable or the file with the URL of a service."""
     origin = '://'.join(urllib.parse.urlsplit(url)[:2])
     words = list(argv)
     for option, value in itertools.pairwise([*words, '']):

@@ -7,10 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
-    """Return ``. Did you mean …?`` for mistyped words, or nothing.
-
-    :param unknown: a word, or several
-    """
+    """Return ``. Did you mean …?`` for one or several mistyped words, or nothing."""
     near = closest([unknown] if isinstance(unknown, str) else unknown, words)
     return f'. {did_you_mean(near)}' if near else ''
 
@@ -46,10 +43,7 @@ def without_credentials(text: str) -> str:
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with names beside UUIDs that have none yet.
-
-    :param names: by UUID
-    """
+    """Return a text with names beside UUIDs that have none yet."""
     for uuid, name in names.items():
         # A name may have anything in it.
         text = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', text))
@@ -57,11 +51,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a program's output; only a line feed ends a line.
-
-    One carriage return before it belongs to the end. A name may have any other character that
-    :meth:`str.splitlines` ends a line at.
-    """
+    """Return the lines of a program's output: :meth:`str.splitlines` would split names too."""
     return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
 
 
@@ -90,7 +80,6 @@ def tally(
 ) -> str:
     """``298 applied, 2 left alone: gpu007, gpu013``: how many things are in each state.
 
-    :param states: the name of each thing, and its state
     :param named: the states of which the first things are named; they come last
     """
     names: dict[str, list[str]] = {}
@@ -106,10 +95,7 @@ def tally(
 
 
 def grouped(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree.
-
-    :param sentences: the name of a tree and a sentence about it, in any number
-    """
+    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for tree, sentence in sentences:
         pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)

@@ -8,17 +8,10 @@ LONGEST_NAME = 200
 
 def aside(name: str, uuid: str) -> str:
     """Return a free name that shows the old name."""
-    suffix = _suffix(uuid)
+    suffix = f' ({uuid})'
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
 def original(name: str, uuid: str) -> str:
-    """Return the name before :func:`aside`, or the name itself.
-
-    Of a name that was too long to be kept whole, the end is missing.
-    """
-    return name.removesuffix(_suffix(uuid))
-
-
-def _suffix(uuid: str) -> str:
-    return f' ({uuid})'
+    """Return the name before :func:`aside`, without an end that was too long to be kept."""
+    return name.removesuffix(f' ({uuid})')

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 #: The largest integer that the service stores; what it takes for a max_unit that is left out.
 UNLIMITED = 2147483647
@@ -75,15 +75,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
     def as_fields(self) -> dict[str, int | float]:
         """Return all fields by name, as in the API."""
-        # Not asdict(), which takes ten times as long: a plan of a cloud has hundreds of thousands.
-        return {
-            'total': self.total,
-            'reserved': self.reserved,
-            'min_unit': self.min_unit,
-            'max_unit': self.max_unit,
-            'step_size': self.step_size,
-            'allocation_ratio': self.allocation_ratio,
-        }
+        return asdict(self)
 
     def with_fields(self, fields: Mapping[str, Any]) -> Inventory:
         return replace(self, **fields)

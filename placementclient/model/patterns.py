@@ -20,11 +20,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
-    """Return the message that a pattern matches nothing, without its full stop.
-
-    :param names: the names that there are, for the question which one was meant
-    :param kind: the noun for what has these names
-    """
+    """Return the message that a pattern matches none of the names of a kind."""
     return f'"{pattern}" matches no {kind}{suggestion(pattern, similar(pattern, set(names)))}'
 
 
@@ -35,9 +31,7 @@ def expanded(
 
     A provider whose name looks like a pattern is found by its name.
 
-    :param known: returns the UUID of the root by the name of the provider; called where there is a
-        pattern
-    :param kind: the noun for what has these names
+    :param known: returns the UUID of the root by the name of the provider; called for a pattern
     :raises errors.NoSuchProvider: if a pattern matches nothing
     """
     found: dict[str, None] = {}

@@ -121,10 +121,7 @@ class Snapshot:
         )
 
     def existing(self, name_or_uuid: str) -> ProviderState:
-        """Return the provider of this UUID or name.
-
-        :raises errors.NoSuchProvider: if there is none
-        """
+        """Return the provider of this UUID or name, or raise :class:`errors.NoSuchProvider`."""
         if (state := self.find(name_or_uuid)) is None:
             near = suggestion(name_or_uuid, self._by_name)
             raise errors.NoSuchProvider(
@@ -142,20 +139,14 @@ class Snapshot:
         :param names: names or UUIDs of any of their providers, or patterns of names
         :raises errors.NoSuchProvider: if one is not in the snapshot
         """
-        found: dict[str, None] = {}
-        for name in self.expanded(names):
-            found[self.existing(name).provider.root_uuid] = None
-        return list(found)
+        expanded = self.expanded(names)
+        return list(dict.fromkeys(self.existing(name).provider.root_uuid for name in expanded))
 
     def expanded(self, names: Iterable[str]) -> list[str]:
-        """Return names and UUIDs; replace each pattern by the UUIDs of matching roots.
-
-        :raises errors.NoSuchProvider: if a pattern matches no provider
-        """
-        return patterns.expanded(names, self._root_uuids)
-
-    def _root_uuids(self) -> dict[str, str]:
-        return {name: state.provider.root_uuid for name, state in self._by_name.items()}
+        """Return names and UUIDs; replace each pattern by the UUIDs of matching roots."""
+        return patterns.expanded(
+            names, lambda: {name: s.provider.root_uuid for name, s in self._by_name.items()}
+        )
 
     def roots(self) -> list[ProviderState]:
         """The roots of all trees, by name."""
@@ -198,9 +189,10 @@ class Snapshot:
 
     def consumers_in(self, root_uuid: str) -> list[Consumer]:
         """Return the consumers with allocations in a tree, each once."""
-        states = self.tree(root_uuid)
-        members = {each.uuid: each for state in states for each in self.consumers_on(state.uuid)}
-        return list(members.values())
+        uuids = [state.uuid for state in self.tree(root_uuid)]
+        return list(
+            {each.uuid: each for uuid in uuids for each in self.consumers_on(uuid)}.values()
+        )
 
     def without_usages(self) -> list[ProviderState]:
         """The providers without usages that have allocations."""

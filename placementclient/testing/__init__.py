@@ -11,7 +11,6 @@ import functools
 import json
 import uuid
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from keystoneauth1.session import Session
@@ -46,17 +45,12 @@ class EmbeddedPlacement:
     def __enter__(self) -> EmbeddedPlacement:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Stop the service and delete its database."""
-        self._direct.__exit__(None, None, None)
+        self._direct.close()
 
     @property
     def url(self) -> str:
