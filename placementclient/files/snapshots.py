@@ -63,7 +63,10 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """A whole file, with parents before their children."""
+    """A whole file.
+
+    :param providers: parents before their children
+    """
 
     providers: list[P]
     consumers: dict[str, C]
