@@ -246,17 +246,13 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.used_client:
             named = failure.with_names(self.used_client.names)
-        message = '\n'.join(failures.lines(named))
-        try:
-            message += self._suggestion(failure)
-        finally:
-            # After Ctrl-C too.
-            if self.app.options.debug:
-                import traceback
+        message = '\n'.join(failures.lines(named)) + self._suggestion(failure)
+        if self.app.options.debug:
+            import traceback
 
-                # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
-                message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
-            self.log.error(without_credentials(message))
+            # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
+            message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+        self.log.error(without_credentials(message))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         unreached = errors.NotSent | errors.AuthenticationFailed

@@ -68,13 +68,6 @@ def test_each_column_has_to_be_there(placement, tmp_path, fits, options, unknown
     assert result.stderr.count('\n') == 1
 
 
-def test_each_column_has_to_be_there_also_where_nothing_is_found(placement, tmp_path):
-    snapshot = save(tmp_path, 'cloud.json', small())
-    result = placement(f'resource provider snapshot diff {snapshot} {snapshot} -c kind -c bogus')
-    assert result.status == 1
-    assert result.stderr.startswith("No recognized column names in ['bogus'].")
-
-
 def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(placement, service):
     service.answer(Reply(200, {'traits': ['CUSTOM_A']}))
     result = placement('trait list -f value -c name -c bogus')

@@ -48,11 +48,6 @@ def test_a_failure_and_debug_name_the_request_id(how, debug, is_said, caplog):
     assert (caplog.messages[-1] == sentence) == is_said
 
 
-@pytest.mark.parametrize('status', ExitStatus)
-def test_a_command_ends_with_the_status_that_it_says(status):
-    assert ending().run(Namespace(how=status)) == status
-
-
 @pytest.mark.parametrize(
     'failure',
     [

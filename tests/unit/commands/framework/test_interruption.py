@@ -12,7 +12,6 @@ from openstackclient.shell import OpenStackShell
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Change, Client
-from placementclient.producers import names
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Result
@@ -126,19 +125,6 @@ def test_where_nothing_was_changed_it_says_no_more_than_that_it_was_interrupted(
 ):
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', 'Interrupted\n')
-
-
-@pytest.mark.parametrize('number', SIGNALS)
-@pytest.mark.parametrize('command', ['trait delete CUSTOM_A', 'resource provider show compute1'])
-def test_a_refusal_is_told_while_a_suggestion_is_looked_for(
-    placement, service, monkeypatch, command, number
-):
-    service.always({'resource_providers': []})
-    service.answer(fault(404, 'No such trait: CUSTOM_A'))
-    monkeypatch.setattr(names, 'suggestion', lambda *_: os.kill(os.getpid(), number))
-    result = placement(command)
-    assert result.status == 130
-    assert result.stderr.startswith('No ')
 
 
 def test_a_change_that_was_refused_is_none(client, service):

@@ -22,7 +22,6 @@ from requests_mock import ANY
 
 from placementclient.client import errors
 from placementclient.commands.inspection import serving
-from placementclient.model.inventories import Inventory
 from placementclient.nova import service
 from placementclient.render import metrics
 from tests.unit.commands.clouds import save, small
@@ -333,14 +332,6 @@ def test_impossible_options_end_the_service_at_its_start(placement, options):
     )
 
 
-def test_a_figure_that_is_too_large_is_a_failed_reading(caplog):
-    huge = cloud([provider('host', VCPU=Inventory(10**400))])
-    collector = collecting(lambda: metrics.capacity(huge, [], metrics.OtherServices()))
-    collector.read()
-    assert not is_up(collector)
-    assert caplog.messages[0].startswith('There are no figures yet: OverflowError: ')
-
-
 def test_a_reading_has_one_deadline(placement, service, monkeypatch):
     """Each request waits no longer than the reading may last, and none is sent after it."""
     clock = Clock()
@@ -367,14 +358,6 @@ def test_a_reading_has_one_deadline(placement, service, monkeypatch):
         'a service hangs, or is too slow for the --interval'
     )
     assert scrapes[0]['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
-
-
-def test_what_is_reserved_is_taken_off_before_the_ratio_counts(placement, tmp_path):
-    reserving = provider('host', VCPU=Inventory(10, reserved=2, allocation_ratio=4.0))
-    file = save(tmp_path, 'cloud.json', cloud([reserving]))
-    found = figures(placement(f'resource capacity export --snapshot {file}').stdout)
-    capacity = found['openstack_hypervisor_placement_allocatable_capacity']
-    assert capacity == {('host', 'host', 'VCPU'): 32}
 
 
 def test_promtool_has_no_objection(placement, files):

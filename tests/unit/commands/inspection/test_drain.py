@@ -68,35 +68,6 @@ def test_a_plan(placement, service, tmp_path):
     assert service.requests == []
 
 
-def test_a_plan_as_data(placement, tmp_path):
-    snapshot = cloud(
-        [
-            provider('old'),
-            provider('old_0', 'old', VCPU=8),
-            provider('new', VCPU=1),
-            provider('new_0', 'new', VCPU=8),
-        ],
-        [consumer('s', old_0={'VCPU': 2})],
-    )
-    path = save(tmp_path, 'cloud.json', snapshot)
-    result = placement(PLAN.format(file=path) + 'old -f json')
-    assert (result.status, json.loads(result.stdout)) == (
-        0,
-        [
-            {
-                'wave': 1,
-                'server': 's',
-                'from': 'old',
-                'to': 'new',
-                'allocations': {'new_0': {'VCPU': 2}},
-                'command': 'openstack server migrate --live-migration --host new s',
-            }
-        ],
-    )
-    result = placement(PLAN.format(file=path) + 'old -f value -c command')
-    assert result.stdout == 'openstack server migrate --live-migration --host new s\n'
-
-
 NO_NOVA = (
     '"x" cannot be looked up without Nova: give the UUID of the aggregate, which "resource '
     'provider aggregate list HOST" prints'
@@ -195,17 +166,6 @@ def test_no_loss_is_too_much(placement, tmp_path):
         assert result == Result(0, '', said.format(worst))
     rolled = placement(f"{PLAN.format(file=path)} --match '?' --rolling -f value -c wave -c to")
     assert (rolled.status, rolled.stdout) == (0, '1 a\n')
-
-
-def test_what_only_the_new_host_has_is_said(placement, tmp_path):
-    states = [provider('a', VCPU=8), provider('b', traits=['CUSTOM_LICENSED'], VCPU=8)]
-    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
-    result = placement(PLAN.format(file=path) + 'a')
-    assert result.status == 0
-    assert result.stderr.splitlines()[1] == (
-        '1 server will have traits or aggregates that their old host does not have: '
-        'CUSTOM_LICENSED. Use --requests if a flavor forbids one'
-    )
 
 
 def test_what_no_plan_can_move_is_said(placement, tmp_path):
@@ -409,6 +369,17 @@ def test_storage_is_no_host(placement, tmp_path, options):
     path = save(tmp_path, 'cloud.json', with_storage())
     assert placement(PLAN.format(file=path) + options) == Result(
         1, '', 'nfs is storage that others share, not a host\n'
+    )
+
+
+def test_what_only_the_new_host_has_is_said(placement, tmp_path):
+    states = [provider('a', VCPU=8), provider('b', traits=['CUSTOM_LICENSED'], VCPU=8)]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
+    result = placement(PLAN.format(file=path) + 'a')
+    assert result.status == 0
+    assert result.stderr.splitlines()[1] == (
+        '1 server will have traits or aggregates that their old host does not have: '
+        'CUSTOM_LICENSED. Use --requests if a flavor forbids one'
     )
 
 

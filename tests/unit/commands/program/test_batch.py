@@ -209,13 +209,6 @@ def test_no_name_looks_like_the_head_of_a_command(batch, service):
     )
 
 
-def test_on_a_terminal_nothing_steers(batch, service, monkeypatch):
-    service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
-    assert 'a\x1b[1m\n' in batch([LIST]).stdout
-    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    assert 'a\\x1b[1m\n' in batch([LIST]).stdout
-
-
 def test_a_line_may_have_a_version_of_its_own(batch, service):
     service.answer(CLASSES, CLASSES, CLASSES)
     option = '--os-placement-api-version'
@@ -344,13 +337,6 @@ def test_what_tells_more_is_told_by_one_command_at_a_time(batch, service, beside
     assert told[2]['stderr'] == ''
 
 
-def test_the_timing_of_a_line_is_its_own(batch, service):
-    service.answer(*[CLASSES] * 3)
-    result = batch([LIST, f'{LIST} --timing', LIST], '--json-lines')
-    said = [json.loads(line)['stderr'] for line in result.stdout.splitlines()]
-    assert [text.count('GET ') for text in said] == [0, 1, 0]
-
-
 def test_a_failure_beside_others_ends_the_batch_where_it_stands(batch, service):
     service.answer(CLASSES, *[GONE] * 4)
     result = batch([LIST, SHOW, SHOW, SHOW])
@@ -381,3 +367,10 @@ def test_the_order_from_good_to_bad_knows_every_status():
     assert set(WORSE) == set(ExitStatus)
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
     assert BatchLine(1, '', 0, '', '').status == 0
+
+
+def test_on_a_terminal_nothing_steers(batch, service, monkeypatch):
+    service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
+    assert 'a\x1b[1m\n' in batch([LIST]).stdout
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    assert 'a\\x1b[1m\n' in batch([LIST]).stdout

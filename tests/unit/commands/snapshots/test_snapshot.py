@@ -37,12 +37,6 @@ def test_a_snapshot_is_shown_in_numbers(placement, service, tmp_path):
     assert 'DISK_GB (used 40 GiB, capacity 100 GiB)' in placement(f'{SNAPSHOT} show {file}').stdout
 
 
-def test_the_same_does_not_differ(placement, service, tmp_path):
-    one, other = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', small())
-    assert placement(f'{SNAPSHOT} diff {one} {other} -f json') == Result(0, '[]\n', '')
-    assert service.requests == []
-
-
 def test_what_differs_is_told_with_exit_status_3(placement, tmp_path):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} -f json')
