@@ -2,16 +2,97 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 
-from placementclient.completion import tables
-from placementclient.completion.tables import Syntax
+from placementclient.loading import command_help
 
 SHELLS = ('bash', 'zsh', 'fish')
 #: Patterns, and what the table says of them.
 Rows = Iterable[tuple[Sequence[str], str]]
+#: The values of an option, by its metavar.
+BY_METAVAR = {
+    '<provider>': 'providers',
+    '<resource_class>': 'classes',
+    '<resource_class>=<value>': 'amounts',
+    '<resource_class>[:<field>]=<value>': 'amounts',
+    '<trait>': 'traits',
+    '<required>': 'traits',
+    '<forbidden>': 'traits',
+    '<host>': 'providers',
+    '<old>': 'providers',
+    '<before>': 'files',
+    '<after>': 'files',
+    '<folder>': 'files',
+    '<plan>': 'plans',
+    '<consumer>': 'consumers',
+}
+#: Where it is no more than a name: by the subject of the command.
+BY_SUBJECT = {'resource provider': 'providers', 'resource class': 'classes', 'trait': 'traits'}
+#: A value of which nothing is known.
+ANYTHING = 'anything'
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """The syntax of a command, or of the program.
+
+    :param options: what follows each option: nothing (``''``), or a kind of value
+    :param arguments: the kinds of the arguments
+    :param endless: whether the last may be repeated
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    endless: bool = False
+
+
+def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
+    """The syntax that a parser accepts."""
+    options, arguments, endless = {}, [], False
+    for action in command_help.actions(parser):
+        if action.help == argparse.SUPPRESS:
+            continue
+        kind = _kind(action, command)
+        if not action.option_strings:
+            arguments.append(kind)
+            endless = action.nargs in (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
+        for option in action.option_strings:
+            options[option] = '' if action.nargs == 0 else kind
+    return Syntax(options, tuple(arguments), endless)
+
+
+def _kind(action: argparse.Action, command: str) -> str:
+    if action.choices:
+        return ' '.join(['words', *map(str, action.choices)])
+    if action.metavar == '<name>' and not command.endswith(' create'):
+        return BY_SUBJECT.get(command_help.subject(command), ANYTHING)
+    metavar = str(action.metavar).removesuffix('[,...]')
+    # Such as <file>|nova.
+    return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
+
+
+def following(commands: Iterable[str]) -> dict[str, list[str]]:
+    """Return the words that may follow each beginning of a command."""
+    words: dict[str, set[str]] = {}
+    for command in commands:
+        parts = command.split()
+        for i, part in enumerate(parts):
+            words.setdefault(' '.join(parts[:i]), set()).add(part)
+    return {beginning: sorted(next) for beginning, next in sorted(words.items())}
+
+
+def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
+    """Return the kind of value of each option, by ``'command --option'``."""
+    kinds: dict[str, list[str]] = {}
+    for command, its in commands.items():
+        for option, kind in its.options.items():
+            if kind:
+                kinds.setdefault(kind, []).append(f'{command} {option}')
+    return kinds
 
 
 def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
@@ -29,9 +110,9 @@ def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
 
 def _tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
     names = [name for name in commands if name]
-    yield 'next', [((key,), ' '.join(words)) for key, words in tables.following(names).items()]
+    yield 'next', [((key,), ' '.join(words)) for key, words in following(names).items()]
     yield 'options', [((name,), ' '.join(its.options)) for name, its in commands.items()]
-    yield 'option', [(keys, kind) for kind, keys in tables.option_kinds(commands).items()]
+    yield 'option', [(keys, kind) for kind, keys in option_kinds(commands).items()]
     arguments: list[tuple[Sequence[str], str]] = []
     for command, its in commands.items():
         arguments += [((f'{command} {i}',), kind) for i, kind in enumerate(its.arguments, 1)]

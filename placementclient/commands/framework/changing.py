@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +14,6 @@ from placementclient.client.wording import counted
 from placementclient.commands.framework import base, option, progress
 from placementclient.commands.framework.document import LineLister, width
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.plan_files import check_free
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult, Note
@@ -24,6 +26,10 @@ PLAN = Option(
     help='Write the changes to this plan file and make none. "resource provider reshape show | '
     'rehearse | apply | status | verify | rollback" take the plan',
 )
+#: The argument with a plan.
+PLAN_FILE = Option('plan', help='The file of the plan')
+#: Printed for a plan that changes no tree.
+NOTHING = 'Nothing to change: the plan has no trees'
 #: So many rows stand before the question.
 _SHOWN = 40
 #: The options of each of these commands.
@@ -139,3 +145,29 @@ def _summary(plan: Plan) -> str:
     from placementclient.changes.summary import summary
 
     return summary(plan.trees)
+
+
+def journal_of(path: str) -> str:
+    return f'{path}.journal'
+
+
+def check_free(path: str, overwrite: bool) -> None:
+    """Raise an error if a file would overwrite a plan that was applied, unless it should."""
+    journal_path = journal_of(path)
+    if not overwrite and os.path.exists(journal_path):
+        files = ' '.join(map(shlex.quote, (path, journal_path)))
+        raise errors.BadFile(
+            path,
+            f'was applied, as {journal_path} says, and status and rollback need both: write the '
+            f'new plan to {free_name(path)}, or, if all trees are rolled back, begin with: '
+            f'rm {files}',
+        )
+
+
+def free_name(path: str) -> str:
+    """Return the first free name for a file with the next plan."""
+    stem, end = os.path.splitext(path)
+    names = (f'{stem}-{number}{end}' for number in itertools.count(2))
+    return next(
+        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
+    )

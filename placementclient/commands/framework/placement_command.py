@@ -8,8 +8,11 @@ import functools
 import logging
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from osc_lib.command import command
@@ -20,7 +23,6 @@ from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
 from placementclient.client.wording import did_you_mean, without_credentials
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.signals import interruptible
 from placementclient.loading import command_help
 from placementclient.render import failures
 
@@ -134,7 +136,7 @@ class PlacementCommand(command.Command):
         """Run the command; turn exceptions of the package into one line and an exit status."""
         self.args = parsed_args
         self._check_values()
-        with interruptible():
+        with _interruptible():
             try:
                 status = self._run()
             except KeyboardInterrupt:
@@ -351,3 +353,31 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
 def _make_printable(record: logging.LogRecord) -> bool:
     record.msg, record.args = printable(record.getMessage()), None
     return True
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once.
+
+    The first waits for answers to what was sent. Only the main thread gets signals; one that has a
+    handler of its own keeps it.
+    """
+    usual: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [each for each in usual if is_main and signal.getsignal(each) is usual[each]]
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for each in ours:
+        signal.signal(each, interrupt)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, usual[each])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
-from placementclient.commands.framework import signals
 from placementclient.render import metrics
 
 if TYPE_CHECKING:
@@ -138,6 +139,25 @@ class Collector:
         self._seconds = time.monotonic() - began_at
 
 
+class Terminated(KeyboardInterrupt):
+    """A SIGTERM. Handlers of Ctrl-C handle it too."""
+
+
+@contextlib.contextmanager
+def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Call ``stop`` and raise :class:`Terminated` at a SIGTERM."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        stop()
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def serve(where: tuple[str, int], collector: Collector) -> None:
     """Serve metrics and read their values repeatedly, until SIGTERM.
 
@@ -146,8 +166,8 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
     :raises errors.PlacementError: if the address cannot be used
     """
     with (
-        contextlib.suppress(signals.Terminated),
-        signals.terminable(collector.deadline.end),
+        contextlib.suppress(Terminated),
+        terminable(collector.deadline.end),
         served(*where, collector) as port,
     ):
         collector.read()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
 import re
+import shlex
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -18,8 +20,7 @@ from placementclient.client.printable import printable
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.program import command_lines
-from placementclient.commands.program.command_lines import CommandLine
+from placementclient.files import system
 
 #: From good to bad; what is not among them, such as a signal, is worse.
 WORSE = (
@@ -34,6 +35,18 @@ WORSE = (
 )
 #: Where a line begins, for any reader, as the head of a command does.
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
+
+
+#: How many bytes a line may have: a shell takes no longer argument either.
+LONGEST = 1 << 17
+#: How much of a line that is longer is shown, in characters.
+_SHOWN = 60
+#: What a line may begin with: no command does.
+_PROGRAMS = ('openstack', 'placement')
+#: What some programs take for the end of a line, or steers a terminal. A tab is a space.
+_CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
+#: The end of a command: nothing follows, or a comment.
+_END = re.compile(r'[ \t]*(?:#|$)')
 
 
 class BatchLine(NamedTuple):
@@ -83,10 +96,10 @@ class Batch(base.Command):
         ahead = 0 if path == '-' else self.args.workers - 1
         worst, done, failed = 0, 0, list[str]()
         with (
-            command_lines.opened(path, self.app.stdin) as file,
+            _opened(path, self.app.stdin) as file,
             _nothing_to_read(),
             self.app.batch_runner.running(),
-            contextlib.closing(self._run_each(command_lines.read(file, path), ahead)) as lines,
+            contextlib.closing(self._run_each(read_lines(file, path), ahead)) as lines,
         ):
             for line in lines:
                 # Commands run ahead of it only read.
@@ -176,3 +189,77 @@ def _nothing_to_read() -> Iterator[None]:
             yield
         finally:
             sys.stdin = stdin
+
+
+class CommandLine(NamedTuple):
+    """A line of a batch, or the reason why it cannot be run."""
+
+    line: int
+    text: str
+    words: Sequence[str]
+    refusal: str
+
+
+def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
+    """Yield the command lines of a file, without comments and empty lines."""
+    for number, content in enumerate(_lines(file), 1):
+        if number == 1:
+            content = content.removeprefix(codecs.BOM_UTF8)
+        text, words, refusal = _read(content)
+        if refusal:
+            message = f'{errors.BadFile(path, refusal, number)}\n'
+            yield CommandLine(number, text, (), message)
+        elif words:
+            yield CommandLine(number, text, words, '')
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file without their ends; of one that is too long no more than shows it."""
+    size = LONGEST + len(b'\r\n')
+    while line := file.readline(size):
+        yield line.removesuffix(b'\n').removesuffix(b'\r') if line.endswith(b'\n') else line
+        while len(line) == size and not line.endswith(b'\n'):
+            line = file.readline(size)
+
+
+def _read(content: bytes) -> tuple[str, list[str], str]:
+    """The text of a line, its words without the program's name, and why it cannot be run."""
+    if len(content) > LONGEST:
+        text = content[:_SHOWN].decode(errors='backslashreplace')
+        return f'{text}…', [], f'the line is longer than {LONGEST >> 10} KiB'
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = content.decode(errors='backslashreplace').strip(' \t')
+        return text, [], '' if text.startswith('#') else 'the line is not UTF-8'
+    if control := _CONTROL.search(text):
+        name = control[0].encode('unicode_escape').decode()
+        return text, [], f'control character {name} at column {control.start() + 1}'
+    text = text.strip(' \t')
+    try:
+        words = _words(text)
+    except ValueError as unreadable:
+        return text, [], str(unreadable)
+    if words and words[0] in _PROGRAMS:
+        del words[0]
+    return text, words, ''
+
+
+def _words(text: str) -> list[str]:
+    """The words of a line, as a shell splits them: # begins a comment where a word would begin."""
+    lexer: Any = shlex.shlex(text, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ''
+    words: list[str] = []
+    while not _END.match(text, lexer.instream.tell()):
+        words.append(lexer.get_token())
+    return words
+
+
+def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Open a file of commands; ``-`` is standard input."""
+    if path == '-':
+        if stdin is None:
+            raise errors.BadFile(path, 'there is no standard input')
+        return contextlib.nullcontext(stdin.buffer)
+    with system.explained(path):
+        return open(path, 'rb')

@@ -6,7 +6,7 @@ import os
 
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
-from placementclient.completion import script, tables
+from placementclient.completion import script
 
 
 class Complete(base.Command):
@@ -33,10 +33,10 @@ class Complete(base.Command):
 
     def execute(self) -> None:
         shell = self.args.shell or os.path.basename(os.environ.get('SHELL', ''))
-        commands = {'': tables.syntax(self.app.parser)}
+        commands = {'': script.syntax(self.app.parser)}
         for name, point in sorted(self.app.command_manager):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
-            commands[name] = tables.syntax(parser, name)
+            commands[name] = script.syntax(parser, name)
         with self._printing():
             for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
                 print(line, file=self.app.stdout)

@@ -12,9 +12,9 @@ from placementclient.client import errors
 from placementclient.client.endpoints import RESHAPE
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute, option, progress, selectors
+from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.plan_files import NOTHING, PLAN, check_free
 from placementclient.model.origin import Origin
 from placementclient.render import runs
 
@@ -189,7 +189,7 @@ class ShowReshape(DocumentCommand):
 
     auth_required = False
     options = (
-        PLAN,
+        PLAN_FILE,
         selectors.TREE,
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
@@ -227,7 +227,7 @@ class RehearseReshape(base.Lister):
         (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
     )
     options = (
-        PLAN,
+        PLAN_FILE,
         Option(
             '--snapshot <file>',
             help='Snapshot file that the plan was made from, or a newer one; every plan needs one',

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors
 from placementclient.client.wording import tally
 from placementclient.commands.framework import base, option, progress, selectors
+from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, free_name, journal_of
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.framework.plan_files import NOTHING, PLAN, free_name, journal_of
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.model import origin
 from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from placementclient.model.plans import Plan, TreeChange
 
 #: The options of the commands that only read.
-_READ = (PLAN, *selectors.TREES, option.workers('trees to read'))
+_READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
 #: The options of the commands that carry out a plan or take it back.
 _RUN = (
-    PLAN,
+    PLAN_FILE,
     *selectors.TREES,
     Option(
         '--limit <number>',

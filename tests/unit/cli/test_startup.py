@@ -26,10 +26,10 @@ NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
     'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'option', 'placement_command',
-    'plan_files', 'progress', 'selectors', 'signals',
+    'progress', 'selectors',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
-LISTING = BASES - {'changing', 'document', 'editing', 'plan_files', 'progress', 'selectors'} | {
+LISTING = BASES - {'changing', 'document', 'editing', 'progress', 'selectors'} | {
     'resource_provider'
 }
 OURS_NEVER = {'planner', 'insight', 'reshape', 'producers', 'embedded', 'completion'}

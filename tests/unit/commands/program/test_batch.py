@@ -12,8 +12,7 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.printable import printable
-from placementclient.commands.program import command_lines
-from placementclient.commands.program.batch import WORSE, BatchLine, _badness
+from placementclient.commands.program.batch import LONGEST, WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Result
@@ -187,7 +186,7 @@ def test_a_number_sign_in_a_word_begins_no_comment(batch, service):
 
 def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch, service):
     service.answer(CLASSES, CLASSES)
-    longest = LIST.ljust(command_lines.LONGEST)
+    longest = LIST.ljust(LONGEST)
     result = batch([f'{longest}\r', f'{longest} ', 'x' * (40 << 20), LIST], '--keep-going')
     assert result.status == 2
     assert [line for line in result.stderr.splitlines() if ' KiB' in line] == [

@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from placementclient.completion import tables, values
+from placementclient.completion import script, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 
 
@@ -61,7 +61,7 @@ def test_the_syntax_is_read_off_the_parser():
     parser.add_argument('--format', choices=['json', 'table'])
     parser.add_argument('--yes', action='store_true')
     parser.add_argument('--owner', metavar='<owner>')
-    assert tables.syntax(parser, 'resource provider trait add') == tables.Syntax(
+    assert script.syntax(parser, 'resource provider trait add') == script.Syntax(
         {
             '-h': '',
             '--help': '',
@@ -88,7 +88,7 @@ def test_the_syntax_is_read_off_the_parser():
 def test_what_is_named_depends_on_the_subject(command, kind):
     parser = ArgumentParser(add_help=False)
     parser.add_argument('name', metavar='<name>')
-    assert tables.syntax(parser, command).arguments == (kind,)
+    assert script.syntax(parser, command).arguments == (kind,)
 
 
 @every_command
@@ -99,7 +99,7 @@ def test_every_argument_is_completed(point):
         if action.option_strings and not re.search('<(file|folder|host)>', str(action.metavar)):
             continue
         if action.metavar not in {'<aggregate>', '<project>', *new}:
-            assert tables._kind(action, name(point)) != tables.ANYTHING, action.metavar
+            assert script._kind(action, name(point)) != script.ANYTHING, action.metavar
 
 
 def test_a_key_press_asks_once_a_minute(answers, cache, capsys):
