@@ -10,7 +10,8 @@ import argparse
 import copy
 import functools
 import os
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import plugin
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 FOREIGN = ('--os-', '--tls-', '--collect-timing')
 #: How long Keystone is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
+#: The number of requests of which the durations are kept.
+MOST_TIMINGS = 100_000
 
 
 class Connection:
@@ -42,8 +45,7 @@ class Connection:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
         self._version: str = options.os_placement_api_version
-        self._is_timed: bool = options.timing
-        self._timings: list[tuple[str, str, float]] = []
+        self._timings: deque[tuple[str, str, float]] = deque(maxlen=MOST_TIMINGS)
         self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         self._answer_limit = getattr(options, plugin.LIMIT_OPTION)
@@ -61,7 +63,7 @@ class Connection:
         if self._session is None:
             self._session = self._way.connect()
             vars(self).update(self._way.selection)
-            self._collect()
+            self._session.session.hooks['response'].append(self._record)
             _look_around_once(self._session)
             # A cloud may say how long; else this is for what is asked of Keystone.
             self._timeout = self._timeout or self._session.timeout
@@ -91,12 +93,10 @@ class Connection:
             self._clients[self._version] = plugin.make_client(self)
         return self._clients[self._version]
 
-    def use(self, version: str, *, timed: bool = False) -> None:
+    def use(self, version: str) -> None:
         """Prepare for the next command, at a microversion; keep the facts about the service."""
-        self._is_timed = timed
-        if self._session is not None:
-            self._collect()
         self._version = version
+        self._timings.clear()
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
 
@@ -111,18 +111,10 @@ class Connection:
         other.use(version)
         return other
 
-    def timings(self) -> list[tuple[str, str, float]]:
-        """Return the requests since the last call: method, URL, duration in seconds."""
-        timings, self._timings = self._timings, []
-        return timings
-
-    def _collect(self) -> None:
-        """Have the session time each answer, if that is asked for, and else no more."""
-        hooks = self._session.session.hooks['response']
-        if self._record in hooks:
-            hooks.remove(self._record)
-        if self._is_timed:
-            hooks.append(self._record)
+    @property
+    def timings(self) -> Iterable[tuple[str, str, float]]:
+        """The latest requests of the command: method, URL, duration in seconds."""
+        return self._timings
 
     def _record(self, answer: requests.Response, **_: Any) -> None:
         request = answer.request

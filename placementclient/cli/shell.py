@@ -142,7 +142,7 @@ class Shell(app.App):
         """Have a connection; what it does not need of the arguments is the command."""
         if self._existing:
             self.client_manager = self._existing
-            self._existing.use(self.options.os_placement_api_version, timed=self.options.timing)
+            self._existing.use(self.options.os_placement_api_version)
             return words
         new = connection.Connection(self.options, self._argv, self._session)
         self.client_manager = new
@@ -205,7 +205,7 @@ class Shell(app.App):
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing:
-            for method, url, seconds in self.client_manager.timings():
+            for method, url, seconds in self.client_manager.timings:
                 print(f'{method} {without_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property

@@ -254,10 +254,7 @@ class HTTPError(PlacementError):
         super().__init__(' '.join(text.split()))
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return this error with the names of providers beside their UUIDs.
-
-        :param names: by UUID
-        """
+        """Return this error with the names of providers, by UUID, beside their UUIDs."""
         return self.with_sentence(with_names(self.sentence, names))
 
     def with_sentence(self, sentence: str) -> Self:
