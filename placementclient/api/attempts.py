@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.client import errors
 from placementclient.client.lost_answers import asked_pause
@@ -105,13 +105,12 @@ def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Call
     return retried(client, lambda: write(read() if given is None else given), given)
 
 
-def is_gone(read: Callable[[], object]) -> bool:
-    """Return whether the service says that the object does not exist."""
+def is_gone(read: Callable[[], Read[Any]]) -> bool:
+    """Return whether the service says that the object does not exist, or is empty."""
     try:
-        read()
+        return not read().value
     except errors.NotFound:
         return True
-    return False
 
 
 def edited(

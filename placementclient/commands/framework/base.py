@@ -46,16 +46,33 @@ class NameCommand(Command):
     """A command that creates or deletes something by its name."""
 
     #: The functions of the API that write it, and that show whether it exists.
-    functions: tuple[Callable[[Client, str], object], Callable[[Client, str], object]]
+    functions: tuple[Callable[[Client, str], object], Callable[[Client, str], Read[Any]]]
     deletes = False
+
+    @property
+    def subject(self) -> str:
+        """The name or the UUID of the written object."""
+        name: str = self.args.name
+        return name
 
     def execute(self) -> None:
         write, show = self.functions
+        subject = self.subject
         attempts.confirmed(
             self.client,
-            lambda: write(self.client, self.args.name),
-            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, self.args.name)),
+            lambda: write(self.client, subject),
+            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, subject)),
         )
+
+
+class ProviderDeletion(NameCommand):
+    """A command that deletes a provider, or everything of one kind that it has."""
+
+    deletes = True
+
+    @property
+    def subject(self) -> str:
+        return self.provider_uuid
 
 
 class _Table(PlacementCommand, DisplayCommandBase[Any]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from placementclient import program
 from placementclient.client import errors
@@ -12,10 +11,8 @@ from placementclient.client.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, examination
-
-if TYPE_CHECKING:
-    from placementclient.model.plans import Plan
-    from placementclient.model.snapshots import Snapshot
+from placementclient.model.plans import Plan
+from placementclient.model.snapshots import Snapshot
 
 
 class ReportProvider(base.Command):

@@ -177,7 +177,7 @@ class SetInventory(CreateInventory):
         return read.generation or 0
 
 
-class DeleteInventory(base.Command):
+class DeleteInventory(base.ProviderDeletion):
     """Delete the inventory of one class of a resource provider, or all its inventories.
 
     Example:
@@ -186,26 +186,23 @@ class DeleteInventory(base.Command):
     """
 
     endpoint = endpoints.DELETE_INVENTORY
+    functions = (api.inventory.delete_all, api.inventory.list)
     options = (
         option.PROVIDER,
         Option('--resource-class', required_until='1.4', help='Only the inventory of this class'),
     )
 
     def execute(self) -> None:
-        provider = self.client, self.provider_uuid
         name = self.args.resource_class
         if name is None:
-            attempts.confirmed(
-                self.client,
-                lambda: api.inventory.delete_all(*provider),
-                lambda: not api.inventory.list(*provider).value,
-            )
-        else:
-            attempts.confirmed(
-                self.client,
-                lambda: api.inventory.delete(*provider, name),
-                lambda: attempts.is_gone(lambda: api.inventory.show(*provider, name)),
-            )
+            super().execute()
+            return
+        provider = self.client, self.provider_uuid
+        attempts.confirmed(
+            self.client,
+            lambda: api.inventory.delete(*provider, name),
+            lambda: attempts.is_gone(lambda: api.inventory.show(*provider, name)),
+        )
 
 
 class ReplaceInventories(editing.Editing):

@@ -198,7 +198,7 @@ class SetResourceProvider(base.ShowOne):
         return columns.PROVIDER.fields(provider, self.version)
 
 
-class DeleteResourceProvider(base.Command):
+class DeleteResourceProvider(base.ProviderDeletion):
     """Delete a resource provider with its inventory. It must not have allocations or children.
 
     Example:
@@ -208,15 +208,11 @@ class DeleteResourceProvider(base.Command):
 
     endpoint = endpoints.DELETE_PROVIDER
     options = (option.PROVIDER,)
+    functions = (api.resource_provider.delete, api.resource_provider.show)
 
     def execute(self) -> None:
-        provider = self.client, self.provider_uuid
         try:
-            attempts.confirmed(
-                self.client,
-                lambda: api.resource_provider.delete(*provider),
-                lambda: attempts.is_gone(lambda: api.resource_provider.show(*provider)),
-            )
+            super().execute()
         except errors.ProviderInUse:
             self.log.warning(
                 'Evacuate or migrate the servers first. Then "resource provider purge '

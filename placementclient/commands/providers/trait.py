@@ -201,7 +201,7 @@ class RemoveProviderTrait(AddProviderTrait):
     removes = True
 
 
-class DeleteProviderTrait(base.Command):
+class DeleteProviderTrait(base.ProviderDeletion):
     """Remove all traits from a resource provider, even if others change it at the same time.
 
     Example:
@@ -211,11 +211,4 @@ class DeleteProviderTrait(base.Command):
 
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
     options = (option.PROVIDER,)
-
-    def execute(self) -> None:
-        provider = self.client, self.provider_uuid
-        attempts.confirmed(
-            self.client,
-            lambda: api.trait.delete_from_provider(*provider),
-            lambda: not api.trait.list_of_provider(*provider).value,
-        )
+    functions = (api.trait.delete_from_provider, api.trait.list_of_provider)

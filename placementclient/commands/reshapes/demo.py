@@ -48,33 +48,34 @@ class DemoReshape(base.Command):
                 folder.mkdir(mode=0o700)
             except OSError as error:
                 raise errors.BadFile(str(folder), error.strerror or str(error)) from None
-        with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch)) as demo:
-            demo.run()
+        with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch), _CLOUD):
+            self._show()
         if folder:
-            with self._cloud(folder) as demo:
-                demo.stay(self.args.keep)
+            with self._cloud(folder, _KEPT):
+                self._stay(self.args.keep)
 
     @contextlib.contextmanager
-    def _cloud(self, folder: Path) -> Iterator[_Demo]:
+    def _cloud(self, folder: Path, name: str) -> Iterator[None]:
         """Work in a folder, on an embedded Placement that has its database there."""
         from keystoneauth1.session import Session
 
+        from placementclient.client import http, microversion
         from placementclient.embedded import Direct
+        from placementclient.files import disk
+        from placementclient.producers import restore
 
+        data = resources.files('placementclient.reshape') / 'demo'
         with Direct.scratch(folder) as service, contextlib.chdir(folder):
-            yield _Demo(self.app, Session(auth=service))
+            self._session: Any = Session(auth=service)
+            self._scratch = http.Client(self._session, microversion.HIGHEST)
+            with resources.as_file(data) as files:
+                left_out = shutil.ignore_patterns(_CLOUD, _KEPT)
+                shutil.copytree(files, '.', ignore=left_out, dirs_exist_ok=True)
+                restore.load(self._scratch, disk.read_snapshot(str(files / name)))
+            yield
 
-
-class _Demo:
-    """One run of the demo."""
-
-    def __init__(self, app: Any, session: Any) -> None:
-        self._stdout, self._program = app.stdout, app.NAME
-        self._session = session
-
-    def run(self) -> None:
-        """The cloud as it is; plan, show, apply, verify; the cloud as it has become."""
-        self._prepare(_CLOUD)
+    def _show(self) -> None:
+        """Show the cloud as it is; plan, show, apply, verify; show the cloud as it has become."""
         self._say('A host with two GPU cards, whose eight VGPU are all in one inventory:')
         self._trees()
         self._say('The next release of Nova reports each card as a provider below the host:')
@@ -99,63 +100,49 @@ class _Demo:
         self._say('The same cloud now:')
         self._trees()
 
-    def stay(self, folder: str) -> None:
-        """Load the cloud of the beginning, and print how to go on with it."""
+    def _stay(self, folder: str) -> None:
+        """Print how to go on with the cloud of the beginning."""
         from placementclient.files import disk
         from placementclient.reading import capture
 
-        self._prepare(_KEPT)
         # The lists of Nova have to be younger than the snapshot that the audit compares with them.
-        disk.write_snapshot(_KEPT, capture.capture(self._client))
+        disk.write_snapshot(_KEPT, capture.capture(self._scratch))
         younger = time.time() + 1
         for name in _LISTS:
             os.utime(name, (younger, younger))
         database = 'OS_PLACEMENT_DATABASE=sqlite:///$PWD/placement.sqlite'
         self._say(f'The cloud as it was at the beginning is in {folder}. Go on with it:')
-        print(f'cd {shlex.quote(folder)}', file=self._stdout)
-        print(f'export OS_AUTH_TYPE=placement_direct {database}', file=self._stdout)
+        print(f'cd {shlex.quote(folder)}', file=self.app.stdout)
+        print(f'export OS_AUTH_TYPE=placement_direct {database}', file=self.app.stdout)
         self._say('Remove it:')
-        print('unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE', file=self._stdout)
-        print(f'cd .. && rm -r {shlex.quote(folder)}', file=self._stdout)
-
-    def _prepare(self, name: str) -> None:
-        from placementclient.client import http, microversion
-        from placementclient.files import disk
-        from placementclient.producers import restore
-
-        data = resources.files('placementclient.reshape') / 'demo'
-        with resources.as_file(data) as folder:
-            left_out = shutil.ignore_patterns(_CLOUD, _KEPT)
-            shutil.copytree(folder, '.', ignore=left_out, dirs_exist_ok=True)
-            cloud = disk.read_snapshot(str(folder / name))
-        self._client = http.Client(self._session, microversion.HIGHEST)
-        restore.load(self._client, cloud)
+        print('unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE', file=self.app.stdout)
+        print(f'cd .. && rm -r {shlex.quote(folder)}', file=self.app.stdout)
 
     def _say(self, text: str) -> None:
-        print(f'\n# {text}\n', file=self._stdout, flush=True)
+        print(f'\n# {text}\n', file=self.app.stdout, flush=True)
 
     def _cat(self, name: str) -> None:
-        print(f'$ cat {name}\n{Path(name).read_text()}', file=self._stdout)
+        print(f'$ cat {name}\n{Path(name).read_text()}', file=self.app.stdout)
 
     def _trees(self) -> None:
         from placementclient.model.trees import Tree
         from placementclient.reading import capture
         from placementclient.render import trees
 
-        snapshot = capture.capture(self._client)
+        snapshot = capture.capture(self._scratch)
         for root in snapshot.roots():
             for line in trees.detailed(Tree(snapshot, root), allocations=root.name == _HOST):
-                print(line, file=self._stdout)
+                print(line, file=self.app.stdout)
 
     def _type(self, command: str, status: int = errors.ExitStatus.DONE) -> None:
         """Run a command as if it were typed, and check its exit status."""
         from placementclient.cli import shell
 
-        print(f'$ {self._program} {command}', file=self._stdout, flush=True)
-        with contextlib.redirect_stderr(self._stdout):
+        print(f'$ {self.program} {command}', file=self.app.stdout, flush=True)
+        with contextlib.redirect_stderr(self.app.stdout):
             ended = shell.main(shlex.split(command), session=self._session)
         if ended == shell.BROKEN_PIPE:
             raise BrokenPipeError
         if ended != status:
             raise errors.PlacementError(f'the demo has failed: exit status {ended}')
-        print(f'(exit status {int(status)})\n' if status else '', file=self._stdout, flush=True)
+        print(f'(exit status {int(status)})\n' if status else '', file=self.app.stdout, flush=True)

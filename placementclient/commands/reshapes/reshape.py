@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from placementclient import program
 from placementclient.client import errors
@@ -16,13 +15,11 @@ from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, chec
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.origin import Origin
+from placementclient.model.plans import TreeChange
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.render import runs
-
-if TYPE_CHECKING:
-    from placementclient.model.plans import TreeChange
-    from placementclient.model.providers import Provider
-    from placementclient.model.snapshots import Snapshot
-    from placementclient.model.specifications import Spec
 
 
 def still_up(hosts: Sequence[str]) -> str:

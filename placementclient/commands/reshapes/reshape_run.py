@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import tally
@@ -13,10 +12,8 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.model import origin
 from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.render import failures, runs
-
-if TYPE_CHECKING:
-    from placementclient.model.plans import Plan, TreeChange
 
 #: The options of the commands that only read.
 _READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
@@ -11,9 +10,7 @@ from placementclient.commands.framework import base, changing, option, reading, 
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
-
-if TYPE_CHECKING:
-    from placementclient.model.plans import Plan
+from placementclient.model.plans import Plan
 
 _FILE = Option('file', help='The snapshot file')
 
