@@ -32,7 +32,7 @@ from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import KnownAssignments
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.specification import check, selection
+from placementclient.planner.specification.check import SpecCheck
 
 #: Consumers of one change of several trees: one request takes about 8 ms for each.
 MOST_CONSUMERS = 20_000
@@ -68,8 +68,9 @@ def make(
     :raises errors.Undetermined: if the search took too long to know either
     """
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
-    maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
-    if unselective := [*selection.faults(spec, snapshot, listed, trees)]:
+    check = SpecCheck(spec, snapshot, listed, trees)
+    maker.faults.found += check.names()
+    if unselective := [*check.selections()]:
         # The trees that are missing would be faults of much else.
         maker.faults.found += unselective
         maker.faults.raise_any()

@@ -1,24 +1,22 @@
-"""A specification compared with a snapshot: wrong names of classes, traits and sources."""
+"""A specification compared with a snapshot: wrong names, and entries that select nothing."""
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 import os_traits
 from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
-from placementclient.model.patterns import is_pattern
+from placementclient.model.patterns import is_pattern, similar
+from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
-from placementclient.model.specifications import (
-    ROOT,
-    Spec,
-    TreeSelection,
-    has_placeholder,
-)
+from placementclient.model.specifications import ROOT, Spec, TreeSelection, has_placeholder
 
-#: For how many unknown names it is said what was probably meant.
+#: For how many unknown names it is said what was probably meant: each costs a tenth of a second.
 MAX_HINTS = 20
 #: The kinds of names.
 _CLASS, _TRAIT = 'resource class', 'trait'
@@ -26,115 +24,178 @@ _CLASS, _TRAIT = 'resource class', 'trait'
 Keys = tuple[str | int, ...]
 
 
-def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator[errors.BadFile]:
-    """Return the faults of a specification that are wrong for every tree.
+class SpecCheck:
+    """Finds the faults of a specification that are wrong for every tree.
 
-    :param partial: whether the snapshot, or what is planned of it, may be a part only, so that a
-        custom name that no provider has there may be elsewhere
+    :param listed: all providers of the service, if the snapshot has only some of its trees
+    :param trees: names or UUIDs of the only roots to plan; none: all that the specification selects
     """
-    states = snapshot.providers.values()
-    there = {
-        _CLASS: {name for state in states for name in state.inventories},
-        _TRAIT: {name for state in states for name in state.traits},
-    }
-    for what, is_needed, name, keys in _names(spec):
-        yield from _unknown(spec, what, is_needed and not partial, name, keys, there[what])
-    if spec.trees is None:
-        yield from _sources(spec, snapshot)
-    yield from _additions(spec, snapshot)
 
+    def __init__(
+        self,
+        spec: Spec,
+        snapshot: Snapshot,
+        listed: Collection[Provider] | None = None,
+        trees: Collection[str] = (),
+    ) -> None:
+        self._spec, self._snapshot, self._listed = spec, snapshot, listed
+        self._only, self._hints = trees, MAX_HINTS
+        states = snapshot.providers.values()
+        self._providers = [state.provider for state in states] if listed is None else listed
+        #: of each kind the standard names, and those that a provider has
+        self._known = {
+            _CLASS: {*STANDARDS, *chain.from_iterable(state.inventories for state in states)},
+            _TRAIT: {*os_traits.get_traits(), *chain.from_iterable(s.traits for s in states)},
+        }
 
-def is_known(name: str) -> bool:
-    """Return whether a name is a standard resource class or trait."""
-    return name in STANDARDS or name in os_traits.get_traits()
+    def names(self) -> Iterator[errors.BadFile]:
+        """Return names of classes, traits, sources and parents that nothing has."""
+        for kind, is_needed, name, keys in _names(self._spec):
+            yield from self._unknown(kind, is_needed and not self._only, name, keys)
+        if self._spec.trees is None:
+            for index, move in enumerate(self._spec.moves):
+                name = move.source
+                if not (self._snapshot.find(name) or is_pattern(name) or has_placeholder(name)):
+                    reason = f'there is no provider {name} to move anything from'
+                    keys = 'moves', index, 'from_resource_provider'
+                    yield self._error(reason, name, self._provider_names(), *keys)
+        yield from self._additions()
 
+    def selections(self) -> Iterator[errors.BadFile]:
+        """Return entries of ``trees`` and patterns of sources that select nothing."""
+        if self._listed is None and self._only and self._is_part():
+            return
+        yield from self._roots()
+        if self._listed is None:
+            yield from self._contents()
+        names = {provider.name for provider in self._providers}
+        for index, move in enumerate(self._spec.moves):
+            name = move.source
+            is_open = is_pattern(name) and not has_placeholder(name) and name not in names
+            if is_open and not fnmatch.filter(names, name):
+                keys = 'moves', index, 'from_resource_provider'
+                yield self._error(
+                    f'"{name}" matches no provider', name, similar(name, names), *keys
+                )
 
-def _unknown(
-    spec: Spec, what: str, is_needed: bool, name: str, keys: Keys, there: Collection[str]
-) -> Iterator[errors.BadFile]:
-    """A name that no service can have; a newer one may know more than this program."""
-    standards = STANDARDS if what == _CLASS else os_traits.get_traits()
-    if name in there or name in standards:
-        return
-    if not name.startswith('CUSTOM_'):
-        yield spec.error(
-            f'{name} is no standard {what}, no provider has it, and it does not begin with '
-            f'CUSTOM_{suggestion(name, {*there, *standards})}',
-            *keys,
+    def _provider_names(self) -> list[str]:
+        return [state.name for state in self._snapshot.providers.values()]
+
+    def _error(
+        self, reason: str, name: str, names: Iterable[str], *keys: str | int
+    ) -> errors.BadFile:
+        """Return a fault, with the name that was probably meant."""
+        self._hints -= 1
+        hint = suggestion(name, names) if self._hints >= 0 else ''
+        return self._spec.error(reason + hint, *keys)
+
+    def _unknown(
+        self, kind: str, is_needed: bool, name: str, keys: Keys
+    ) -> Iterator[errors.BadFile]:
+        """A name that no service can have; a newer one may know more than this program."""
+        if name in self._known[kind]:
+            return
+        reason = f'no provider has the {kind} {name}'
+        if not name.startswith('CUSTOM_'):
+            reason = (
+                f'{name} is no standard {kind}, no provider has it, and it does not begin with '
+                'CUSTOM_'
+            )
+        elif not is_needed:
+            return
+        yield self._spec.error(reason + suggestion(name, self._known[kind]), *keys)
+
+    def _additions(self) -> Iterator[errors.BadFile]:
+        """The additions that lead nowhere, or to what another entry is about."""
+        entries = {entry.name for entry in self._spec.providers}
+        known, find = set(entries), self._snapshot.find
+        for index, addition in enumerate(self._spec.additions):
+            name, parent = addition.name, addition.parent or ROOT
+            if name in entries:
+                reason = f'{name} is under providers too'
+                yield self._spec.error(reason, 'additions', index, 'resource_provider')
+            elif not (has_placeholder(parent) or parent in known or find(name) or find(parent)):
+                reason = f'there is no provider {parent} to make {name} below'
+                keys = 'additions', index, 'parent'
+                yield self._error(reason, parent, self._provider_names(), *keys)
+            known.add(name)
+
+    def _is_part(self) -> bool:
+        """Return whether the snapshot has nothing but the trees to plan, and what shares."""
+        states = map(self._snapshot.find, self._only)
+        roots = {state.provider.root_uuid for state in states if state is not None}
+        return all(
+            root.uuid in roots or SHARING_TRAIT in root.traits for root in self._snapshot.roots()
         )
-    elif is_needed:
-        hint = suggestion(name, {*there, *standards})
-        yield spec.error(f'no provider has the {what} {name}{hint}', *keys)
+
+    def _roots(self) -> Iterator[errors.BadFile]:
+        """Names, patterns and UUIDs of no root."""
+        selection = self._spec.trees or TreeSelection()
+        by_name = {provider.name: provider for provider in self._providers}
+        by_uuid = {provider.uuid: provider for provider in self._providers}
+        roots = {each.name: each.uuid for each in self._providers if not each.parent_provider_uuid}
+        for index, name in enumerate(selection.names):
+            if name in roots or fnmatch.filter(roots, name):
+                continue
+            reason = f'"{name}" matches no provider'
+            if below := fnmatch.filter(by_name, name):
+                root = by_uuid.get(by_name[below[0]].root_uuid)
+                where = root.name if root else 'another root'
+                reason = f'"{name}" matches no root, but {below[0]} below {where}'
+            yield self._error(reason, name, similar(name, {*roots}), 'trees', 'name', index)
+        for index, uuid in enumerate(selection.uuids):
+            provider = by_uuid.get(uuid)
+            if provider is None:
+                near = {each for each in roots.values() if _is_like(each, uuid)}
+                yield self._error(
+                    f'no root has the UUID {uuid}', uuid, near, 'trees', 'uuid', index
+                )
+            elif provider.parent_provider_uuid is not None:
+                hint = f'. Did you mean "{provider.root_uuid}"?'
+                reason = f'{uuid} is {provider.name}, which is no root{hint}'
+                yield self._spec.error(reason, 'trees', 'uuid', index)
+
+    def _contents(self) -> Iterator[errors.BadFile]:
+        """Traits and classes of no root, but those that are faults wherever they are named."""
+        selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
+        traits = set(chain.from_iterable(root.traits for root in roots))
+        classes = set(chain.from_iterable(root.inventories for root in roots))
+        for key, kind, named, own, reason in (
+            ('trait', _TRAIT, selection.traits, traits, 'no root has the trait'),
+            ('class', _CLASS, selection.classes, classes, 'no root has inventory of'),
+        ):
+            for index, name in enumerate(named):
+                may_be_elsewhere = bool(self._only) and name.startswith('CUSTOM_')
+                if name not in own and (name in self._known[kind] or may_be_elsewhere):
+                    yield self._error(f'{reason} {name}', name, own, 'trees', key, index)
 
 
 def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
-    """Return each class and each trait that a specification names, and the way to it."""
+    """Return each class and trait that a specification names, its kind, whether a provider must
+    have it already, and the way to it.
+    """
     selection = spec.trees or TreeSelection()
-    yield from _each(_CLASS, True, enumerate(selection.classes), 'trees', 'class')
-    yield from _each(_TRAIT, True, enumerate(selection.traits), 'trees', 'trait')
+    sections: list[tuple[str, bool, Iterable[tuple[str | int, str]], Keys]] = [
+        (_CLASS, True, enumerate(selection.classes), ('trees', 'class')),
+        (_TRAIT, True, enumerate(selection.traits), ('trees', 'trait')),
+    ]
     for at, move in enumerate(spec.moves):
-        moved = zip(move.resources, move.resources, strict=True)
-        yield from _each(_CLASS, True, moved, 'moves', at, 'moved_resources')
-        yield from _each(_CLASS, False, move.renamed.items(), 'moves', at, 'as')
-        yield from _each(_TRAIT, True, enumerate(move.traits), 'moves', at, 'moved_traits')
+        moved = ((name, name) for name in move.resources)
+        sections.append((_CLASS, True, moved, ('moves', at, 'moved_resources')))
+        sections.append((_CLASS, False, move.renamed.items(), ('moves', at, 'as')))
+        sections.append((_TRAIT, True, enumerate(move.traits), ('moves', at, 'moved_traits')))
     for section, entries in spec.sections.items():
         for at, entry in enumerate(entries):
-            given = zip(entry.inventories, entry.inventories, strict=True)
-            yield from _each(_CLASS, False, given, section, at, 'inventories')
-            yield from _each(_TRAIT, False, enumerate(entry.traits), section, at, 'traits')
+            stated = ((name, name) for name in entry.inventories)
+            sections.append((_CLASS, False, stated, (section, at, 'inventories')))
+            sections.append((_TRAIT, False, enumerate(entry.traits), (section, at, 'traits')))
     for at, group in enumerate(spec.together):
-        yield from _each(_CLASS, False, enumerate(group), 'together', at)
+        sections.append((_CLASS, False, enumerate(group), ('together', at)))
+    for kind, is_needed, named, keys in sections:
+        for key, name in named:
+            yield kind, is_needed, name, (*keys, key)
 
 
-def _each(
-    what: str, is_needed: bool, names: Iterable[tuple[str | int, str]], *keys: str | int
-) -> Iterator[tuple[str, bool, str, Keys]]:
-    return ((what, is_needed, name, (*keys, key)) for key, name in names)
-
-
-def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
-    """The sources that no provider is, where it is they that select the trees."""
-    hints, names = Hints(), [state.name for state in snapshot.providers.values()]
-    for index, move in enumerate(spec.moves):
-        name = move.source
-        if snapshot.find(name) is None and not is_pattern(name) and not has_placeholder(name):
-            yield spec.error(
-                f'there is no provider {name} to move anything from{hints.of(name, names)}',
-                *('moves', index, 'from_resource_provider'),
-            )
-
-
-def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
-    """The additions that lead nowhere, or to what another entry is about."""
-    entries = {entry.name for entry in spec.providers}
-    known, hints = set(entries), Hints()
-    names = [state.name for state in snapshot.providers.values()]
-    for index, addition in enumerate(spec.additions):
-        parent = addition.parent or ROOT
-        if addition.name in entries:
-            reason = f'{addition.name} is under providers too'
-            yield spec.error(reason, 'additions', index, 'resource_provider')
-        elif not (
-            has_placeholder(parent)
-            or parent in known
-            or snapshot.find(addition.name)
-            or snapshot.find(parent)
-        ):
-            hint = hints.of(parent, names)
-            yield spec.error(
-                f'there is no provider {parent} to make {addition.name} below{hint}',
-                *('additions', index, 'parent'),
-            )
-        known.add(addition.name)
-
-
-class Hints:
-    """Suggestions for the first unknown names: in a large cloud each costs a tenth of a second."""
-
-    def __init__(self) -> None:
-        self._left = MAX_HINTS
-
-    def of(self, name: str, names: Iterable[str]) -> str:
-        """Return a question, or nothing."""
-        self._left -= 1
-        return suggestion(name, names) if self._left >= 0 else ''
+def _is_like(uuid: str, other: str) -> bool:
+    """Return whether UUIDs agree at their beginning or at their end, which people get right."""
+    return uuid[:8] == other[:8] or uuid[-12:] == other[-12:]
