@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -33,8 +33,7 @@ def build_target_state(
     target_state = TargetState(roots)
     causes: list[Cause] = []
     for root in roots:
-        builder = _Builder(snapshot, spec, root, planned, created, target_state, causes)
-        builder.build()
+        _Builder(snapshot, spec, root, target_state, causes, created, planned).build()
         for provider in target_state.providers.values():
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
@@ -47,54 +46,34 @@ def build_target_state(
     return target_state
 
 
-class _Builder:
-    """Takes one of the trees into a target state.
-
-    :param causes: gets whatever is impossible
-    """
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        spec: Spec,
-        root: ProviderState,
-        planned: Collection[str] | None,
-        created: Mapping[str, str],
-        target_state: TargetState,
-        causes: list[Cause],
-    ) -> None:
-        self._snapshot, self._spec, self._root = snapshot, spec, root
-        self.target_state, self.causes = target_state, causes
-        self._flows: list[InventoryFlow] = []
-        self._providers = TargetProviders(
-            snapshot, spec, root, target_state, causes, created, planned
-        )
+class _Builder(TargetProviders):
+    """Takes one of the trees into a target state."""
 
     def build(self) -> None:
         self._state_providers()
-        self._lead_flows()
-        self._check_totals()
-        self.target_state.flows += self._flows
-        for index, addition in self._providers.additions.items():
+        flows = [*self._flows()]
+        self._check_totals(flows)
+        self._target_state.flows += flows
+        for index, addition in self.additions.items():
             self._add(index, addition)
 
     def _state_providers(self) -> None:
         """Apply the entries about providers by name, with moves to them or without."""
-        for name in self._providers.entries:
+        for name in self.entries:
             if not has_placeholder(name):
-                self._providers.provide(name)
-                self._providers.check_length(name, *self._providers.places[name])
+                self.provide(name)
+                self.check_length(name, *self.places[name])
 
-    def _lead_flows(self) -> None:
+    def _flows(self) -> Iterator[InventoryFlow]:
         moves = [
             (index, source)
-            for index in self._providers.moves
+            for index in self.moves
             if self._spec.moves[index].moves_anything
-            for source in self._providers.sources(self._spec.moves[index])
+            for source in self.sources(self._spec.moves[index])
         ]
         taken = self._explicit(moves)
         for index, source in moves:
-            self._lead(index, source, taken)
+            yield from self._flows_of(index, source, taken)
 
     def _explicit(self, moves: list[tuple[int, ProviderState]]) -> dict[Where, int]:
         """Return the amounts that moves with a figure take of each source and class."""
@@ -105,17 +84,19 @@ class _Builder:
                 taken[where] = taken.get(where, 0) + (0 if amount == ALL else amount)
         return taken
 
-    def _lead(self, index: int, source: ProviderState, taken: dict[Where, int]) -> None:
+    def _flows_of(
+        self, index: int, source: ProviderState, taken: dict[Where, int]
+    ) -> Iterator[InventoryFlow]:
         """Lead what one move takes off one source to its target."""
         move = self._spec.moves[index]
-        target_name = self._providers.named(move.target, source)
+        target_name = self.named(move.target, source)
         keys = _keys(index, 'to_resource_provider')
-        target = self._providers.provide(target_name, source, *keys)
-        origin = self._providers.provide(source.uuid)
+        target = self.provide(target_name, source, *keys)
+        origin = self.provide(source.uuid)
         if target is None or origin is None:
             return
-        if target.before is None and target_name not in self._providers.entries:
-            self._providers.check_length(target_name, *keys)
+        if target.before is None and target_name not in self.entries:
+            self.check_length(target_name, *keys)
         if target is not origin:
             gone = [trait for trait in move.traits if trait in source.traits]
             origin.traits.difference_update(gone)
@@ -129,55 +110,45 @@ class _Builder:
                 amount = _rest(inventory, Where(source.uuid, name), taken) if inventory else 0
             target_class = move.name_at_target(name)
             if inventory is None or not amount:
-                self.causes.append(infeasibility.NO_INVENTORY(self._root.name, source.name, name))
+                self.refuse(infeasibility.NO_INVENTORY, source.name, name)
             elif target is origin and target_class == name:
                 keys = _keys(index, 'moved_resources', name)
-                self.causes.append(
-                    infeasibility.SAME_PLACE(self._root.name, source.name, name, keys=keys)
-                )
+                self.refuse(infeasibility.SAME_PLACE, source.name, name, keys=keys)
             else:
-                self._flows.append(
-                    InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
-                )
+                yield InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
 
-    def _check_totals(self) -> None:
+    def _check_totals(self, flows: Sequence[InventoryFlow]) -> None:
         moved: dict[Where, int] = {}
-        for flow in self._flows:
+        for flow in flows:
             origin = flow.origin
             moved[origin] = moved.get(origin, 0) + flow.amount
-            before = self.target_state.providers[flow.source].before
+            before = self._target_state.providers[flow.source].before
             assert before is not None
             total = before.inventories[flow.resource_class].total
             if moved[origin] > total >= moved[origin] - flow.amount:
-                self.causes.append(
-                    infeasibility.TOO_MUCH(
-                        self._root.name,
-                        before.name,
-                        flow.resource_class,
-                        moved[origin],
-                        total,
-                        keys=_keys(flow.move, 'moved_resources', flow.resource_class),
-                    )
+                self.refuse(
+                    infeasibility.TOO_MUCH,
+                    before.name,
+                    flow.resource_class,
+                    moved[origin],
+                    total,
+                    keys=_keys(flow.move, 'moved_resources', flow.resource_class),
                 )
 
     def _add(self, index: int, addition: Addition) -> None:
-        target = self._providers.provide(self._providers.named(addition.name))
+        target = self.provide(self.named(addition.name))
         if target is None:
             return
-        gained = {flow.destination for flow in self.target_state.flows}
+        gained = {flow.destination for flow in self._target_state.flows}
         for name in addition.inventories:
             if name in target.inventories or Where(target.uuid, name) in gained:
                 keys = 'additions', index, 'inventories', name
-                self.causes.append(
-                    infeasibility.HAS_ALREADY(self._root.name, target.name, name, keys=keys)
-                )
+                self.refuse(infeasibility.HAS_ALREADY, target.name, name, keys=keys)
         for consumer_uuid, amounts in addition.consumers.items():
             if consumer_uuid not in self._snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
-                self.causes.append(
-                    infeasibility.NO_CONSUMER(self._root.name, consumer_uuid, keys=at)
-                )
-            added = self.target_state.added.setdefault(consumer_uuid, {})
+                self.refuse(infeasibility.NO_CONSUMER, consumer_uuid, keys=at)
+            added = self._target_state.added.setdefault(consumer_uuid, {})
             added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.patterns import is_pattern
@@ -21,7 +22,7 @@ from placementclient.model.specifications import (
     has_placeholder,
 )
 from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import Cause
+from placementclient.planner.infeasibility import Cause, CauseKind
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
@@ -48,7 +49,7 @@ class TargetProviders:
         created: Mapping[str, str],
         planned: Collection[str] | None = None,
     ) -> None:
-        self._snapshot, self._root = snapshot, root
+        self._snapshot, self._spec, self._root = snapshot, spec, root
         self._target_state, self._causes, self._created = target_state, causes, created
         self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
         self._made: dict[str, TargetProvider] = {}
@@ -64,14 +65,14 @@ class TargetProviders:
         self.places: dict[str, tuple[str | int, ...]] = {}
         #: the entries themselves, those of additions among them
         self.entries: dict[str, ProviderSpec] = {}
-        self._find_entries(spec, scope, planned)
+        self._find_entries(scope, planned)
         #: the additions of this tree, by their indexes
-        self.additions = dict(self._own_additions(spec, scope.additions))
+        self.additions = dict(self._own_additions(scope.additions))
         self._by_source = [key for key in self.entries if has_placeholder(key)]
 
-    def _find_entries(self, spec: Spec, scope: TreeScope, planned: Collection[str] | None) -> None:
-        targets = {self.named(spec.moves[index].target) for index in scope.moves}
-        entries = {index: spec.providers[index] for index in scope.providers}
+    def _find_entries(self, scope: TreeScope, planned: Collection[str] | None) -> None:
+        targets = {self.named(self._spec.moves[index].target) for index in scope.moves}
+        entries = {index: self._spec.providers[index] for index in scope.providers}
         parents = {
             name: self.named(entry.parent)
             for entry in entries.values()
@@ -102,9 +103,9 @@ class TargetProviders:
                 return there.uuid not in self._members
         return False
 
-    def _own_additions(self, spec: Spec, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+    def _own_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
         for index in indexes:
-            addition = spec.additions[index]
+            addition = self._spec.additions[index]
             name = self.named(addition.name)
             parent = self.named(addition.parent or ROOT)
             there = self._snapshot.find(name) or self._snapshot.find(parent)
@@ -126,11 +127,15 @@ class TargetProviders:
     def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
         there = self._snapshot.find(key)
         section = 'additions' if isinstance(other, Addition) else 'providers'
-        self._causes.append(
-            infeasibility.NAMED_TWICE(
-                self._root.name, there.name if there else key, section, other.name, keys=keys
-            )
+        self.refuse(
+            infeasibility.NAMED_TWICE, there.name if there else key, section, other.name, keys=keys
         )
+
+    def refuse(
+        self, kind: CauseKind, *values: Any, keys: tuple[str | int, ...] | None = None
+    ) -> None:
+        """Record why the tree cannot be planned."""
+        self._causes.append(kind(self._root.name, *values, keys=keys))
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
         """Return the name or UUID of a template, which may contain the root."""
@@ -155,7 +160,7 @@ class TargetProviders:
                 ):
                     yield state
         elif exact is None or move.source != name:
-            self._causes.append(infeasibility.NO_SOURCE(self._root.name, name))
+            self.refuse(infeasibility.NO_SOURCE, name)
 
     def provide(
         self, name: str, source: ProviderState | None = None, *keys: str | int
@@ -177,7 +182,7 @@ class TargetProviders:
             return None
         if there is None and is_uuid(name):
             keys = keys or self.places[template]
-            self._causes.append(infeasibility.NO_TARGET(self._root.name, name, keys=keys))
+            self.refuse(infeasibility.NO_TARGET, name, keys=keys)
             return None
         provider = self._made.get(key)
         if provider is None:
@@ -203,17 +208,13 @@ class TargetProviders:
         ):
             return False
         keys = *keys[:-1], 'uuid'
-        self._causes.append(
-            infeasibility.OTHER_UUID(self._root.name, there.name, there.uuid, keys=keys)
-        )
+        self.refuse(infeasibility.OTHER_UUID, there.name, there.uuid, keys=keys)
         return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
         """Raise an error for a name that is too long for the service."""
         if len(name) > LONGEST_NAME:
-            self._causes.append(
-                infeasibility.LONG_NAME(self._root.name, name, LONGEST_NAME, keys=keys)
-            )
+            self.refuse(infeasibility.LONG_NAME, name, LONGEST_NAME, keys=keys)
 
     def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None
@@ -231,11 +232,7 @@ class TargetProviders:
         elif SHARING_TRAIT not in state.traits:
             root = state.provider.root_uuid
             owner = self._snapshot.providers.get(root)
-            self._causes.append(
-                infeasibility.FOREIGN_TARGET(
-                    self._root.name, state.name, owner.name if owner else root
-                )
-            )
+            self.refuse(infeasibility.FOREIGN_TARGET, state.name, owner.name if owner else root)
             return None
         return self._target_state.providers.get(state.uuid) or TargetProvider(
             state.uuid,
@@ -254,16 +251,14 @@ class TargetProviders:
         if has_placeholder(wanted) or parent is None:
             return
         if self._snapshot.find(wanted) != parent:
-            self._causes.append(
-                infeasibility.WRONG_PARENT(self._root.name, state.name, parent.name, wanted)
-            )
+            self.refuse(infeasibility.WRONG_PARENT, state.name, parent.name, wanted)
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
     ) -> TargetProvider | None:
         owner = self._created.get(name, self._root.name)
         if owner != self._root.name:
-            self._causes.append(infeasibility.MADE_TWICE(self._root.name, name, owner))
+            self.refuse(infeasibility.MADE_TWICE, name, owner)
             return None
         template = ROOT if entry or source is None else '{source}'
         if entry is not None and entry.parent is not None:
@@ -272,7 +267,7 @@ class TargetProviders:
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
-            self._causes.append(infeasibility.NO_PARENT(self._root.name, name, parent_name))
+            self.refuse(infeasibility.NO_PARENT, name, parent_name)
             return None
         chosen = str(uuid.uuid5(uuid.UUID(self._root.uuid), name))
         stated = entry.uuid if entry is not None else None
