@@ -87,7 +87,7 @@ def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
             state = snapshot.providers[source]
             usage = state.used(name)
             yield infeasibility.HIDDEN_ALLOCATIONS(
-                target_state.name, state.name, name, usage, usage - hidden
+                target_state.name, state.name, usage, name, usage - hidden
             )
 
 
@@ -103,7 +103,7 @@ def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec)
             was = before[name].capacity if name in before else 0
             excess = max(0, used - was, target_state.overcommitted.get(where, 0))
             if (name in spec.names.moved and used > room + excess) or room < 0:
-                yield infeasibility.OVERFULL(target_state.name, provider.name, name, used, room)
+                yield infeasibility.OVERFULL(target_state.name, provider.name, room, name, used)
 
 
 def assignment_of(

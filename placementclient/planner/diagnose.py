@@ -72,15 +72,15 @@ class _Diagnosis:
         tried = list(dict.fromkeys(tried))
         bins = [(self._problem.bins[where], amount, total) for where, amount, total in tried]
         largest = max(bin_.units.max_unit - total + amount for bin_, amount, total in bins)
-        about = self._tree, item.consumer.uuid, holding.resource_class, holding.amount
+        uuid, name, amount = item.consumer.uuid, holding.resource_class, holding.amount
         is_alone = not any(bin_.units.admit(total) for bin_, _, total in bins)
-        if holding.amount > largest:
-            return TOO_LARGE(*about, largest), is_alone
+        if amount > largest:
+            return TOO_LARGE(self._tree, uuid, amount, name, largest), is_alone
         units = tuple(
             (self._name(where), *self._problem.bins[where].units)
             for where in dict.fromkeys(where for where, _, _ in tried)
         )
-        return BAD_AMOUNT(*about, units), is_alone
+        return BAD_AMOUNT(self._tree, uuid, name, amount, units), is_alone
 
     def overflows(self) -> Iterator[Cause]:
         """Places to which assignments alone send more than there is room for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,22 +48,23 @@ class CauseKind:
     """A kind of reason; a call makes a :class:`Cause`.
 
     :param name: for programs
-    :param fields: the names of its facts, in the order in which they are given
-    :param text: the sentence, with the facts in braces; or a function of the facts
+    :param text: the sentence, with the facts in braces in the order in which they are given; or a
+        function of the facts
     :param defaults: the values of facts that may be left out
     """
 
-    def __init__(
-        self, name: str, fields: str, text: str | Callable[..., str], **defaults: Any
-    ) -> None:
-        self.name, self.fields, self._text = name, fields.split(), text
-        self._defaults = defaults
+    def __init__(self, name: str, text: str | Callable[..., str], **defaults: Any) -> None:
+        self.name, self._text, self._defaults = name, text, defaults
+        if isinstance(text, str):
+            self._fields = [field for _, field, _, _ in string.Formatter().parse(text) if field]
+        else:
+            self._fields = list(inspect.signature(text).parameters)
         KINDS[name] = self
 
     def __call__(
         self, tree: str, *values: Any, keys: tuple[str | int, ...] | None = None, **named: Any
     ) -> Cause:
-        given = dict(zip(self.fields, values, strict=False)) | named
+        given = dict(zip(self._fields, values, strict=False)) | named
         return Cause(self.name, tree, {**self._defaults, **given}, keys)
 
     def filled(self, values: Mapping[str, Any]) -> str:
@@ -122,52 +125,43 @@ def _undetermined(seconds: float, unproved: int) -> str:
 # Amounts: holdings of consumers do not go where they would have to.
 HIDDEN_ALLOCATIONS = CauseKind(
     'hidden-allocations',
-    'provider resource_class usage listed',
     '{provider} has {usage} {resource_class} in use, but its consumers hold {listed}: run '
     '`placement-manage db online_data_migrations`, then take a new snapshot',
 )
 TOO_LARGE = CauseKind(
     'too-large',
-    'consumer_uuid resource_class amount largest',
     '{consumer_uuid} holds {amount} {resource_class}, more than the largest max_unit, {largest}',
 )
 #: ``units``: of each place its name, min_unit, max_unit, step_size
-BAD_AMOUNT = CauseKind('bad-amount', 'consumer_uuid resource_class amount units', _bad_amount)
+BAD_AMOUNT = CauseKind('bad-amount', _bad_amount)
 #: ``mapped``: whether assignments send all of it there
-SHORTFALL = CauseKind(
-    'shortfall', 'providers resource_class need room mapped', _shortfall, mapped=False
-)
+SHORTFALL = CauseKind('shortfall', _shortfall, mapped=False)
 #: ``used``: by consumers that stay out of the plan; ``room``: that they would have
 OVERFULL = CauseKind(
     'overfull',
-    'provider resource_class used room',
     '{provider} would have room for {room} {resource_class}, {used} are in use there and do not '
     'move',
 )
 #: ``demands``: of the fewest consumers that do not fit; ``minimal``: whether that is proved
-PACKING = CauseKind('packing', 'resource_class demands rooms minimal', _packing, minimal=True)
+PACKING = CauseKind('packing', _packing, minimal=True)
 APART = CauseKind(
     'apart',
-    'consumer_uuid classes',
     lambda consumer_uuid, classes: (
         f'{" and ".join(classes)} of {consumer_uuid} have no target in common'
     ),
 )
 UNACCEPTABLE = CauseKind(
     'unacceptable',
-    'consumer_uuid provider resource_class amount',
     '{consumer_uuid} holds {amount} {resource_class} on {provider}, against its min_unit, '
     'max_unit or step_size: the service would refuse to write it again',
 )
 CHANGED = CauseKind(
     'changed',
-    'provider resource_class',
     '{resource_class} of {provider} is not what the plan made it',
 )
 #: On the way back. ``used``: by consumers of other trees
 STILL_IN_USE = CauseKind(
     'still-in-use',
-    'provider resource_class used room',
     'without it {provider} has room for {room} {resource_class}, of which consumers of other '
     'trees hold {used}',
 )
@@ -175,18 +169,16 @@ STILL_IN_USE = CauseKind(
 #: ``consumers``: that move; ``most``: that one request may move
 TOO_MANY = CauseKind(
     'too-many',
-    'consumers most',
     'the trees change together, as they share a target or a consumer, and {consumers} consumers '
     'move, more than {most}: plan and apply them a few at a time, with --tree',
 )
 
 # The end of a search.
 #: ``unproved``: of how many rows of an assignment it is not known whether they could go elsewhere
-UNDETERMINED = CauseKind('undetermined', 'seconds unproved', _undetermined, unproved=0)
+UNDETERMINED = CauseKind('undetermined', _undetermined, unproved=0)
 #: ``reason``: a sentence without its full stop
 UNDECIDABLE = CauseKind(
     'undecidable',
-    'reason unproved',
     lambda reason, unproved: (
         f'{reason}, so that {counted(unproved, "row")} might go elsewhere' if unproved else reason
     ),
@@ -196,80 +188,59 @@ UNDECIDABLE = CauseKind(
 OPEN = frozenset({UNDETERMINED.name, UNDECIDABLE.name})
 
 # A specification asks for something that the tree does not have.
-NO_SOURCE = CauseKind(
-    'no-source', 'provider', 'there is no provider {provider} to move anything from'
-)
-NO_PARENT = CauseKind(
-    'no-parent', 'provider parent', '{parent}, the parent of {provider}, is not in the tree'
-)
+NO_SOURCE = CauseKind('no-source', 'there is no provider {provider} to move anything from')
+NO_PARENT = CauseKind('no-parent', '{parent}, the parent of {provider}, is not in the tree')
 FOREIGN_TARGET = CauseKind(
     'foreign-target',
-    'provider root',
     '{provider} is in the tree of {root} and does not share its inventory (no trait '
     'MISC_SHARES_VIA_AGGREGATE)',
 )
 MADE_TWICE = CauseKind(
     'made-twice',
-    'provider root',
     '{provider} is made in the tree of {root} already: put {{root}} into its name',
 )
 WRONG_PARENT = CauseKind(
     'wrong-parent',
-    'provider parent wanted',
     'the parent of {provider} is {parent}, not {wanted}',
 )
-NO_INVENTORY = CauseKind(
-    'no-inventory', 'provider resource_class', '{provider} has no {resource_class} left to move'
-)
+NO_INVENTORY = CauseKind('no-inventory', '{provider} has no {resource_class} left to move')
 NO_TOTAL = CauseKind(
     'no-total',
-    'provider resource_class',
     'no {resource_class} is moved to {provider}, so its inventory needs a total',
 )
 RESERVED_UNPLACED = CauseKind(
     'reserved-unplaced',
-    'provider resource_class reserved left',
     '{provider} reserves {reserved} {resource_class}, of which {left} stay: say in the '
     'inventories of a target how much it reserves',
 )
 #: An assignment does not suit what is there now.
-BAD_ROW = CauseKind('bad-row', 'reason', '{reason}')
-SAME_PLACE = CauseKind(
-    'same-place', 'provider resource_class', 'moving {resource_class} from {provider} to itself'
-)
-NO_TARGET = CauseKind(
-    'no-target', 'provider', 'there is no provider {provider}; a new one needs a name'
-)
-OTHER_UUID = CauseKind(
-    'other-uuid', 'provider uuid', '{provider} exists already, and its UUID is {uuid}'
-)
+BAD_ROW = CauseKind('bad-row', '{reason}')
+SAME_PLACE = CauseKind('same-place', 'moving {resource_class} from {provider} to itself')
+NO_TARGET = CauseKind('no-target', 'there is no provider {provider}; a new one needs a name')
+OTHER_UUID = CauseKind('other-uuid', '{provider} exists already, and its UUID is {uuid}')
 #: ``moved``: by all moves up to this one
 TOO_MUCH = CauseKind(
     'too-much',
-    'provider resource_class moved total',
     '{moved} {resource_class} are moved off {provider}, which has {total}',
 )
 LONG_NAME = CauseKind(
     'long-name',
-    'name longest',
     lambda name, longest: (
         f'the name {name[:20]}… has {len(name)} characters, at most {longest} are allowed'
     ),
 )
 HAS_ALREADY = CauseKind(
     'has-already',
-    'provider resource_class',
     '{provider} has {resource_class} already, or gets it by a move',
 )
 #: ``section``: the list that the other entry is in; ``other``: how that one spells it
 NAMED_TWICE = CauseKind(
     'named-twice',
-    'provider section other',
     lambda provider, section, other: (
         f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
     ),
 )
-NO_CONSUMER = CauseKind('no-consumer', 'consumer_uuid', 'unknown consumer {consumer_uuid}')
+NO_CONSUMER = CauseKind('no-consumer', 'unknown consumer {consumer_uuid}')
 
 
 @dataclass(frozen=True, slots=True)

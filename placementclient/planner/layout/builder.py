@@ -113,7 +113,7 @@ class _Builder(TargetProviders):
                 self.refuse(infeasibility.NO_INVENTORY, source.name, name)
             elif target is origin and target_class == name:
                 keys = _keys(index, 'moved_resources', name)
-                self.refuse(infeasibility.SAME_PLACE, source.name, name, keys=keys)
+                self.refuse(infeasibility.SAME_PLACE, name, source.name, keys=keys)
             else:
                 yield InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
 
@@ -128,9 +128,9 @@ class _Builder(TargetProviders):
             if moved[origin] > total >= moved[origin] - flow.amount:
                 self.refuse(
                     infeasibility.TOO_MUCH,
-                    before.name,
-                    flow.resource_class,
                     moved[origin],
+                    flow.resource_class,
+                    before.name,
                     total,
                     keys=_keys(flow.move, 'moved_resources', flow.resource_class),
                 )

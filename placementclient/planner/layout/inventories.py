@@ -112,7 +112,7 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 # All of it moves, and it is to be there again: as it was, but for what is stated.
                 there = before.get(name) or Inventory(int(stated['total']))
             if there is None:
-                yield infeasibility.NO_TOTAL(target_state.name, target.name, name)
+                yield infeasibility.NO_TOTAL(target_state.name, name, target.name)
                 continue
             target.inventories[name] = there.with_fields(stated)
             if Where(target.uuid, name) not in target_state.places:
@@ -125,7 +125,7 @@ def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
     if target.before and before:
         used, room = target.before.used(name), target.inventories[name].capacity
         if room < min(used, before.capacity):
-            yield infeasibility.OVERFULL(tree, target.name, name, used, room)
+            yield infeasibility.OVERFULL(tree, target.name, room, name, used)
 
 
 def _check_reserved(
@@ -142,8 +142,8 @@ def _check_reserved(
             yield infeasibility.RESERVED_UNPLACED(
                 target_state.name,
                 source.name,
-                where.resource_class,
                 before.reserved,
+                where.resource_class,
                 kept,
             )
         elif left is not None and 'reserved' not in source.stated.get(where.resource_class, {}):

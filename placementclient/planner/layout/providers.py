@@ -267,7 +267,7 @@ class TargetProviders:
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
-            self.refuse(infeasibility.NO_PARENT, name, parent_name)
+            self.refuse(infeasibility.NO_PARENT, parent_name, name)
             return None
         chosen = str(uuid.uuid5(uuid.UUID(self._root.uuid), name))
         stated = entry.uuid if entry is not None else None

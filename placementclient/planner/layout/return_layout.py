@@ -92,7 +92,7 @@ class _Layout:
                 if now != then and used > room + excess:
                     root = self._tree.root_provider_name
                     self.causes.append(
-                        infeasibility.STILL_IN_USE(root, target.name, name, used, room)
+                        infeasibility.STILL_IN_USE(root, target.name, room, name, used)
                     )
 
     def _take_back(self) -> None:
@@ -163,7 +163,7 @@ class _Layout:
                 restored = replace(now, total=max(total, 1))
             else:
                 self.causes.append(
-                    infeasibility.CHANGED(self._tree.root_provider_name, change.name, name)
+                    infeasibility.CHANGED(self._tree.root_provider_name, name, change.name)
                 )
                 restored = now
             if restored is not None:

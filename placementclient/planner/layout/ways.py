@@ -185,7 +185,7 @@ class ConsumerJudge:
         state = self._provider(where.provider_uuid)
         assert state is not None
         tree, kept = self._target_state.name, self._kept[where]
-        return UNACCEPTABLE(tree, self._consumer.uuid, state.name, where.resource_class, kept)
+        return UNACCEPTABLE(tree, self._consumer.uuid, kept, where.resource_class, state.name)
 
 
 def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
