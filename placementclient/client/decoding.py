@@ -1,13 +1,48 @@
-"""The content of a response, if it is one of the service."""
+"""The content of a response of the service, or its refusal as an exception."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placementclient.client import errors, refusals, strict_json
+from placementclient.client import errors, strict_json
 from placementclient.client.endpoints import Endpoint
+from placementclient.client.printable import excerpt
 
+#: Said for keystonemiddleware, whose answers are not those of the service.
+REMEDY = (
+    'get a new one (openstack token issue), or authenticate with a password or an application '
+    'credential'
+)
+NOT_ACCEPTED = f'the service does not accept the token, which may have expired: {REMEDY}'
+#: Conflicts look alike but for their code (from 1.23).
+BY_CODE: Mapping[str, type[errors.HTTPError]] = {
+    'placement.concurrent_update': errors.ConcurrentUpdate,
+    'placement.inventory.inuse': errors.InventoryInUse,
+    'placement.duplicate_name': errors.DuplicateName,
+    'placement.resource_provider.inuse': errors.ProviderInUse,
+    'placement.resource_provider.cannot_delete_parent': errors.CannotDeleteParent,
+}
+BY_STATUS: Mapping[int, type[errors.HTTPError]] = {
+    400: errors.BadRequest,
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    406: errors.NotAcceptable,
+    408: errors.Busy,
+    409: errors.Conflict,
+    429: errors.Busy,
+}
+#: Statuses that mean the same, whoever says so: nothing was carried out.
+_ANYBODYS = (errors.Unauthorized, errors.Busy)
+#: What a 500 says where the service has lost a race that it does not answer with 409, or where the
+#: database has ended one of two transactions: both were rolled back.
+_LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
+#: The service gives the deletion of one inventory that is in use the code of a lost race.
+_IN_USE = '^Unable to delete inventory of class .* in use'
+#: How many characters of an answer are shown: the service lists what it does not know.
+_LONGEST = 4000
 #: At least one of them is in every answer of the service.
 SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
@@ -33,7 +68,7 @@ def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
     """
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
-        raise refusals.from_answer(status, response.reason, _fault(content), headers)
+        raise refusal(status, response.reason, _fault(content), headers)
     if not content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (endpoint.silent and status != 204):
@@ -57,3 +92,57 @@ def _invalid(request: str, status: int, reason: str) -> errors.InvalidAnswer:
         f'{request} was answered with HTTP {status}{reason}: '
         'what answers is not a Placement service'
     )
+
+
+def refusal(
+    status: int, reason: str | None, body: Any, headers: Mapping[str, str]
+) -> errors.HTTPError:
+    """Return the exception for an answer with a status of 400 or more.
+
+    :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
+    """
+    fault = _first_fault(body)
+    code = fault.get('code')
+    code = code if isinstance(code, str) else None
+    sentence = _sentence(fault)
+    error = _kind(status, code, sentence)(
+        status,
+        sentence or _unreadable(status, reason),
+        code,
+        str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
+    )
+    if isinstance(error, errors.Transient):
+        error.retry_after = headers.get('retry-after')
+    return error
+
+
+def _kind(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
+    if status >= 500:
+        return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
+    kind = BY_STATUS.get(status, errors.HTTPError)
+    if kind is errors.Conflict and re.search(_IN_USE, sentence):
+        return errors.InventoryInUse
+    if sentence and kind not in _ANYBODYS:
+        return BY_CODE.get(code or '', kind)
+    return kind if kind in _ANYBODYS else errors.ForeignAnswer
+
+
+def _first_fault(body: Any) -> Mapping[str, Any]:
+    faults = body.get('errors') if isinstance(body, Mapping) else None
+    if isinstance(faults, Sequence) and faults and isinstance(faults[0], Mapping):
+        return faults[0]
+    return {}
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
+    detail = str(fault.get('detail') or fault.get('title') or '')
+    # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
+    detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
+    return excerpt(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
+
+
+def _unreadable(status: int, reason: str | None) -> str:
+    if status == 401:
+        return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
+    return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

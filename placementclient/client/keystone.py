@@ -21,7 +21,7 @@ def translated(session: Any = None) -> Iterator[None]:
     """
     from keystoneauth1 import exceptions
 
-    from placementclient.client import refusals, unreachable
+    from placementclient.client import decoding, unreachable
 
     try:
         yield
@@ -39,7 +39,7 @@ def translated(session: Any = None) -> Iterator[None]:
         sentence = f'{_refusal(session)}: {unreachable.sentence(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
-            sentence = f'Keystone does not accept the token: {refusals.REMEDY}'
+            sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
         raise errors.AuthenticationFailed(sentence) from failure
     except exceptions.ClientException as failure:
         refusal = errors.AuthenticationFailed(unreachable.sentence(failure))

@@ -167,36 +167,27 @@ class Cursor:
 
     def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
         """Return the values of a mapping with fixed keys."""
-        faults = Faults()
-        inside = self._known(known, needed, faults)
-        faults.raise_any()
-        return inside
+        return self.fields(dict.fromkeys(known, lambda cursor: cursor), needed)
 
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
         """Return the values of a mapping with fixed keys, each parsed by the reader of its key."""
-        faults, result = Faults(), {}
-        for key, cursor in self._known(readers, needed, faults).items():
-            with faults.collected():
-                result[key] = readers[key](cursor)
-        faults.raise_any()
-        return result
-
-    def _known(
-        self, known: Collection[str], needed: Collection[str], faults: Faults
-    ) -> dict[str, Cursor]:
-        inside = self.mapping()
+        faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
-        for key in [key for key in inside if key not in known]:
-            near = closest([key], known)
-            hint = f'. {did_you_mean(near)}' if near else ', known are ' + ', '.join(known)
+        for key in [key for key in inside if key not in readers]:
+            near = closest([key], readers)
+            hint = f'. {did_you_mean(near)}' if near else ', known are ' + ', '.join(readers)
             faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]
         if missing:
             are = 'are' if len(missing) > 1 else 'is'
             faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))
-        return inside
+        for key, cursor in inside.items():
+            with faults.collected():
+                result[key] = readers[key](cursor)
+        faults.raise_any()
+        return result
 
     def mapping(self) -> dict[str, Cursor]:
         """Return the values of a mapping whose keys are any strings."""

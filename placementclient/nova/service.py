@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from placementclient.client import errors, refusals, strict_json
+from placementclient.client import decoding, errors, strict_json
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
 
@@ -17,7 +17,7 @@ TIMEOUT = 60.0
 #: How many pages a list may have; a page of Nova has 1,000 records.
 MOST_PAGES = 10_000
 #: What to do about a refusal.
-_ADVICE = {401: f': {refusals.NOT_ACCEPTED}', 403: '; this needs the role admin'}
+_ADVICE = {401: f': {decoding.NOT_ACCEPTED}', 403: '; this needs the role admin'}
 #: What the ID of a project or a server may be made of.
 _ID = re.compile(r'[\w-]+')
 

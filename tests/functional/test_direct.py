@@ -254,11 +254,6 @@ def conf(database, tmp_path):
     return path
 
 
-def test_the_conf_names_the_database(conf):
-    create(connect(direct.Direct()), 'node')
-    assert names(connect(direct.Direct(placement_conf=str(conf)))) == {'node'}
-
-
 def test_the_conf_has_options_of_the_service(conf):
     service = connect(direct.Direct(placement_conf=str(conf)))
     create(service, 'node')
@@ -493,10 +488,6 @@ def test_what_fails_inside_is_answered(scratch):
 
 
 # The caller
-
-
-def test_the_reshaper_is_allowed(scratch):
-    assert scratch.post('/reshaper', json={}).status_code == 400
 
 
 def test_other_roles():

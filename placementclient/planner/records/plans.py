@@ -10,7 +10,7 @@ import msgspec
 
 from placementclient.changes.diff import operations_of
 from placementclient.changes.records import changes, operations
-from placementclient.files import sealing
+from placementclient.files import encoding
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
@@ -92,7 +92,7 @@ _CHANGE = msgspec.json.Decoder(changes.ChangeRecord)
 
 def encode(plan: Plan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
-    return sealing.sealed(_lines(plan))
+    return encoding.sealed(_lines(plan))
 
 
 def decode(content: bytes, path: str) -> Plan:
@@ -116,7 +116,7 @@ def decode(content: bytes, path: str) -> Plan:
     )
     for reason in changes.faults(plan):
         raise source.error(f'damaged plan: {reason}')
-    if not sealing.is_whole(content, document.digest, _lines(plan)):
+    if not encoding.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
     for reason in changes.wire_values(plan).faults():
         raise source.error(f'damaged plan: {reason}')
@@ -125,7 +125,7 @@ def decode(content: bytes, path: str) -> Plan:
 
 def identity(plan: Plan) -> str:
     """Return the digest that identifies a plan."""
-    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
+    return plan.digest if plan.digest is not None else encoding.digest(_lines(plan))
 
 
 def document(plan: Plan) -> dict[str, Any]:

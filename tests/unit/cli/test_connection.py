@@ -86,13 +86,6 @@ def test_timing_prints_each_request_on_stderr(service, capsys):
     assert 0 <= float(seconds) < 10
 
 
-def test_an_override_takes_precedence_over_the_catalog(service, monkeypatch):
-    monkeypatch.setenv('OS_PLACEMENT_ENDPOINT_OVERRIDE', 'http://other.test')
-    service.answer(CLASSES)
-    assert shell.main([*NO_AUTH, *LIST]) == 0
-    assert service.last.url == 'http://other.test/resource_classes'
-
-
 @pytest.fixture
 def clouds(tmp_path, monkeypatch):
     (tmp_path / 'clouds.yaml').write_text(

@@ -160,10 +160,6 @@ def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(clie
 # Where it goes
 
 
-def test_the_url_is_that_of_the_catalog(client):
-    assert client.url == URL
-
-
 def test_the_url_can_be_overridden(session, service):
     client = Client(session, endpoint_override='http://other.test/p')
     service.answer(LIST)

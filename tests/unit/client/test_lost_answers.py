@@ -11,13 +11,6 @@ from tests.unit.dialogue import Reply, fault, get
 LIST = get('/traits', {'traits': []})
 
 
-def test_a_refusal_is_not_repeated(client, service):
-    service.answer(fault(404, 'Gone'))
-    with pytest.raises(errors.NotFound, match=r'^Gone \(HTTP 404\) \[req-1\]$'):
-        client.send(endpoints.LIST_TRAITS, answer=dict)
-    assert len(service.requests) == 1
-
-
 @pytest.mark.parametrize('status', [408, 429, 500, 502, 503, 504])
 def test_a_read_without_an_answer_is_repeated(client, service, status):
     service.answer(*[Reply(status, '<html>')] * 5, LIST)

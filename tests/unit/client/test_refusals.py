@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.client import errors, refusals
+from placementclient.client import decoding, errors
 from tests.unit.dialogue import fault
 
 
 def answer(status, body=None, reason=None, **headers):
-    return refusals.from_answer(status, reason, body, headers)
+    return decoding.refusal(status, reason, body, headers)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,6 @@ def test_a_body_that_says_nothing_leaves_the_reason(body):
 
 
 def test_an_answer_may_say_as_much_as_it_likes():
-    refusal = refusals.from_answer(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
+    refusal = decoding.refusal(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
     assert str(refusal).startswith('no xxx')
     assert len(str(refusal)) < 5000

@@ -163,16 +163,6 @@ def test_a_folder_is_no_file(tmp_path, snapshot):
         disk.write_snapshot(str(tmp_path / 'missing' / 'cloud.json'), snapshot)
 
 
-@pytest.mark.parametrize(
-    ('text', 'value'),
-    [('{"a": [1]}', {'a': [1]}), ('a:\n  - 1\n', {'a': [1]}), ('\ufeff[1]', [1])],
-)
-def test_documents(tmp_path, text, value):
-    path = tmp_path / 'document'
-    path.write_text(text, 'utf-8')
-    assert disk.read_document(str(path)) == value
-
-
 def test_assignment_files_are_relative_to_the_spec(tmp_path):
     path, elsewhere = tmp_path / 'spec.yaml', tmp_path / 'other' / 'map.csv'
     elsewhere.parent.mkdir()
