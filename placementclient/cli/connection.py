@@ -11,7 +11,7 @@ import copy
 import functools
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import plugin
@@ -112,7 +112,7 @@ class Connection:
         return other
 
     @property
-    def timings(self) -> Iterable[tuple[str, str, float]]:
+    def timings(self) -> deque[tuple[str, str, float]]:
         """The latest requests of the command: method, URL, duration in seconds."""
         return self._timings
 

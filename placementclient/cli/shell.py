@@ -205,7 +205,9 @@ class Shell(app.App):
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing:
-            for method, url, seconds in self.client_manager.timings:
+            timings = self.client_manager.timings
+            while timings:  # a batch has printed those of its lines
+                method, url, seconds = timings.popleft()
                 print(f'{method} {without_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property

@@ -64,39 +64,36 @@ def test_the_time_of_each_request_is_printed_once(cloud):
     assert ended.stderr.count('GET ') == 3
 
 
-def test_a_program_may_wait_for_each_answer(cloud):
-    with subprocess.Popen(
-        [BIN / 'placement', 'batch', '--json-lines', '--keep-going'],
-        env=cloud,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin
-        assert process.stdout
+@pytest.fixture
+def piped(cloud):
+    """Start a batch between pipes: ``piped('--keep-going')``; returns the process."""
+
+    def start(*options):
+        command = [BIN / 'placement', 'batch', *options]
+        pipes = dict.fromkeys(('stdin', 'stdout', 'stderr'), subprocess.PIPE)
+        return subprocess.Popen(command, env=cloud, text=True, **pipes)
+
+    return start
+
+
+def ask(process, line):
+    """Type a line into a batch, and return the first line of the answer."""
+    process.stdin.write(f'{line}\n')
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def test_a_program_may_wait_for_each_answer(piped):
+    with piped('--json-lines', '--keep-going') as process:
         for line, status in ((LIST, 0), ('trait show NONE', 1), (LIST, 0)):
-            process.stdin.write(f'{line}\n')
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())['status'] == status
+            assert json.loads(ask(process, line))['status'] == status
         process.stdin.close()
         assert process.wait(60) == 1
 
 
-def test_a_reader_that_leaves_is_no_traceback(cloud):
-    with subprocess.Popen(
-        [BIN / 'placement', 'batch'],
-        env=cloud,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        process.stdin.write(f'{LIST}\n')
-        process.stdin.flush()
-        process.stdout.readline()
+def test_a_reader_that_leaves_is_no_traceback(piped):
+    with piped() as process:
+        ask(process, LIST)
         process.stdout.close()
         process.stdin.write(f'{LIST}\n' * 3)
         process.stdin.close()
@@ -104,21 +101,9 @@ def test_a_reader_that_leaves_is_no_traceback(cloud):
         assert process.wait(60) == 141
 
 
-def test_ctrl_c_ends_it_at_once(cloud):
-    with subprocess.Popen(
-        [BIN / 'placement', 'batch', '--keep-going'],
-        env=cloud,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        process.stdin.write(f'{LIST}\n')
-        process.stdin.flush()
-        process.stdout.readline()
+def test_ctrl_c_ends_it_at_once(piped):
+    with piped('--keep-going') as process:
+        ask(process, LIST)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert process.stderr.read() == 'Interrupted\n'

@@ -135,28 +135,23 @@ def test_what_is_offered(candidates):
 
 
 @in_a_shell
-def test_files_are_offered(shell, candidates, tmp_path):
-    (tmp_path / 'commands.txt').touch()
-    offered = candidates(f'placement batch {tmp_path}/comm')
-    # In zsh they come from its own function, for which there has to be a terminal.
-    assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
-
-
-@in_a_shell
-@pytest.mark.parametrize('command', ['diff other.json', 'save --snapshot'])
-def test_snapshots_and_folders_are_offered(shell, candidates, tmp_path, command):
+@pytest.mark.parametrize(
+    ('line', 'kind', 'offered'),
+    [
+        ('batch {}/comm', 'files', 'commands.txt'),
+        ('resource provider snapshot diff other.json {}/snap', 'files', 'snapshots'),
+        ('resource provider snapshot save --snapshot {}/snap', 'files', 'snapshots'),
+        # A journal is no plan.
+        ('resource provider reshape show {}/plan', 'plans', 'plan.json'),
+    ],
+)
+def test_files_are_offered(shell, candidates, tmp_path, line, kind, offered):
     (tmp_path / 'snapshots').mkdir()
-    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/snap')
-    expected = ':files' if shell == 'zsh' else f'{tmp_path}/snapshots'
-    assert {each.removesuffix('/') for each in offered} == {expected}
-
-
-@in_a_shell
-def test_journals_are_no_plans(shell, candidates, tmp_path):
-    for name in ('plan.json', 'plan.json.journal'):
+    for name in ('commands.txt', 'plan.json', 'plan.json.journal'):
         (tmp_path / name).touch()
-    offered = candidates(f'placement resource provider reshape show {tmp_path}/plan')
-    assert offered == {':plans' if shell == 'zsh' else f'{tmp_path}/plan.json'}
+    found = {each.removesuffix('/') for each in candidates(f'placement {line.format(tmp_path)}')}
+    # In zsh they come from its own function, for which there has to be a terminal.
+    assert found == {f':{kind}' if shell == 'zsh' else f'{tmp_path}/{offered}'}
 
 
 @pytest.mark.slow

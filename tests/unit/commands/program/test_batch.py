@@ -48,41 +48,39 @@ def batch(placement, tmp_path):
     return run
 
 
-def test_each_line_is_printed_with_its_number_its_status_and_its_output(batch, service):
-    service.answer(CLASSES, CLASSES)
-    assert batch(['# all', '', LIST, f'  {LIST} --sort-column name # again']) == Result(
-        0,
-        f'# line 3, exit status 0: {LIST}\nVCPU\n'
-        f'# line 4, exit status 0: {LIST} --sort-column name # again\nVCPU\n',
-        '2 done\n',
-    )
+ENDS = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: --keep-going goes on\n'
+DONE = f'exit status 0: {LIST}'
+UNKNOWN = "'nonsense' is not a command. See placement --help\n"
 
 
-@pytest.mark.parametrize('program', ['placement', 'openstack'])
-def test_a_line_may_begin_with_the_program(batch, service, program):
-    service.answer(CLASSES)
-    line = f'{program} {LIST}'
-    assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '1 done\n')
-
-
-def test_it_stops_at_the_first_failure(batch, service):
-    service.answer(GONE, CLASSES)
-    ends = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: --keep-going goes on\n'
-    assert batch([SHOW, LIST]) == Result(
-        1, f'# line 1, exit status 1: {SHOW}\n', f'{SENTENCE}{ends}'
-    )
-    assert len(service.requests) == 1
-
-
-def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch, service):
-    service.answer(GONE, CLASSES)
-    result = batch([SHOW, 'nonsense', LIST], '--keep-going')
-    assert result.status == 2
-    assert result.stdout.endswith(f'# line 3, exit status 0: {LIST}\nVCPU\n')
-    assert result.stderr == (
-        f"{SENTENCE}'nonsense' is not a command. See placement --help\n"
-        '1 done, 2 failed: line 1, line 2 (exit 2)\n'
-    )
+@pytest.mark.parametrize(
+    ('lines', 'replies', 'result'),
+    [
+        (
+            ['# all', '', LIST, f'  {LIST} -c name # again'],
+            [CLASSES, CLASSES],
+            (0, f'# line 3, {DONE}\nVCPU\n# line 4, {DONE} -c name # again\nVCPU\n', '2 done\n'),
+        ),
+        *(
+            ([f'{program} {LIST}'], [CLASSES],
+             (0, f'# line 1, exit status 0: {program} {LIST}\nVCPU\n', '1 done\n'))
+            for program in ('placement', 'openstack')
+        ),
+        ([SHOW, LIST], [GONE], (1, f'# line 1, exit status 1: {SHOW}\n', f'{SENTENCE}{ENDS}')),
+        (
+            [SHOW, 'nonsense', LIST, '--keep-going'],
+            [GONE, CLASSES],
+            (2, f'# line 1, exit status 1: {SHOW}\n# line 2, exit status 2: nonsense\n'
+             f'# line 3, {DONE}\nVCPU\n',
+             f'{SENTENCE}{UNKNOWN}1 done, 2 failed: line 1, line 2 (exit 2)\n'),
+        ),
+    ],
+)  # fmt: skip
+def test_lines_are_printed_with_number_status_and_output(batch, service, lines, replies, result):
+    service.answer(*replies)
+    options = [line for line in lines if line.startswith('--')]
+    assert batch([line for line in lines if line not in options], *options) == Result(*result)
+    assert len(service.requests) == len(replies)
 
 
 def test_a_machine_reads_an_object_for_each_line(batch, service):
