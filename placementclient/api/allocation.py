@@ -112,10 +112,7 @@ def set(
 
 
 def delete(client: Client, consumer_uuid: str) -> None:
-    """Delete all allocations of a consumer.
-
-    :raises errors.NotFound: if it holds nothing
-    """
+    """Delete all allocations of a consumer that has some (else :class:`errors.NotFound`)."""
     client.send(endpoints.DELETE_ALLOCATIONS, consumer=consumer_uuid)
 
 

@@ -70,10 +70,7 @@ def set_all(
 
 
 def delete_all(client: Client, provider_uuid: str) -> None:
-    """Delete all inventories of a provider; from 1.5.
-
-    :raises errors.InventoryInUse: if consumers hold something of them
-    """
+    """Delete all inventories, unless one is in use (:class:`errors.InventoryInUse`); from 1.5."""
     client.send(endpoints.DELETE_INVENTORIES, provider=provider_uuid)
 
 
@@ -95,10 +92,7 @@ def set(
 
 
 def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
-    """Delete the inventory of one class.
-
-    :raises errors.InventoryInUse: if consumers hold something of it
-    """
+    """Delete the inventory of one class, unless it is in use (:class:`errors.InventoryInUse`)."""
     client.send(endpoints.DELETE_INVENTORY, provider=provider_uuid, resource_class=resource_class)
 
 

@@ -10,10 +10,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
-    """Return the query parameters of one group.
-
-    :param suffix: what distinguishes the group; from 1.33 also with letters
-    """
+    """Return the query parameters of the group with a suffix, from 1.33 also with letters."""
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,

@@ -26,10 +26,7 @@ def list(client: Client) -> builtins.list[str]:
 
 
 def create(client: Client, name: str) -> None:
-    """Create a custom class.
-
-    :raises errors.Conflict: if it exists
-    """
+    """Create a custom class, unless it exists (:class:`errors.Conflict`)."""
     client.send(endpoints.CREATE_CLASS, body={'name': name})
 
 
@@ -51,8 +48,5 @@ def rename(client: Client, name: str, new_name: str) -> None:
 
 
 def delete(client: Client, name: str) -> None:
-    """Delete a custom class.
-
-    :raises errors.Conflict: if a provider has inventory of it
-    """
+    """Delete a custom class, unless a provider has inventory of it (:class:`errors.Conflict`)."""
     client.send(endpoints.DELETE_CLASS, resource_class=name)

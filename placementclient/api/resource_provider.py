@@ -55,20 +55,14 @@ def with_name(client: Client, name: str) -> Provider | None:
 
 
 def named(client: Client, name: str) -> Provider:
-    """Return the provider of this name.
-
-    :raises errors.NoSuchProvider: if there is none
-    """
+    """Return the provider of this name, or raise :class:`errors.NoSuchProvider`."""
     if (provider := with_name(client, name)) is None:
         raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
     return provider
 
 
 def find(client: Client, name_or_uuid: str) -> str:
-    """Return the UUID of a provider. A UUID is returned as it is, without a request.
-
-    :raises errors.NoSuchProvider: if no provider has the name
-    """
+    """Return the UUID of a provider; of a UUID, that in small letters, without a request."""
     if is_uuid(name_or_uuid):
         return normalized(name_or_uuid)
     return named(client, name_or_uuid).uuid

@@ -47,10 +47,7 @@ def create(client: Client, name: str) -> None:
 
 
 def delete(client: Client, name: str) -> None:
-    """Delete a custom trait.
-
-    :raises errors.Conflict: if a provider has it
-    """
+    """Delete a custom trait, unless a provider has it (:class:`errors.Conflict`)."""
     client.send(endpoints.DELETE_TRAIT, trait=name)
 
 

@@ -97,10 +97,7 @@ def _invalid(request: str, status: int, reason: str) -> errors.InvalidAnswer:
 def refusal(
     status: int, reason: str | None, body: Any, headers: Mapping[str, str]
 ) -> errors.HTTPError:
-    """Return the exception for an answer with a status of 400 or more.
-
-    :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
-    """
+    """Return the exception for a status of 400 or more; the body is ``None`` if it is no JSON."""
     fault = _first_fault(body)
     code = fault.get('code')
     code = code if isinstance(code, str) else None

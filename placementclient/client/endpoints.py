@@ -48,11 +48,9 @@ class Endpoint(NamedTuple):
 
 
 def _quoted(part: str) -> str:
-    """A path part, quoted.
-
-    Quoting alone protects nothing: a WSGI server decodes ``%2F`` before the service matches its
-    routes, and proxies resolve ``..``. Nothing in Placement that is named in a path has a slash.
-    """
+    """A path part, quoted."""
+    # Quoting alone protects nothing: a WSGI server decodes %2F before the service matches its
+    # routes, and proxies resolve "..". Nothing in Placement that is named in a path has a slash.
     if part in ('', '.', '..') or '/' in part or not part.isprintable():
         raise errors.UnsafePath(f'{part!r} cannot be part of a URL')
     return quote(part, safe='')

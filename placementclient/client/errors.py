@@ -58,10 +58,7 @@ class UnsupportedVersion(PlacementError):
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider has this name.
-
-    :param name: the name, where the service was asked for it; it may be close to another one
-    """
+    """No resource provider has this name, which the service was asked for, if it is given."""
 
     def __init__(self, message: str, name: str | None = None) -> None:
         self.name = name
@@ -92,10 +89,7 @@ class BadFile(PlacementError):
 
 
 class BadFiles(BadFile):
-    """Several faults, to be fixed together.
-
-    :param faults: in the order of the file
-    """
+    """Several faults, to be fixed together, in the order of the file."""
 
     def __init__(self, faults: Sequence[BadFile]) -> None:
         first, self._faults = faults[0], tuple(faults)
@@ -162,10 +156,7 @@ class Undecided(PlacementError):
 
 
 class Undetermined(PlacementError):
-    """The search was too short: it is unknown whether there are assignments, or others.
-
-    :param causes: one for each tree; each can say itself
-    """
+    """The search was too short: it is unknown whether there are assignments, or others."""
 
     _MORE_TIME = 'Give the search more time (--solver-timeout)'
     _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'

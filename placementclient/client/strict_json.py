@@ -19,10 +19,7 @@ class InvalidJSON(ValueError):
 
 
 def decoded(content: bytes, kind: Any = Any) -> Any:
-    """Decode JSON into a value of a type.
-
-    :raises InvalidJSON: with the place of the fault
-    """
+    """Decode JSON into a value of a type, or raise :class:`InvalidJSON` with the place."""
     try:
         value = msgspec.json.decode(content, type=kind)
         check_keys(content)

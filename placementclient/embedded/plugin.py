@@ -61,10 +61,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
         ]
 
     def load_from_options(self, **kwargs: Any) -> Direct:
-        """Return the plugin for the options.
-
-        :raises errors.UsageError: if there are options of another plugin, such as those of a cloud
-        """
+        """Return the plugin, unless there are options of another one, such as those of a cloud."""
         foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
         if foreign:
             raise errors.UsageError(
@@ -132,8 +129,6 @@ class Direct(plugin.FixedEndpointPlugin):
         """Put all requests of this thread in the block into one transaction.
 
         Nothing is done if one is refused, or something is raised.
-
-        :raises placementclient.client.errors.ServerError: if the database refuses
         """
         with self._transport.started().transaction(self._headers):
             yield

@@ -232,10 +232,7 @@ class Service:
             yield
 
     def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:
-        """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`.
-
-        :raises placementclient.client.errors.ServerError: if the database refuses
-        """
+        """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
         self._turn.writes = False
         with translated():
             return tables.snapshot(self._engine, models, roots, types=types)
@@ -293,15 +290,12 @@ class Service:
         return conf
 
     def _order_writers(self, engine: Any) -> None:
-        """Make those who write to the same SQLite file wait for each other.
-
-        The server's transactions begin by reading. If another process has written since, SQLite
-        refuses at once to let them write (``database is locked``). So those of a request that may
-        write begin as writers; but only the outermost, within which the server opens a second one
-        to read.
-        """
+        """Make those who write to the same SQLite file wait for each other."""
         if engine.dialect.name != 'sqlite':
             return
+        # The server's transactions begin by reading. If another process has written since, SQLite
+        # refuses to let them write (database is locked). So those of a request that may write begin
+        # as writers; but only the outermost, within which the server opens a second one to read.
         turn = self._turn
 
         @event.listens_for(engine, 'connect')

@@ -48,7 +48,7 @@ class _TableReading:
     def __init__(
         self, connection: Connection, models: Any, roots: Collection[str] | None, types: bool
     ) -> None:
-        self._connection, self._models = connection, models
+        self._execute, self._models = connection.execute, models
         self._roots, self._types = roots, types
         self._shared: dict[Any, Any] = {}
         #: The ids of the roots of all that is read; ``None``: everything.
@@ -96,17 +96,17 @@ class _TableReading:
         if wanted is None or len(wanted) > SELECTED:
             return {
                 row[0]: Provider(*map(self._once, row[1:6]))
-                for row in self._rows(query)
+                for row in self._execute(query)
                 if wanted is None or row[5] in wanted
             }
-        rows = self._rows(query.where(root.uuid.in_(list(wanted)))).all()
+        rows = self._execute(query.where(root.uuid.in_(list(wanted)))).all()
         self._root_ids = sorted({row[6] for row in rows})
         return {row[0]: Provider(*row[1:6]) for row in rows}
 
     def _names(self, model: Any, column: str = 'name') -> dict[int, str]:
         return {
             id: self._once(name)
-            for id, name in self._rows(select(model.id, getattr(model, column)))
+            for id, name in self._execute(select(model.id, getattr(model, column)))
         }
 
     def _inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
@@ -116,7 +116,7 @@ class _TableReading:
             model.resource_class_id,
             *(getattr(model, field) for field in Inventory.__struct_fields__),
         )
-        for row in self._rows(self._of_trees(query, model)):
+        for row in self._execute(self._of_trees(query, model)):
             result.setdefault(row[0], {})[classes[row[1]]] = self._once(Inventory(*row[2:]))
         return result
 
@@ -124,7 +124,7 @@ class _TableReading:
         """Return the entries of a table of pairs for each provider."""
         found: dict[int, list[int]] = {}
         query = select(model.resource_provider_id, getattr(model, column))
-        for provider, id in self._rows(self._of_trees(query, model)):
+        for provider, id in self._execute(self._of_trees(query, model)):
             found.setdefault(provider, []).append(id)
         return {
             provider: self._once(frozenset(names[id] for id in ids))
@@ -134,10 +134,7 @@ class _TableReading:
     def _allocations(
         self, classes: Mapping[int, str]
     ) -> tuple[dict[tuple[int, str], int], dict[int, dict[str, dict[str, int]]]]:
-        """Return the usage of each provider and class, and the holdings of each consumer.
-
-        What no consumer answers for is used all the same.
-        """
+        """Return the usage of each provider and class, and the holdings of each consumer."""
         model, rp, consumer = (
             self._models.Allocation,
             self._models.ResourceProvider,
@@ -152,7 +149,7 @@ class _TableReading:
             query = query.where(model.consumer_id.in_(self._holders()))
         used: dict[tuple[int, str], int] = {}
         held: dict[int, dict[str, dict[str, int]]] = {}
-        for id, uuid, consumer_id, class_id, amount in self._rows(query):
+        for id, uuid, consumer_id, class_id, amount in self._execute(query):
             name = classes[class_id]
             used[id, name] = used.get((id, name), 0) + amount
             if consumer_id is not None:
@@ -188,7 +185,7 @@ class _TableReading:
         )
         if self._root_ids is not None:
             query = query.where(consumer.uuid.in_(self._holders()))
-        for id, uuid, project_id, user_id, generation, type_ in self._rows(query):
+        for id, uuid, project_id, user_id, generation, type_ in self._execute(query):
             allocations = held.get(id, {})
             if any(provider in providers for provider in allocations):
                 yield Consumer(
@@ -208,9 +205,6 @@ class _TableReading:
         return query.join(rp, model.resource_provider_id == rp.id).where(
             rp.root_provider_id.in_(self._root_ids)
         )
-
-    def _rows(self, query: Select[Any]) -> Any:
-        return self._connection.execute(query)
 
     def _once(self, value: T) -> T:
         """One object for all that are equal: the hosts of a cloud are alike."""

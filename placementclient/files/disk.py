@@ -64,10 +64,7 @@ def as_text(content: bytes, path: str) -> str:
 
 
 def write_text(path: str, text: str, mode: int = _OWN) -> None:
-    """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters.
-
-    :param mode: who may read a file that is new
-    """
+    """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters."""
     if path == STANDARD and sys.stdout.isatty():
         text = printable(text)
     with written(path, mode) as stream:

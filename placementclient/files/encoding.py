@@ -33,10 +33,7 @@ def builtins(record: msgspec.Struct) -> dict[str, Any]:
 
 
 def opened(header: bytes, name: str, bracket: bytes) -> bytes:
-    """Return the first line of a file: an object whose last member follows.
-
-    :param header: an object on one line
-    """
+    """Return the first line of a file: the header, an object, whose last member follows."""
     return b'%b,"%b":%b\n' % (header[:-1], name.encode(), bracket)
 
 

@@ -9,10 +9,7 @@ K = TypeVar('K')
 
 
 def connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
-    """Group keys that have something in common, directly or through others; keep their order.
-
-    :param touched: what each of them has
-    """
+    """Group keys that have something in common, directly or through others; keep their order."""
     users: dict[Hashable, list[K]] = {}
     for key, things in touched.items():
         for thing in things:

@@ -28,10 +28,7 @@ def together(parts: Iterable[Resources]) -> Counter[str]:
 
 
 def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
-    """Return how much some changes add to each provider and class.
-
-    :param changes: allocations before and after
-    """
+    """Return how much changes of allocations, before and after, add to each provider and class."""
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for before, after in changes:
         for uuid, resources in before.items():

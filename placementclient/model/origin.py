@@ -20,8 +20,5 @@ class Origin:
 
 
 def is_elsewhere(origin: Origin | None, service: str) -> bool:
-    """Return True if the data are from another service; False if that is unknown.
-
-    :param service: the service that is connected to
-    """
+    """Return True if the data are from another service; False if that is unknown."""
     return origin is not None and origin.service not in (None, service)

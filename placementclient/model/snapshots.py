@@ -47,10 +47,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reference(self) -> str:
-        """The name for a command line; the UUID if the name would be ambiguous.
-
-        So do an option, the UUID of another provider, and what does not stay on its line.
-        """
+        """The name for a command line; the UUID if the name could be anything else there."""
         is_plain = self.name.isprintable() and not self.name.startswith('-')
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
@@ -58,15 +55,12 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
         return self.usages.get(resource_class, 0)
 
     def capacity(self, resource_class: str) -> int:
-        """Return how much of a class can be allocated in total; 0 without inventory."""
+        """Return the amount of a class that can be allocated in total; 0 without inventory."""
         inventory = self.inventories.get(resource_class)
         return inventory.capacity if inventory else 0
 
     def free(self, resource_class: str) -> int:
-        """Return the free amount of a class; negative if the provider is over capacity.
-
-        :param resource_class: one that the provider has inventory of
-        """
+        """Return the free amount of a class with inventory; negative if it is over capacity."""
         return self.inventories[resource_class].capacity - self.used(resource_class)
 
 

@@ -33,11 +33,8 @@ _FORMS = {
 class WireValues:
     """The distinct values that a plan may write.
 
-    :param uuids: of providers, aggregates and consumers
     :param symbols: resource classes, traits and consumer types
-    :param names: of providers
     :param owners: the IDs of projects and users
-    :param inventories: those that are written
     """
 
     uuids: set[str] = field(default_factory=set)
