@@ -14,7 +14,6 @@ from placementclient.changes.phases import (
     moving_parts,
     name_sets,
     phase_of,
-    signs,
 )
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
@@ -31,20 +30,18 @@ def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
     phase, has_all = phase_of(tree, live), tree.before.providers.keys() <= live.providers.keys()
     if has_all and phase is Phase.BEFORE:
         return Status.PENDING, ''
-    kept = (
-        live.providers[change.uuid].traits
-        & change.content_before.traits - change.content_after.traits
-        for change in tree.providers
-        if change.uuid in live.providers
-    )
-    if has_all and phase is Phase.AFTER and not any(kept):
-        return Status.APPLIED, ''
     if not has_happened(tree, live):
         reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
-    found = list(deviations(signs(tree), live, is_fresh=True))
+    found = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
+    for change in tree.providers:
+        lost = change.content_before.traits - change.content_after.traits
+        if change.uuid not in live.providers:
+            found.append(_missing(tree, change, is_damage=True))
+        elif kept := sorted(lost & live.providers[change.uuid].traits):
+            found.append(_of_name(tree, change, 'trait', kept[0], is_damage=True))
     found.sort(key=lambda deviation: not deviation.is_damage)
-    if has_all and not any(deviation.is_damage for deviation in found):
+    if not found or (has_all and not found[0].is_damage):
         return Status.APPLIED, ''
     return Status.DIFFERS, found[0].message
 
@@ -88,6 +85,20 @@ def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> I
     :param is_fresh: whether the change was granted just now, so that no client had time to change
         anything
     """
+    yield from of_inventories(tree, live, is_fresh=is_fresh)
+    for change in tree.providers:
+        state = live.providers.get(change.uuid)
+        if state is not None and change.after is not None:
+            yield from _of_position(tree, change, state)
+            yield from _of_names(tree, change, state)
+    for consumer in tree.consumers:
+        yield from _of_consumer(tree, consumer, live)
+
+
+def of_inventories(
+    tree: TreeChange, live: Snapshot, *, is_fresh: bool = False
+) -> Iterator[Deviation]:
+    """Return the deviations of inventories, and the providers that are missing, or still exist."""
     own = {change.uuid for change in tree.own_providers()}
     created = {change.uuid for change in tree.created()}
     is_whole = own - created <= live.providers.keys()
@@ -97,14 +108,10 @@ def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> I
             if state is not None:
                 yield _of_provider(tree, change, 'exists', f'{change.name} still exists')
         elif state is not None:
-            yield from _of_position(tree, change, state)
             yield from _of_inventories(tree, change, state, change.uuid in own, is_fresh)
-            yield from _of_names(tree, change, state)
         # No reshape deletes a provider that it does not make; a host that goes takes its children.
         elif change.after.inventories or not change.is_created or not tree.is_atomic:
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
-    for consumer in tree.consumers:
-        yield from _of_consumer(tree, consumer, live)
 
 
 def _of_position(
@@ -186,10 +193,22 @@ def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> 
     for kind, names, before, after in name_sets(change, live):
         changed = before ^ after
         for name in sorted((names ^ after) & (names | after if tree.is_atomic else changed)):
-            verb = 'has' if name in names else 'lacks'
-            message = f'{change.name} {verb} the {kind} {name}'
-            facts = {kind: name, 'present': name in names}
-            yield _of_provider(tree, change, kind, message, is_damage=name in changed, **facts)
+            is_there, is_damage = name in names, name in changed
+            yield _of_name(tree, change, kind, name, is_there=is_there, is_damage=is_damage)
+
+
+def _of_name(
+    tree: TreeChange,
+    change: ProviderChange,
+    kind: str,
+    name: str,
+    *,
+    is_there: bool = True,
+    is_damage: bool,
+) -> Deviation:
+    message = f'{change.name} {"has" if is_there else "lacks"} the {kind} {name}'
+    facts = {kind: name, 'present': is_there}
+    return _of_provider(tree, change, kind, message, is_damage=is_damage, **facts)
 
 
 def _of_consumer(tree: TreeChange, consumer: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:

@@ -108,8 +108,8 @@ class Inspector:
             return phases.phase_of(current, live) is not Phase.AFTER
         if phases.is_untouched(current, live):
             return False
-        for each in comparison.deviations(phases.signs(current), live):
-            if each.kind != 'trait' and each.is_damage:
+        for each in comparison.of_inventories(current, live):
+            if each.is_damage:
                 raise LeftAlone(f'it was applied, and was changed since: {each.message}')
         return True
 
@@ -176,9 +176,10 @@ class Inspector:
 
     def _signs(self, reader: ScopeReader, tree: TreeChange) -> Snapshot:
         """Read the parts of an atomic change that show its status."""
-        shown, begun = phases.signs(tree), self.is_begun(tree)
+        facets, begun = showing(tree), self.is_begun(tree)
         return attempts.retried(
-            self.client, lambda: reader.read(shown, showing(shown), is_begun=begun)
+            self.client,
+            lambda: reader.read(tree, facets, is_begun=begun, has_consumers=False),
         )
 
     def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:

@@ -18,8 +18,6 @@ from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-_NONE = frozenset[str]()
-
 
 class Phase(enum.Enum):
     BEFORE = 'before'
@@ -147,33 +145,3 @@ def way_back(tree: TreeChange) -> TreeChange:
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}
     after = Snapshot((emptied | tree.before.providers).values(), tree.before.consumers.values())
     return replace(tree, before=tree.after, after=after)
-
-
-def signs(tree: TreeChange) -> TreeChange:
-    """Return the parts of an atomic change that show its status with few requests.
-
-    These are the inventories of its own trees, and the traits that go.
-    """
-    own = {change.uuid for change in tree.own_providers()}
-    lost = {
-        change.uuid: change.content_before.traits - change.content_after.traits
-        for change in tree.providers
-    }
-
-    def part(side: Snapshot, *, is_after: bool) -> Snapshot:
-        return Snapshot(
-            (
-                structs.replace(
-                    state,
-                    inventories=state.inventories if state.uuid in own else {},
-                    traits=_NONE if is_after else lost[state.uuid],
-                    aggregates=_NONE,
-                    usages={},
-                )
-                for state in side.providers.values()
-            ),
-            (),
-        )
-
-    before, after = part(tree.before, is_after=False), part(tree.after, is_after=True)
-    return replace(tree, before=before, after=after)

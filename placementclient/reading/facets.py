@@ -36,13 +36,12 @@ class Facets(NamedTuple):
     generations: Mapping[str, int | None]
     holdings: Sequence[Holding] = ()
 
-    def consistent(self, expected: int | None = None) -> Facets:
+    def consistent(self) -> Facets:
         """Return the facets with the one generation that all answers have.
 
         :raises errors.ConcurrentUpdate: if they differ
         """
-        answers = expected, *self.generations.values()
-        generations = {generation for generation in answers if generation is not None}
+        generations = {each for each in self.generations.values() if each is not None}
         if len(generations) > 1:
             raise errors.ConcurrentUpdate(409, f'{self.state.name} changed while it was read')
         provider = self.state.provider

@@ -53,11 +53,13 @@ class ScopeReader:
         *,
         is_begun: bool = False,
         is_consistent: bool = True,
+        has_consumers: bool = True,
     ) -> Snapshot:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
 
         :param facets_of: what to read over HTTP
         :param is_begun: whether the providers that the change makes may exist
+        :param has_consumers: whether to read what the consumers of the change hold
         :param is_consistent: as :func:`placementclient.reading.facets.read_states` has it
         :raises errors.ConcurrentUpdate: if a provider changes while it is read
         """
@@ -69,7 +71,13 @@ class ScopeReader:
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, joined={**change.joined, **moved})
             reader = ScopeReader(self._client, [wider])
-            return reader.read(wider, facets_of, is_begun=is_begun, is_consistent=is_consistent)
+            return reader.read(
+                wider,
+                facets_of,
+                is_begun=is_begun,
+                is_consistent=is_consistent,
+                has_consumers=has_consumers,
+            )
         if self._whole is not None:
             live = self._whole
             on_trees = {each.uuid: each for uuid in listed for each in live.consumers_on(uuid)}
@@ -80,6 +88,8 @@ class ScopeReader:
                 for uuid, each in listed.items()
             )
             live = read_states(self._client, planned, facets_of, is_consistent=is_consistent)
+        if not has_consumers:
+            return live
         of_providers = {
             uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets_of(state)
         }
@@ -155,23 +165,31 @@ class ScopeReader:
 
 
 def showing(change: TreeChange) -> FacetsOf:
-    """Return the facets of each provider that show whether a change is made."""
-    facets = {
-        each.uuid: {
-            name
-            for name in CONTENT
-            if getattr(each.content_before, name) != getattr(each.content_after, name)
-        }
+    """Return the facets that show the side of an atomic change: inventories, and traits that go."""
+    own = {each.uuid for each in change.own_providers() if each.changed_classes}
+    losing = {
+        each.uuid
         for each in change.providers
+        if each.content_before.traits - each.content_after.traits
     }
-    return lambda state: facets.get(state.uuid, set())
+
+    def facets_of(state: ProviderState) -> set[str]:
+        uuid = state.uuid
+        return {*(['inventories'] * (uuid in own)), *(['traits'] * (uuid in losing))}
+
+    return facets_of
 
 
 def differing(change: TreeChange) -> FacetsOf:
     """Return the facets of each provider that may change: all where it comes or goes."""
-    facets = showing(change)
-    whole = {each.uuid for each in change.providers if each.before is None or each.after is None}
-    return lambda state: set(CONTENT) if state.uuid in whole else set(facets(state))
+
+    def facets(before: ProviderState | None, after: ProviderState | None) -> set[str]:
+        if before is None or after is None:
+            return set(CONTENT)
+        return {name for name in CONTENT if getattr(before, name) != getattr(after, name)}
+
+    changed = {each.uuid: facets(*each) for each in change.providers}
+    return lambda state: set(changed.get(state.uuid, ()))
 
 
 def content(change: TreeChange) -> FacetsOf:

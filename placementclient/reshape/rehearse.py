@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from keystoneauth1.session import Session
 from msgspec import structs
@@ -26,9 +25,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines
-
-#: The generation of nothing.
-_NEVER = -1
 
 
 def rehearse(
@@ -53,8 +49,6 @@ def rehearse(
         client = Client(Session(auth=service), HIGHEST)
         restore.load(client, part)
         before = capture(client)
-        if plan.recipe is not None:
-            plan = _ungenerated(plan)
         journal_path = os.path.join(folder, 'plan.journal')
         applied = engines.apply(
             client, plan, journal_path, trees=trees, other_service=True, report=report
@@ -103,23 +97,6 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
             else:
                 states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
     return Snapshot(states.values(), consumers.values())
-
-
-def _ungenerated(plan: Plan) -> Plan:
-    """Return a plan with generations that nothing has: a scratch Placement has others."""
-
-    def before(side: Snapshot) -> Snapshot:
-        return Snapshot(
-            (
-                structs.replace(state, provider=structs.replace(state.provider, generation=_NEVER))
-                for state in side.providers.values()
-            ),
-            (structs.replace(each, generation=_NEVER) for each in side.consumers.values()),
-        )
-
-    return replace(
-        plan, trees=tuple(replace(tree, before=before(tree.before)) for tree in plan.trees)
-    )
 
 
 def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:

@@ -11,7 +11,6 @@ from placementclient.api import allocation, inventory, resource_class, resource_
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
-from placementclient.reading import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -115,18 +114,6 @@ def test_a_newcomer_with_no_choice_moves_too(client, tmp_path, when):
     assert held(client, 'new').allocations[gpu] == {'VGPU': 2}
 
 
-@pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
-def test_a_newcomer_with_a_choice_leaves_the_tree_alone(client, tmp_path, when):
-    before = clouds.loaded(client, clouds.cloud(servers=2))
-    plan = clouds.plan_of(before)
-    outcome = applied(client, tmp_path, plan, allocate('new', 1), when)
-    assert outcome.exit_status is ExitStatus.DIFFERS
-    assert uuid_of('new') in outcome.trees[0].reason
-    after = clouds.captured(client)
-    assert list(after.providers) == [ROOT]
-    assert after.providers[ROOT].usages['VGPU'] == 3
-
-
 def test_a_row_that_was_inferred_keeps_its_place(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, known=False, allow_inferred=True)
@@ -156,16 +143,6 @@ def test_a_child_with_content(client, tmp_path, own_uuid):
     assert 'not empty' in outcome.trees[0].reason
     assert inventory.list(client, made.uuid).value['CUSTOM_THING'].total == 3
     assert [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper'] == []
-
-
-def test_a_child_that_is_there_and_empty_is_used(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    child = plan.trees[0].providers[1]
-    resource_provider.create(client, child.name, uuid=child.uuid, parent_provider_uuid=ROOT)
-    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
-    assert outcome.exit_status is ExitStatus.DONE
-    assert engines.verify(client, plan) == []
 
 
 def test_a_child_that_nova_made(client, tmp_path):
@@ -236,13 +213,3 @@ def test_what_was_not_reviewed_is_not_done(client, tmp_path, disturb, when):
     after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
     assert after.providers[ROOT].usages['VGPU'] == 2
-
-
-def test_a_provider_of_the_name_elsewhere(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    resource_provider.create(client, 'compute0_gpu1')
-    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
-    assert outcome.exit_status is ExitStatus.DIFFERS
-    assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
-    assert len(capture.capture(client, ['compute0']).providers) == 1

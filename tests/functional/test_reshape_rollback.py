@@ -56,22 +56,6 @@ def test_what_another_plan_has_made_is_not_taken_back(client, tmp_path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_after_a_partial_apply(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
-    plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
-    outcome = engines.apply(client, plan, path, limit=1)
-    assert outcome.exit_status is ExitStatus.DONE
-    assert [state for _, state in clouds.names(outcome.trees)] == [
-        'applied', 'not started', 'not started'
-    ]  # fmt: skip
-    assert statuses(client, plan, path) == [Status.APPLIED, Status.PENDING, Status.PENDING]
-    outcome = engines.rollback(client, plan, path)
-    assert [state for _, state in clouds.names(outcome.trees)] == [
-        'rolled back', 'not applied', 'not applied'
-    ]  # fmt: skip
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)
-
-
 def test_consumers_came_and_went(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')

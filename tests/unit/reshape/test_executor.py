@@ -20,7 +20,7 @@ from placementclient.reading.capture import capture
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-from tests.unit.dialogue import NOT_ACCEPTABLE, Reply, fault
+from tests.unit.dialogue import Reply, fault
 from tests.unit.reshape.memory import Fault, Placement
 
 ROOT, GONE, NEW = uuid_of('compute0'), uuid_of('server0.1'), uuid_of('new')
@@ -277,16 +277,6 @@ def test_an_interrupted_run(workers, tmp_path):
     assert outcome.exit_status is ExitStatus.INTERRUPTED
     assert isinstance(outcome.stopped, errors.Interrupted)
     assert engines.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
-
-
-def test_a_service_without_the_reshaper(tmp_path):
-    placement, plan = made()
-    placement.faults.append(Fault('POST', '/reshaper', answer=NOT_ACCEPTABLE))
-    version = {'id': 'v1.0', 'min_version': '1.0', 'max_version': '1.29'}
-    placement.faults.append(Fault('GET', '/', answer=Reply(200, {'versions': [version]}), times=99))
-    with pytest.raises(errors.UnsupportedVersion, match='a reshape'):
-        engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
-    assert placement.writes() == ['POST /reshaper']
 
 
 @pytest.mark.parametrize('when', ['preflight', 'later'])
