@@ -28,17 +28,6 @@ Decide = Callable[[Sequence[str]], Plan]
 Check = Callable[[TreeChange], TreeChange | None]
 
 
-class NotShown(LeftAlone):
-    """The operator would have to confirm more than the plan showed: these rows."""
-
-    def __init__(self, root_provider_name: str, rows: Sequence[ChangeRow]) -> None:
-        self.rows = tuple(rows)
-        super().__init__(
-            f'Others have changed {root_provider_name} meanwhile, and more would change than was '
-            f'shown: {first([row_sentence(row) for row in rows])}. Run the command again to see it'
-        )
-
-
 class DirectCarrier(Carrier):
     """Applies a plan tree by tree; the failure of one tree does not stop the others.
 
@@ -112,7 +101,7 @@ class DirectCarrier(Carrier):
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Return the remaining operations: of the original change, then of the replanned one.
 
-        :raises NotShown: if there is more to do
+        :raises LeftAlone: if the operator would have to confirm more than the plan showed
         """
         result = self._results[tree.root_provider_uuid]
         first = self._pending.pop(tree.root_provider_uuid, None)
@@ -160,7 +149,11 @@ class DirectCarrier(Carrier):
         known = {*roots, tree.root_provider_name, *(state.uuid for state in tree.after.roots())}
         left = [each for each in self._decide(roots).trees if known & _roots(each)]
         if added := list(_not_shown(result, self.done(tree), left)):
-            raise NotShown(tree.root_provider_name, added)
+            more = first([row_sentence(row) for row in added])
+            raise LeftAlone(
+                f'Others have changed {tree.root_provider_name} meanwhile, and more would change '
+                f'than was shown: {more}. Run the command again to see it'
+            )
         return left
 
 

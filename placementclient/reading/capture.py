@@ -171,10 +171,9 @@ class _CaptureReader:
 
     def tree(self, members: Sequence[Provider]) -> _CapturedTree:
         """Read a tree until it held still; without providers, if it does not exist any more."""
-        name, any_provider = members[0].name, members[0].uuid
-        for provider in members:
-            if provider.parent_provider_uuid is None:
-                name, any_provider = provider.name, provider.uuid
+        roots = (each for each in members if each.parent_provider_uuid is None)
+        root = next(roots, members[0])
+        name, any_provider = root.name, root.uuid
         hidden: list[tuple[str, Counter[str]]] | None = None
         for attempt in range(ATTEMPTS):
             if attempt:

@@ -79,14 +79,6 @@ def test_one_run_at_a_time(client, tmp_path):
         engines.rollback(client, plan, path)
 
 
-def test_a_journal_of_another_plan(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    path = str(tmp_path / 'plan.journal')
-    engines.apply(client, clouds.plan_of(before), path, limit=0)
-    with pytest.raises(errors.BadFile, match='belongs to another plan'):
-        engines.apply(client, clouds.plan_of(before, children=4), path)
-
-
 def test_a_journal_that_is_not_our_own(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'

@@ -15,14 +15,9 @@ from typing import Any
 import pytest
 
 from placementclient.api import (
-    aggregate,
     allocation,
     allocation_candidate,
-    inventory,
-    resource_class,
     resource_provider,
-    trait,
-    usage,
 )
 from placementclient.changes import journal
 from placementclient.changes.diff import operations_of
@@ -230,39 +225,12 @@ def test_a_file_is_read_in_linear_time_and_memory(kind, tmp_path):
 
 
 ASKED = CandidateRequest(Filter(resources={'VCPU': 1}))
-#: Of each list that the service answers with: the function, the path, and the answer of a size.
+#: Of the largest lists that the service answers with: the function, the path, the answer of a size.
 ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = {
     'providers': (
         resource_provider.list,
         '/resource_providers',
         lambda n: {'resource_providers': [provider(uuid(i), f'host{i}') for i in range(n)]},
-    ),
-    'traits': (trait.list, '/traits', lambda n: {'traits': [f'CUSTOM_{i}' for i in range(n)]}),
-    'classes': (
-        resource_class.list,
-        '/resource_classes',
-        lambda n: {'resource_classes': [{'name': f'CUSTOM_{i}', 'links': []} for i in range(n)]},
-    ),
-    'inventories': (
-        lambda client: inventory.list(client, RP),
-        f'/resource_providers/{RP}/inventories',
-        lambda n: {
-            'inventories': {f'CUSTOM_{i}': {'total': 1} for i in range(n)},
-            'resource_provider_generation': 1,
-        },
-    ),
-    'traits of a provider': (
-        lambda client: trait.list_of_provider(client, RP),
-        f'/resource_providers/{RP}/traits',
-        lambda n: {
-            'traits': [f'CUSTOM_{i}' for i in range(n)],
-            'resource_provider_generation': 1,
-        },
-    ),
-    'aggregates': (
-        lambda client: aggregate.list(client, RP),
-        f'/resource_providers/{RP}/aggregates',
-        lambda n: {'aggregates': [uuid(i) for i in range(n)], 'resource_provider_generation': 1},
     ),
     'allocations of a provider': (
         lambda client: allocation.list_of_provider(client, RP),
@@ -283,14 +251,6 @@ ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = 
             'user_id': 'u',
             'consumer_generation': 1,
             'consumer_type': 'INSTANCE',
-        },
-    ),
-    'usages': (
-        lambda client: usage.of_provider(client, RP),
-        f'/resource_providers/{RP}/usages',
-        lambda n: {
-            'usages': {f'CUSTOM_{i}': 1 for i in range(n)},
-            'resource_provider_generation': 1,
         },
     ),
     'candidates': (
