@@ -27,7 +27,6 @@ from placementclient.changes.phases import Phase
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
-from placementclient.changes.tree_rebase import unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import (
@@ -192,7 +191,7 @@ class Carrier(Inspector):
         is_known = record.begun or (current.is_atomic and record.ended)
         if not is_known and not rebased.is_done:
             self._check_own(current)
-        if current.is_atomic and unmade(current, live, backward=True) is current:
+        if current.is_atomic and not rebased.is_moved:
             self._reshape_back(tree, live, rebased)
             return True
         self.write(tree, live, rebased.operations)

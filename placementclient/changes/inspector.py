@@ -196,10 +196,12 @@ class Inspector:
     ) -> tuple[Snapshot, Rebased]:
         begun = self.is_begun(tree) or backward
         live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
-        if (rest := unmade(tree, live, backward=backward)) is not tree:
-            tree, reader = rest, ScopeReader(self.client, [rest])
-            live = reader.read(tree, deciding(tree, is_begun=True), is_begun=True)
-        return live, self._rest(tree, live, backward=backward)
+        if (rest := unmade(tree, live, backward=backward)) is tree:
+            return live, self._rest(tree, live, backward=backward)
+        # What is left needs other facets.
+        reader = ScopeReader(self.client, [rest])
+        live = reader.read(rest, deciding(rest, is_begun=True), is_begun=True)
+        return live, replace(self._rest(rest, live, backward=backward), is_moved=True)
 
     def _rest(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
         own = sent(self.journal.of(tree.root_provider_uuid))

@@ -30,10 +30,12 @@ class Rebased:
 
     :param operations: those that are still to be made, as far as nothing is in the way
     :param obstacles: the parts that another client has changed, which stay as they are
+    :param is_moved: whether the inventories and allocations of an atomic change are moved already
     """
 
     operations: tuple[Operation, ...]
     obstacles: tuple[Obstacle, ...] = ()
+    is_moved: bool = False
 
     @property
     def is_done(self) -> bool:
