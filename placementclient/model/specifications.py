@@ -177,37 +177,33 @@ class SpecIndex:
         self._spec = spec
         self._open_moves: list[int] = []
         self._moves_from: dict[str, list[int]] = {}
-        targets = set()
         for index, move in enumerate(spec.moves):
             if has_placeholder(move.source) or is_pattern(move.source):
                 self._open_moves.append(index)
             else:
                 for name in _readings(move.source):
                     self._moves_from.setdefault(name, []).append(index)
-            targets.add(move.target)
-        self._providers = _Entries(spec.providers, targets)
-        self._additions = _Entries(spec.additions)
+        # An entry for the target of a move goes where its move is.
+        targets = {move.target for move in spec.moves}
+        self._entries = _Entries(spec.providers, targets), _Entries(spec.additions)
 
     def scope(self, root: str, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
 
         :param names: names and UUIDs of all its providers
         """
-        moves = {*self._open_moves}
-        for name in names:
-            moves.update(self._moves_from.get(name, ()))
-        targets = [self._spec.moves[index].target for index in moves]
-        providers, additions = {*self._providers.open}, {*self._additions.open}
-        pending = [*names, *targets]
-        pending += (filled(self._spec.providers[index].name, root=root) for index in providers)
-        pending += (filled(self._spec.additions[index].name, root=root) for index in additions)
-        while pending and (self._providers.about or self._additions.about):
+        moves = {*self._open_moves}.union(*(self._moves_from.get(name, ()) for name in names))
+        pending = [*names, *(self._spec.moves[index].target for index in moves)]
+        indexes = [{*entries.open} for entries in self._entries]
+        for entries, chosen in zip(self._entries, indexes, strict=True):
+            pending += (filled(entries.names[index], root=root) for index in chosen)
+        while pending and any(entries.about for entries in self._entries):
             name = pending.pop()
-            for entries, found in ((self._providers, providers), (self._additions, additions)):
-                new = [index for index in entries.about.get(name, ()) if index not in found]
-                found.update(new)
+            for entries, chosen in zip(self._entries, indexes, strict=True):
+                new = [index for index in entries.about.get(name, ()) if index not in chosen]
+                chosen.update(new)
                 pending += (entries.names[index] for index in new)
-        return TreeScope(*(tuple(sorted(found)) for found in (moves, providers, additions)))
+        return TreeScope(*(tuple(sorted(part)) for part in (moves, *indexes)))
 
     def mentioned(self, root: str, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree.

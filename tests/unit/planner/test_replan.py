@@ -78,13 +78,6 @@ def test_a_consumer_that_grew_beyond_its_place():
         replan.replan(live, made, made.trees[0])
 
 
-def test_an_inventory_that_is_gone():
-    made = plan()
-    live = cloud({'compute1': {'inventories': {'VCPU': {'total': 8}}}}, {})
-    with pytest.raises(errors.Infeasible, match='no VGPU left to move'):
-        replan.replan(live, made, made.trees[0])
-
-
 def test_a_child_that_appeared_with_content():
     made = plan()
     child = {'gpu0': {'inventories': {'VGPU': {'total': 2}}}}

@@ -108,13 +108,6 @@ providers:
     assert faults_of(text, skip_infeasible=True) == expected
 
 
-def test_moves_that_are_too_much_together():
-    move = '- {from_resource_provider: gpu01, to_resource_provider: %s, moved_resources: {VGPU: 5}}'
-    assert faults_of('\n'.join(move % name for name in 'abc')) == [
-        'spec.yaml:2: [1].moved_resources.VGPU: gpu01: 10 VGPU are moved off gpu01, which has 8'
-    ]
-
-
 def test_names_that_are_too_long():
     long = 'x' * 195
     text = f"""\

@@ -110,20 +110,13 @@ def test_a_fault_is_told_with_its_line_and_field(plan):
     )
 
 
-@pytest.mark.parametrize(
-    ('member', 'value', 'fault'),
-    [
-        ('traits', None, 'traits: expected array, got null'),
-        ('inventories', 4, 'inventories: expected object, got int'),
-        ('usages', {'VGPU': 'x'}, 'usages[...]: expected int, got str'),
-    ],
-)
-def test_a_fault_in_what_providers_have_in_common_is_told_too(plan, member, value, fault):
+def test_a_fault_in_what_providers_have_in_common_is_told_too(plan):
     document = json.loads(encoded(plan))
-    document['trees'][1]['after']['providers'][1][member] = value
+    document['trees'][1]['after']['providers'][1]['traits'] = None
     with pytest.raises(errors.BadFile) as raised:
         plans.decode(json.dumps(document).encode(), 'plan.json')
-    assert str(raised.value) == f'plan.json:1: damaged plan: trees[1].after.providers[1].{fault}'
+    fault = 'trees[1].after.providers[1].traits: expected array, got null'
+    assert str(raised.value) == f'plan.json:1: damaged plan: {fault}'
 
 
 def test_what_is_equal_is_in_memory_once(plan):
