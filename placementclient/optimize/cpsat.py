@@ -15,7 +15,6 @@ class Solved(NamedTuple):
     """The result of a search.
 
     :param status: one of CP-SAT's: ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``
-    :param solver: has the values of the variables, if there are any
     :param effort: the work done, in the solver's deterministic unit, which is about a second
     """
 

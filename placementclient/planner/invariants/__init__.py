@@ -23,8 +23,6 @@ from placementclient.planner.invariants.subject import Subject
 class BadPlan(errors.PlacementError):
     """A plan that would lose, invent or touch what it must not: a fault of the program, or a file
     that was edited.
-
-    :param facts: every fault, a sentence each
     """
 
     def __init__(self, facts: list[str]) -> None:

@@ -16,7 +16,6 @@ class _Expected(NamedTuple):
     """The amount of one class that the specification moves from one source.
 
     :param amount: ``all`` is what other moves leave, too
-    :param is_exact: whether it names the source, which is no pattern
     """
 
     amount: int | Literal['all']

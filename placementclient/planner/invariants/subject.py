@@ -32,7 +32,6 @@ class SourcedMove(NamedTuple):
 class Subject:
     """The plan of trees that change together, with the parts of the specification about them.
 
-    :param backwards: whether it is the way back
     :param overcommitted: by how much places may be over-committed where nothing comes to them, by
         provider UUID and class
     """

@@ -29,11 +29,6 @@ from placementclient.planner.layout.target_state import TargetProvider, TargetSt
 class TargetProviders:
     """Finds or creates the providers of a specification for one tree.
 
-    :param snapshot: what is there
-    :param spec: the specification
-    :param root: of the tree
-    :param target_state: gets each provider that is asked for
-    :param causes: gets whatever is impossible
     :param created: the names of the trees in which plans make providers, by the names of these
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan

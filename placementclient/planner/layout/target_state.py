@@ -39,8 +39,6 @@ class HoldingKey(NamedTuple):
 class Place:
     """A place for an amount: a provider and a class of it.
 
-    :param provider: the name of the provider
-    :param stays: whether the amount stays on its source
     :param only_mapped: whether only given assignments may use it: a part of a class gets another
         name on the same provider, and amounts do not show which part
     """
@@ -64,8 +62,6 @@ class TargetProvider:
     """A provider of a target state under construction; its changes are made in place.
 
     :param before: ``None`` if it is to be created
-    :param inventories: in their wanted state
-    :param stated: what the specification says of inventories
     """
 
     uuid: str
@@ -129,15 +125,12 @@ class InventoryFlow:
 class TargetState:
     """The target state of trees that change together.
 
-    :param roots: of the trees
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param places: of each class that moves off a provider, the places in order of preference
     :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
     :param entries: which of the specification's ``providers`` are of use here, by their names there
     :param added: what consumers get that Placement never had, by consumer UUID
-    :param removed: on the way back, what they lose again
-    :param is_return: whether this is the way back
     :param overcommitted: on the way back, by how much places were over-committed before, and may
         be again
     """

@@ -62,11 +62,7 @@ class RecipeRecord(msgspec.Struct, Generic[S], frozen=True):
 
 
 class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """The fields before the trees.
-
-    :param command: the command that made the plan, without the program
-    :param recipe: of a reshape
-    """
+    """The fields before the trees."""
 
     format: Literal['placementclient/plan']
     version: Literal[1]
@@ -77,10 +73,7 @@ class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
 
 class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
-    """A whole file.
-
-    :param digest: of all that precedes it, as :func:`encode` wrote it
-    """
+    """A whole file."""
 
     trees: list[T]
     digest: str

@@ -48,7 +48,6 @@ class ItemDecision:
 
     :param placement: the amounts by option
     :param possible: every option that some solution is known to use, in the order of preference
-    :param forced: whether all solutions agree
     :param proved: whether no other option is possible; else the search for them was cut short
     """
 
@@ -62,7 +61,6 @@ class Impossible:
     """There is no solution.
 
     :param items: indexes of items that alone are impossible
-    :param free: what is left in the bins for them
     :param problem: where it may be that not all of ``items`` are needed for that: they, as groups
     :param members: of each of its groups, the indexes
     """
