@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product, starmap
@@ -47,6 +48,7 @@ class AssignmentProblem:
         self.places: list[Where] = []
         self._causes: list[Cause] = []
         self._numbers: dict[Where, int] = {}
+        self._by_name = functools.cache(target_state.by_name)
         #: by source and amounts: thousands of consumers have the same ways
         self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Way, ...]] = {}
         #: by source, classes and all allocations, the items of consumers of one provider
@@ -122,7 +124,7 @@ class AssignmentProblem:
         for name in amounts:
             if rows := known.get(HoldingKey(consumer.uuid, source.uuid, name), ()):
                 del open_amounts[name]
-                places = self._target_state.by_name(Where(source.uuid, name))
+                places = self._by_name(Where(source.uuid, name))
                 chosen = [places[row.to_provider, row.to_resource_class] for row in rows]
                 targets.add(frozenset(place.provider_uuid for place in chosen))
                 for row, place in zip(rows, chosen, strict=True):
