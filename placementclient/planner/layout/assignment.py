@@ -172,7 +172,7 @@ class AssignmentProblem:
             return None
         first = local[0].holdings[0]
         amounts = tuple((each.resource_class, each.amount) for each in local[0].holdings)
-        place = local[0].ways[0] if first.row else None
+        place = local[0].ways[0][0][0].place.where if first.row else None
         return first.source.uuid, amounts, place, tuple(allocations[first.source.uuid].items())
 
     def _item(self, judged: ConsumerItem) -> Item:
