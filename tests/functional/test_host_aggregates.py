@@ -88,21 +88,6 @@ def test_hosts_are_put_in_and_taken_out_once(
     assert (again.status, rows(again)) == (0, [])
 
 
-@pytest.mark.parametrize('option', [(), ('--remove',)])
-def test_an_aggregate_that_is_there_twice_changes_nothing(placement, client, tmp_path, option):
-    """One host in each of the two: each says that the host of the other has to go."""
-    there = [resource_provider.create(client, name) for name in ('one', 'other')]
-    for made in there:
-        aggregate.set(client, made.uuid, [AZ], made.generation)
-    path = tmp_path / 'aggregates.json'
-    twice = [{'uuid': AZ, 'name': 'az', 'hosts': [made.name]} for made in there]
-    path.write_text(json.dumps(twice))
-    refused = placement(*SYNC, '--aggregates', str(path), *option, '--yes')
-    assert (refused.status, refused.stdout) == (1, '')
-    assert f'aggregates[1]: {AZ} is there twice, first as aggregates[0]' in refused.stderr
-    assert [aggregate.list(client, made.uuid).value for made in there] == [[AZ], [AZ]]
-
-
 def test_a_plan_is_applied_verified_and_taken_back(placement, client, hosts, tmp_path):
     before = content(clouds.captured(client))
     path = str(tmp_path / 'plan.json')
