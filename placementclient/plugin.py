@@ -26,7 +26,6 @@ API_NAME = 'placement'
 PEER = 'osc-placement'
 API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
-LIMIT_OPTION = 'os_placement_answer_limit'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
 TIMEOUT_OPTION = 'os_placement_seconds'
 #: What a cloud or the environment may set for this service alone.

@@ -46,9 +46,7 @@ class Connection:
         self._clients: dict[str, http.Client] = {}
         self._version: str = options.os_placement_api_version
         self._timings: deque[tuple[str, str, float]] = deque(maxlen=MOST_TIMINGS)
-        self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
-        self._answer_limit = getattr(options, plugin.LIMIT_OPTION)
         # In this order, as OpenStackClient has it.
         self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
         self.region_name: Any = options.os_region_name
@@ -81,9 +79,9 @@ class Connection:
         return {
             **self.settings,
             'placement_api_version': self._version,
-            'placement_retries': self._retries,
+            'placement_retries': self._options.os_placement_retries,
             'placement_seconds': self._timeout,
-            'placement_answer_limit': self._answer_limit,
+            'placement_answer_limit': self._options.os_placement_answer_limit,
         }
 
     @property

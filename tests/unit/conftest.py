@@ -147,14 +147,6 @@ def client(session, service):
     return Client(session)
 
 
-@pytest.fixture(autouse=True)
-def _no_log_of_the_test_before():
-    """Take back the level that --debug or -v has set."""
-    yield
-    if logging.root.level != logging.WARNING:
-        logging.root.setLevel(logging.WARNING)
-
-
 @pytest.fixture
 def placement(session, service, capsys):
     """Runs the program: arguments, or a single string that is split as a shell does."""
