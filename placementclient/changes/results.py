@@ -10,9 +10,6 @@ from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.model.plans import TreeChange
 
-#: States of a note that says that something is left to do.
-UNDONE = frozenset({'not known', 'failed'})
-
 
 class Note(NamedTuple):
     """An object that the command was given and does not change.
@@ -29,7 +26,7 @@ class Note(NamedTuple):
     @property
     def is_undone(self) -> bool:
         """Return True if something is left to do, so that the command has not succeeded."""
-        return self.state in UNDONE
+        return self.state in ('not known', 'failed')
 
 
 @dataclass(slots=True)

@@ -215,11 +215,8 @@ class TreeChange:
 
     :param root_provider_uuid: of the first of the trees
     :param before: every provider and consumer that changes, and the providers around them
-    :param after: the same in its desired state
     :param is_atomic: whether all inventories and allocations change in one request
     :param joined: the names of the roots of the other trees, by UUID
-    :param rows: who goes where, by consumer and class, and why
-    :param moves: the inventory that moves
     :param residents: consumers that hold a moved class on a target of this tree from before, and
         keep it there, also on the way back
     """

@@ -25,10 +25,8 @@ def captured(
 
     A target may be in another tree, as a sharing provider is: the trees of all providers that the
     specification names for the chosen trees are read too. Without them the plan would make a
-    provider that there is.
+    provider that exists.
 
-    :param trees: names or UUIDs of the roots to plan; none: everything is read
-    :param workers: how many trees are read at a time
     :raises errors.NoSuchProvider: if one of ``trees`` does not exist
     """
     listed = resource_provider.list(client) if trees else None

@@ -21,7 +21,6 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
 
     :param path: the file of a specification, or of a plan, which has both in it
     :param rows: the files of further rows; instead of those that a plan has in it
-    :raises errors.BadFile: if one is none
     """
     content = disk.read_bytes(path, disk.WRITTEN)
     if kind_of(content) == 'plan':
@@ -42,18 +41,12 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
 
 
 def read_assignments(path: str) -> list[AssignmentRow]:
-    """Return the rows of an assignments file.
-
-    :raises errors.BadFile: if it is none
-    """
+    """Return the rows of an assignments file."""
     return assignments.parse(disk.read_text(path, disk.LISTED), path)
 
 
 def read_plan(path: str) -> Plan:
-    """Return a plan of a reshape, or of changes.
-
-    :raises errors.BadFile: if it is neither, or not as it was written
-    """
+    """Return a plan of a reshape, or of changes."""
     return plans.decode(disk.read_bytes(path, disk.WRITTEN), path)
 
 

@@ -27,8 +27,6 @@ _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A line. The first one names the plan; all others are about a tree.
 
-    :param journal: of the first line: the format
-    :param version: of the first line
     :param at: when it was written, UTC, as ISO 8601
     :param tree: the UUID of the tree's root
     :param intent: an operation that is about to be carried out
@@ -38,7 +36,6 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     :param plan: of the first line, what identifies the plan; of another, the record of another
         plan of the tree
     :param end: how the tree ended
-    :param reason: why it ended so
     :param resumed: that whoever wrote the line before it was cut off
     """
 
@@ -57,11 +54,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
 
 class JournalContent(NamedTuple):
-    """The content of a journal.
-
-    :param entries: the first line's first; none, if not even that was written
-    :param is_torn: whether its last line is not whole: what is written next begins a new one
-    """
+    """The entries of a journal; ``is_torn``: its last line is not whole."""
 
     entries: list[JournalEntry]
     is_torn: bool
@@ -81,7 +74,6 @@ def encode(entry: JournalEntry) -> bytes:
 def decode(content: bytes, path: str) -> JournalContent:
     """Return the entries of lines that :func:`encode` wrote.
 
-    :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is no journal, or damaged
     """
     lines = content.removesuffix(b'\n').split(b'\n') if content else []

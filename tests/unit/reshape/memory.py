@@ -19,8 +19,6 @@ from tests.unit.dialogue import NOTHING, STALE, URL, Reply, fault
 
 @dataclass
 class Provider:
-    """A row of resource_providers, with what belongs to it."""
-
     uuid: str
     name: str
     parent: str | None
@@ -31,7 +29,6 @@ class Provider:
     aggregates: set[str] = field(default_factory=set)
 
     def shown(self):
-        """As the service shows it."""
         return {
             'uuid': self.uuid,
             'name': self.name,
@@ -43,8 +40,6 @@ class Provider:
 
 @dataclass
 class Consumer:
-    """A consumer, with all that it holds."""
-
     allocations: dict[str, dict[str, int]]
     project: str | None
     user: str | None
@@ -75,8 +70,6 @@ class Fault:
 
 
 class Placement(BaseAdapter):
-    """The service, and what is wrong with it."""
-
     def __init__(self, snapshot):
         super().__init__()
         self.providers = {
@@ -106,13 +99,11 @@ class Placement(BaseAdapter):
         self._seen: dict[int, int] = {}
 
     def client(self):
-        """A client of it."""
         transport = requests.Session()
         transport.mount(URL, self)
         return Client(Session(auth=Token(URL, 'a-token'), session=transport))
 
     def writes(self):
-        """The requests that have, or may have, changed something."""
         return [line for line in self.requests if not line.startswith('GET')]
 
     def send(self, request, *args, **kwargs):
@@ -129,7 +120,7 @@ class Placement(BaseAdapter):
         return response
 
     def close(self):
-        """Nothing is open."""
+        pass
 
     def _faulty(self, request, carry_out):
         for index, each in enumerate(self.faults):
