@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.audit_scale import Clock
 from placementclient.files import disk
-from placementclient.model.flavors import Flavor
+from placementclient.model.servers import Flavor
 from placementclient.producers.assuming.assumptions import NamedFiles, parse
 from placementclient.producers.assuming.overlay import assumed
 from placementclient.reshape import storage

@@ -10,9 +10,9 @@ from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight import owners
 from placementclient.model.consumers import Resources
-from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import Scheduling
 

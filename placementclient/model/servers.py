@@ -1,12 +1,11 @@
-"""Servers and migrations of the compute service."""
+"""Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import msgspec
-
-from placementclient.model.flavors import Flavor
 
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
@@ -15,6 +14,46 @@ _FAILURE = frozenset({'error', 'failed'})
 _OFFLOADED = 'shelved_offloaded'
 #: A resize waits to be confirmed or reverted: the state of a server, and its status.
 _RESIZED = ('resized', 'verify_resize')
+
+
+class Flavor(msgspec.Struct, frozen=True, gc=False):
+    """A flavor, in Nova's own units.
+
+    Whether a server boots from a volume, and so takes no root disk, is not said by its flavor.
+
+    :param vcpus: the number of CPUs
+    :param ram: in MiB
+    :param disk: the root disk, in GiB
+    :param ephemeral: the disk beside it, in GiB
+    :param swap: in MiB
+    """
+
+    name: str
+    vcpus: int
+    ram: int
+    disk: int = 0
+    ephemeral: int = 0
+    swap: int = 0
+    is_public: bool = True
+    extra_specs: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, or the image properties of a volume.
+
+    :param properties: such as ``hw_disk_bus`` and ``trait:HW_CPU_X86_AVX``, under any of the names
+        that Nova knows them by
+    :param min_ram: in MiB
+    :param min_disk: in GiB
+    :param size: in bytes
+    """
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    disk_format: str | None = None
+    min_ram: int = 0
+    min_disk: int = 0
+    size: int = 0
 
 
 class Server(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +132,24 @@ class ServerMigration(msgspec.Struct, frozen=True, gc=False):
     def has_failed(self) -> bool:
         """Return whether it ended with an unknown host of the server."""
         return self.status in _FAILURE
+
+
+@dataclass(frozen=True, slots=True)
+class HostAggregate:
+    """A host aggregate.
+
+    :param uuid: of the aggregate in Placement, too
+    :param hosts: the names of its compute services
+    :param project_ids: the projects that alone may use its hosts, or prefer them; none: all
+    :param metadata: as Nova has it, from which zone and projects are
+    """
+
+    uuid: str
+    name: str
+    hosts: tuple[str, ...]
+    zone: str | None = None
+    project_ids: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def same_host(name: str, other: str) -> bool:

@@ -12,10 +12,14 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.images import Image
-from placementclient.model.servers import Server, ServerGroup, ServerMigration
+from placementclient.model.servers import (
+    Flavor,
+    HostAggregate,
+    Image,
+    Server,
+    ServerGroup,
+    ServerMigration,
+)
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova.schema import (
     Amount,

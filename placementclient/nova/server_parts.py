@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placementclient.client import errors
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.images import Image
+from placementclient.model.servers import Flavor, HostAggregate, Image
 from placementclient.model.services import Hypervisor, Port
 
 

@@ -13,9 +13,9 @@ import os_resource_classes
 
 from placementclient.client.wording import suggestion
 from placementclient.model.consumers import together
-from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor
 from placementclient.nova import filter_rules, group_rules
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class
 from placementclient.nova.group_rules import ALIAS, PROFILE, pinned_cpus

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from placementclient.model.flavors import Flavor
-from placementclient.model.images import Image
+from placementclient.model.servers import Flavor, Image
 from placementclient.nova.server_parts import Refusal
 
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})

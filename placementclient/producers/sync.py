@@ -15,9 +15,9 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
 from placementclient.model.freshness import Read
-from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import SHARING, Filter
+from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.producers.producer import Producer

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import TotalsLine
-from placementclient.model.flavors import Flavor
+from placementclient.model.servers import Flavor
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, Sized
 

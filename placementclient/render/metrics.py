@@ -16,8 +16,7 @@ from placementclient.client import errors
 from placementclient.client.wording import installing
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.servers import Flavor, HostAggregate
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 

@@ -10,9 +10,7 @@ from nova import test
 from nova.tests import fixtures
 
 from placementclient.api import query
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.images import Image
+from placementclient.model.servers import Flavor, HostAggregate, Image
 from placementclient.model.services import Hypervisor
 from placementclient.nova import host_records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources

@@ -12,9 +12,8 @@ from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
-from placementclient.model.flavors import Flavor
 from placementclient.model.providers import normalized
-from placementclient.model.servers import Server
+from placementclient.model.servers import Flavor, Server
 from placementclient.model.services import COMPUTE_SERVICE, Port
 
 

@@ -12,8 +12,8 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.model.flavors import Flavor
     from placementclient.model.plans import Plan
+    from placementclient.model.servers import Flavor
     from placementclient.model.snapshots import Snapshot
     from placementclient.producers.assuming import Assumed
     from placementclient.producers.assuming.assumptions import Assumption

@@ -13,9 +13,8 @@ from placementclient.commands.framework.compute import CYBORG, NEUTRON, NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.model.flavors import Flavor
-    from placementclient.model.images import Image
     from placementclient.model.requests import CandidateRequest
+    from placementclient.model.servers import Flavor, Image
     from placementclient.model.services import Port
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.server_request import Scheduling

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from placementclient.insight import healing
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding
-from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Remedy
-from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.model.servers import Flavor, Server, ServerMigration, same_host
 from placementclient.model.services import (
     BaremetalNode,
     ComputeService,

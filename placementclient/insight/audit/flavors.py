@@ -16,9 +16,9 @@ from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.findings import Finding
-from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest

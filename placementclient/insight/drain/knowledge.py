@@ -12,9 +12,7 @@ from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import Knowledge, zone
 from placementclient.model.consumers import Allocations
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.images import Image
-from placementclient.model.servers import Server, ServerGroup, same_host
+from placementclient.model.servers import HostAggregate, Image, Server, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.healing import HealState, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
-from placementclient.model.flavors import Flavor
-from placementclient.model.servers import Server
+from placementclient.model.servers import Flavor, Server
 from placementclient.model.services import Port, PortGroup
 from tests.unit.insight.clouds import cloud, consumer, provider
 

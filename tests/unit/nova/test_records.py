@@ -8,9 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.client import errors
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration, same_host
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.images import Image
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor, HostAggregate, Image
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.server_request import requested
 from placementclient.nova.settings import Settings

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from placementclient.changes.results import Note
 from placementclient.model.consumers import Consumer
-from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
-from placementclient.model.servers import Server
+from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.heal import healed
 from tests.unit.insight.clouds import cloud, consumer, provider

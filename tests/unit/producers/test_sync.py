@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from placementclient.changes.results import Note
-from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.sync import Sync, synced
 from tests.unit.dialogue import AGG, RP, RP2, fault, get

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
+from placementclient.model.servers import Flavor
 from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, reason, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 

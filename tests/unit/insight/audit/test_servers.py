@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
-from placementclient.model.flavors import Flavor
-from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.servers import Flavor, Server, ServerMigration
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
 from tests.unit.insight.audit.auditing import reason, typed

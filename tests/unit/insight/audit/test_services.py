@@ -7,11 +7,9 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Answers, Cloud
-from placementclient.model.flavors import Flavor
-from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import HealServer
-from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration
 from placementclient.model.services import (
     BaremetalNode,
     ComputeService,

@@ -6,7 +6,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.insight.shapes import ServerShape
-from placementclient.model.flavors import Flavor
+from placementclient.model.servers import Flavor
 from placementclient.producers.assuming.assumptions import (
     HostsGone,
     NamedFiles,

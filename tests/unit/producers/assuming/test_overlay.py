@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from placementclient.changes.plan import plan_of
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
-from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.producers.assuming import Assumed
