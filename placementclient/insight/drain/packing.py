@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -31,19 +31,15 @@ class TargetHost:
 
 
 class Placed(NamedTuple):
-    """A placed server of a kind.
-
-    :param host: its number
-    """
+    """The place of a server: the number of its host, and the option there."""
 
     host: int
     option: HostOption
 
 
 class PackingProblem:
-    """Kinds of servers, hosts, and the hosts that each kind may use.
+    """Kinds of servers, each with a number, and the hosts that each kind may use.
 
-    :param kinds: each with the number of servers
     :param pools: what sharing providers have free; a packing takes of it
     :param limits: how many servers of a server group a host may have, by the group's name
     """
@@ -55,11 +51,9 @@ class PackingProblem:
         pools: Pools,
         limits: dict[str, int] | None = None,
     ) -> None:
-        self.kinds: list[Request] = []
-        self.counts: list[int] = []
-        for request, number in kinds:
-            self.kinds.append(request)
-            self.counts.append(number)
+        pairs = list(kinds)
+        self.kinds = [request for request, _ in pairs]
+        self.counts = [number for _, number in pairs]
         self.hosts, self.pools, self.limits = hosts, dict(pools), limits or {}
         #: The numbers of the hosts of each shape.
         self.by_shape: dict[Shape, list[int]] = {}
@@ -155,10 +149,7 @@ class PackingProblem:
 
 
 class Filler:
-    """Puts servers on the host that is fullest of the scarcest class; keeps hosts in order.
-
-    :param problem: whose hosts it fills
-    """
+    """Puts servers on the host that is fullest of the scarcest class; keeps hosts in order."""
 
     def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
@@ -191,16 +182,13 @@ class Filler:
             insort(entries, self._entry(name, number))
 
     def fill(self, request: Request, number: int) -> list[Placed]:
-        """Put as many servers of one kind on hosts as fit.
-
-        :param number: how many there are
-        """
+        """Put at most so many servers of one kind on hosts, as many as fit."""
         placed: list[Placed] = []
-        scans = [self._scan(request, shape) for shape in self.problem.shapes(request)]
-        scans = [scan for scan in scans if self._advance(scan)]
-        while scans and len(placed) < number:
-            scan = min(scans, key=lambda scan: scan.rank)
-            at, option = scan.host, scan.option
+        scans = [self._candidates(request, shape) for shape in self.problem.shapes(request)]
+        heads = {scan: head for scan in scans if (head := next(scan, None))}
+        while heads and len(placed) < number:
+            scan = min(heads, key=lambda scan: heads[scan].rank)
+            _, at, option = heads[scan]
             host = self.problem.hosts[at]
             if option and option.shared:
                 # Others may have taken it since.
@@ -211,9 +199,10 @@ class Filler:
                 placed.append(Placed(at, option))
                 option = self.problem.option(request, host)
             self.give(at)
-            # Who comes before this place had no room, and has none now.
-            if not self._advance(scan):
-                scans.remove(scan)
+            if head := next(scan, None):
+                heads[scan] = head
+            else:
+                del heads[scan]
         return placed
 
     def free(self, request: Request, placed: Iterable[Placed]) -> None:
@@ -223,8 +212,11 @@ class Filler:
             self.problem.place(request, self.problem.hosts[at], option, -1)
             self.give(at)
 
-    def _scan(self, request: Request, shape: Shape) -> _Scan:
-        """Begin to look for the hosts of a shape that have room for a server."""
+    def _candidates(self, request: Request, shape: Shape) -> Iterator[_Candidate]:
+        """Yield the hosts of a shape that have room for a server, those with the least room first.
+
+        A host comes again until it is full. Those before its place had no room, and have none now.
+        """
         needed = dict(shape.sum_of(request).local)
         lists = self._lists[shape]
         starts = {
@@ -233,30 +225,21 @@ class Filler:
         }
         # The fewest hosts have room for it.
         scarcest = max(starts, key=lambda name: (starts[name], name))
-        return _Scan(
-            request,
-            lists[scarcest],
-            starts[scarcest],
-            list(self.problem.fixed(request, shape).items()),
-            _strangeness(request, shape),
-        )
-
-    def _advance(self, scan: _Scan) -> bool:
-        """Find the next host that has room, and return whether there is one."""
-        entries, hosts, local = scan.entries, self.problem.hosts, scan.local
-        for place in range(scan.cursor, len(entries)):
-            number = entries[place][2]
-            room = hosts[number].room
+        entries, place = lists[scarcest], starts[scarcest]
+        local = list(self.problem.fixed(request, shape).items())
+        strangeness = _strangeness(request, shape)
+        while place < len(entries):
+            host = self.problem.hosts[entries[place][2]]
+            room = host.room
             for at, amount in local:
                 if room[at] < amount:
                     break
             else:
-                option = self.problem.option(scan.request, hosts[number])
+                option = self.problem.option(request, host)
                 if option is not None:
-                    scan.cursor, scan.host, scan.option = place, number, option
-                    scan.rank = scan.strangeness, entries[place]
-                    return True
-        return False
+                    yield _Candidate((strangeness, entries[place]), entries[place][2], option)
+                    continue
+            place += 1
 
     def _room(self, number: int) -> float:
         """Return how much room a host has: what part of a usual host's, of all classes."""
@@ -277,23 +260,12 @@ class Filler:
 _Entry = tuple[int, float, int]
 
 
-@dataclass(eq=False, slots=True)
-class _Scan:
-    """A walk through the hosts of a shape, those with the least room first.
+class _Candidate(NamedTuple):
+    """A host for servers of a kind, with a rank among those of all shapes."""
 
-    :param cursor: of the entries the first that was not looked at
-    :param local: what a server takes at least
-    :param rank: of the host that was found, to be compared with those of other shapes
-    """
-
-    request: Request
-    entries: list[_Entry]
-    cursor: int
-    local: list[tuple[int, int]]
-    strangeness: int
-    host: int = -1
-    option: HostOption | None = None
-    rank: tuple[int, _Entry] = (0, (0, 0.0, 0))
+    rank: tuple[int, _Entry]
+    host: int
+    option: HostOption | None
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
