@@ -118,8 +118,7 @@ class NamedCloud:
             known = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
             if given.cloud not in known:
-                there = f'clouds.yaml has {", ".join(known) or "no clouds"}'
-                hint = suggestion(given.cloud or '', known) or f'. {there}'
+                hint = suggestion(given.cloud or '', known) or f'. {_clouds_there_are(known)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         self.selection = {
             'interface': region.config.get('interface'),
@@ -144,6 +143,15 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
     except (ValueError, yaml.YAMLError) as reason:
         raise errors.BadFile(path, ' '.join(str(reason).split())) from None
+
+
+def _clouds_there_are(names: Sequence[str]) -> str:
+    from openstack.config.loader import CONFIG_FILES
+
+    if names:
+        return f'clouds.yaml has {", ".join(names)}'
+    folders = dict.fromkeys(os.path.dirname(path) for path in CONFIG_FILES)
+    return f'No clouds.yaml is in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE names another file'
 
 
 def _unknown_type(name: str) -> errors.UsageError:
