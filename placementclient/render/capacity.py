@@ -10,18 +10,18 @@ from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts, Sized
+from placementclient.render.facts import Facts, size
 
 #: The heading of what the lines of a table are for.
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 
 
 #: Most lines of a large cloud have the amounts of many others.
-_sized = functools.cache(Sized)
+_sized = functools.cache(size)
 
 
 def _amount(name: str) -> Column:
-    def value(line: TotalsLine) -> Sized:
+    def value(line: TotalsLine) -> Facts:
         return _sized(line.resource_class, getattr(line.amounts, name))
 
     return Column(name, value)

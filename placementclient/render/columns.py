@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.model.inventories import FIELDS
-from placementclient.render.facts import AmountFacts, Facts, Groups
+from placementclient.render.facts import Facts, amounts
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -131,7 +131,7 @@ def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microver
     :param names: by UUID
     """
     items = [
-        (uuid, AmountFacts(dict(held)), shown, names.get(uuid, ''))
+        (uuid, Facts(dict(held), amounts), shown, names.get(uuid, ''))
         for uuid, held in shown.value.allocations.items()
     ]
     return RELOCATED.rows(items, version)
@@ -147,9 +147,11 @@ def _numbered(
     ]
 
 
-def _served(item: Any) -> Groups:
+def _served(item: Any) -> Facts:
+    """Return the groups of a request that a provider serves; the first has no name."""
     _, uuid, _, candidate, *_ = item
-    return Groups([group for group, providers in candidate.mappings.items() if uuid in providers])
+    groups = [group for group, providers in candidate.mappings.items() if uuid in providers]
+    return Facts(groups, lambda groups: ', '.join(filter(None, groups)))
 
 
 def _used_of_capacity(item: Any) -> str:
@@ -234,6 +236,6 @@ DIFFERENCE = Columns(
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
-    Column('resources', lambda holding: AmountFacts(dict(holding.resources))),
+    Column('resources', lambda holding: Facts(dict(holding.resources), amounts)),
     Column('consumer_generation', since=Microversion(1, 28)),
 )

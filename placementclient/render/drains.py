@@ -13,7 +13,7 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import gained, together
+from placementclient.model.consumers import Allocations, gained, together
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
@@ -36,11 +36,8 @@ _NAMED = 5
 _REQUESTS = 'Add --requests nova to read what they require'
 
 
-class _Held(Facts):
-    """``{provider UUID: {class: amount}}``, in a table the amounts alone."""
-
-    def human_readable(self) -> str:
-        return sizes(together(self._value.values()))
+def _total(allocations: Allocations) -> str:
+    return sizes(together(allocations.values()))
 
 
 def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
@@ -51,7 +48,7 @@ def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
             move.server,
             _name(snapshot, move.source),
             target := _name(snapshot, move.target) if move.target else '',
-            _Held(move.after),
+            Facts(move.after, _total),
             cloud.knowledge.departure(move.server).command.format(server=move.server, host=target),
         )
         for move in moves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cliff import columns
@@ -15,72 +15,49 @@ if TYPE_CHECKING:
 
 
 class Facts(columns.FormattableColumn[Any]):
-    """``{'used': 9, 'capacity': 8}``, in a table ``used 9, capacity 8``."""
+    """``{'used': 9, 'capacity': 8}``, in a table ``used 9, capacity 8``.
 
-    def human_readable(self) -> str:
-        return text(self._value)
-
-    def machine_readable(self) -> Any:
-        return self._value
-
-
-class Evidence(Facts):
-    """``{'type': None, 'used': 9}``, in a table ``no type, used 9``."""
-
-    def human_readable(self) -> str:
-        return ', '.join(
-            f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
-            for key, value in self._value.items()
-        )
-
-
-class AmountFacts(Facts):
-    """``{'VCPU': 4, 'VGPU': 1}``, in a table ``VCPU=4, VGPU=1``."""
-
-    def human_readable(self) -> str:
-        return amounts(self._value)
-
-
-class Sized(Facts):
-    """An amount of a resource class, for people with its unit: ``1.5 TiB``.
-
-    :param resource_class: its name
-    :param amount: in the unit of the class: MiB of MEMORY_MB, GiB of DISK_GB
+    :param shown: returns the text for people
     """
 
-    def __init__(self, resource_class: str, amount: int) -> None:
-        super().__init__(amount)
-        self._resource_class = resource_class
+    def __init__(self, value: Any, shown: Callable[[Any], str] | None = None) -> None:
+        super().__init__(value)
+        self._shown = shown or text
 
     def human_readable(self) -> str:
-        return RightAligned(sized(self._resource_class, self._value))
+        return self._shown(self._value)
 
 
-class ClassFacts(Facts):
-    """Figures by class: ``{'VCPU': {'used': 9}}``, in a table ``VCPU (used 9)``."""
-
-    def human_readable(self) -> str:
-        return text(
-            {
-                name: {key: sized(name, amount) for key, amount in figures.items()}
-                for name, figures in self._value.items()
-            }
-        )
+def size(resource_class: str, amount: int) -> Facts:
+    """Return an amount in the unit of its class, for people with that unit: ``1.5 TiB``."""
+    return Facts(amount, lambda amount: RightAligned(sized(resource_class, amount)))
 
 
-class Groups(Facts):
-    """``['', '1']``, the groups of a request that a provider serves, in a table ``1``."""
+def evidence(facts: Mapping[str, Any]) -> str:
+    """``{'type': None, 'used': 9}`` as ``no type, used 9``."""
+    return ', '.join(
+        f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
+        for key, value in facts.items()
+    )
 
-    def human_readable(self) -> str:
-        return ', '.join(filter(None, self._value))
+
+def figures(by_class: Mapping[str, Mapping[str, int]]) -> str:
+    """Figures by class: ``{'VCPU': {'used': 9}}`` as ``VCPU (used 9)``."""
+    return text(
+        {
+            name: {key: sized(name, amount) for key, amount in amounts.items()}
+            for name, amounts in by_class.items()
+        }
+    )
 
 
 def amounts(resources: Resources) -> str:
+    """``{'VCPU': 4, 'VGPU': 1}`` as ``VCPU=4, VGPU=1``."""
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 
 def sizes(resources: Resources) -> str:
-    """Return amounts with their units: ``DISK_GB 1.5 TiB, VCPU 4``."""
+    """Amounts with their units: ``DISK_GB 1.5 TiB, VCPU 4``."""
     return ', '.join(f'{name} {sized(name, amount)}' for name, amount in resources.items())
 
 
@@ -89,8 +66,8 @@ def text(value: Any) -> str:
     if value is None:
         return ''
     if isinstance(value, Mapping):
-        there = ((key, item) for key, item in value.items() if item is not None)
-        return ', '.join(f'{key} {_inner(item)}' for key, item in there)
+        items = ((key, item) for key, item in value.items() if item is not None)
+        return ', '.join(f'{key} {_inner(item)}' for key, item in items)
     if isinstance(value, list | tuple):
         return ', '.join(map(_inner, value))
     return str(value)

@@ -13,14 +13,14 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Evidence
+from placementclient.render.facts import Facts, evidence
 from placementclient.render.repairs import Invocation, next_step
 
 _FINDING = Columns(
     Column('id', attrgetter('kind')),
     Column('severity', attrgetter('severity.value')),
     Column('subject'),
-    Column('evidence', lambda finding: Evidence(finding.facts)),
+    Column('evidence', lambda finding: Facts(finding.facts, evidence)),
 )
 #: Columns after those, and the one that ``--fix`` adds.
 _NEXT = ('command', 'reason')

@@ -69,14 +69,14 @@ class ShowSnapshot(base.ShowOne):
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.insight import summary
-        from placementclient.render.facts import ClassFacts, Facts
+        from placementclient.render.facts import Facts, figures
 
         snapshot = disk.read_snapshot(self.args.file)
         numbers = summary.of(reading.assumed(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
-        } | {'resource_classes': ClassFacts(numbers['resource_classes'])}
+        } | {'resource_classes': Facts(numbers['resource_classes'], figures)}
         if self.args.assume:
             shown = {'assuming': self.args.assume} | shown
         return ('file', *shown), (self.args.file, *shown.values())

@@ -11,7 +11,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.consumers import gained
-from placementclient.model.plans import Plan, ProviderChange, TreeChange
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import style
 from placementclient.render.repairs import Invocation
@@ -31,10 +31,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class WaveLine:
-    """A wave of moves, with the names of its hosts.
-
-    :param servers: how many move
-    """
+    """A wave of moves: how many servers, and the names of the hosts."""
 
     number: int
     servers: int
@@ -44,10 +41,7 @@ class WaveLine:
 
 @dataclass(frozen=True, slots=True)
 class HostLine:
-    """The usage of a class on a host.
-
-    :param host: its name; empty where it is that of the line above
-    """
+    """The usage of a class on a host, whose name is empty where the line above has it."""
 
     host: str
     resource_class: str
@@ -60,7 +54,6 @@ class DrainPanel:
     """The part of the page about a drain.
 
     :param said: the answer in sentences
-    :param emptied: the names of the hosts
     :param left_out: how many hosts and waves are not shown
     """
 
@@ -76,15 +69,10 @@ class DrainPanel:
 class Report:
     """The parts of a report.
 
-    :param cloud: what was read, and the lists of servers and migrations that were given
-    :param audit: what the audit found
-    :param plan: a plan to show before and after of
-    :param source: the name of the snapshot's file; none: it was read just now
-    :param made_at: when the report was made, UTC, as ISO 8601
-    :param made_by: name and version of the program that made it
-    :param invocation: what its commands repeat
+    :param source: the name of the snapshot's file; empty: it was read just now
+    :param made_at: UTC, as ISO 8601
+    :param made_by: name and version of the program
     :param assuming: the names of the files of assumptions under which all of it holds
-    :param drain: the plan of a drain to show
     :param title: the title that the operator gave; empty: the page says what it has
     :param cloud_name: the name of the cloud and its region; empty if they are not known
     """
@@ -140,10 +128,7 @@ def room(cloud: Cloud) -> list[ClassFill]:
 
 
 class HostFill(NamedTuple):
-    """The fullest class of a host.
-
-    :param host: its name
-    """
+    """The fullest class of a host."""
 
     host: str
     resource_class: str
@@ -181,13 +166,6 @@ def of_state(state: ProviderState) -> dict[str, Amount]:
     }
 
 
-def before(change: ProviderChange) -> dict[str, Amount]:
-    return {
-        name: Amount(change.content_before.used(name), inventory.capacity)
-        for name, inventory in change.content_before.inventories.items()
-    }
-
-
 def after(tree: TreeChange) -> dict[str, dict[str, Amount]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
     gains = gained((each.before.allocations, each.after.allocations) for each in tree.consumers)
@@ -209,7 +187,7 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
     for tree in plan.trees:
         for change in tree.providers:
             # What several trees change is after one what it is before the next.
-            first.setdefault(change.uuid, before(change))
+            first.setdefault(change.uuid, of_state(change.content_before))
         last |= after(tree)
     was, becomes = together(iter(first.values())), together(iter(last.values()))
     return [

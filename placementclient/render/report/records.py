@@ -17,7 +17,7 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Plan, PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.render.facts import Evidence
+from placementclient.render.facts import evidence
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amounts, Report
@@ -67,9 +67,10 @@ class Records:
             ]
             for root, states in cloud.topology.trees.items()
         ]
+        findings = self._report.audit.findings
         records = {
             'trees': trees,
-            'findings': [self._finding(each) for each in _worst_first(self._report.audit.findings)],
+            'findings': [self._finding(each) for each in sorted(findings, key=_severity)],
             'plan': [self._planned(tree) for tree in plan.trees] if plan else [],
             'consumers': [self._consumer(uuid, plan) for uuid in self._consumers],
             'inventories': list(self._inventories),
@@ -128,7 +129,7 @@ class Records:
             self._text(finding.severity.value),
             self._text(finding.kind),
             printable(finding.subject),
-            printable(Evidence(finding.facts).human_readable()),
+            printable(evidence(finding.facts)),
             printable(step.command),
             printable(step.reason),
         ]
@@ -151,7 +152,7 @@ class Records:
             self._text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
-            self._figures(contents.before(change)),
+            self._figures(contents.of_state(change.content_before)),
             self._figures(becomes),
             self._names(shall.traits - was.traits),
             self._names(was.traits - shall.traits),
@@ -179,9 +180,8 @@ class Records:
         ]
 
 
-def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    severities = list(Severity)
-    return sorted(findings, key=lambda finding: severities.index(finding.severity))
+def _severity(finding: Finding) -> int:
+    return list(Severity).index(finding.severity)
 
 
 def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:

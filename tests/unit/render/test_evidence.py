@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from placementclient.render import findings
-from placementclient.render.facts import Evidence
+from placementclient.render.facts import Facts, evidence
 
 
 def test_evidence_says_what_has_no_value():
     """``type , holds`` is no sentence; for a program it stays as it is."""
-    evidence = {'type': None, 'holds': {'host': {'VCPU': 2}}, 'aggregates': [], 'used': 0}
-    shown = Evidence(evidence)
+    facts = {'type': None, 'holds': {'host': {'VCPU': 2}}, 'aggregates': [], 'used': 0}
+    shown = Facts(facts, evidence)
     assert shown.human_readable() == 'no type, holds (host (VCPU 2)), no aggregates, used 0'
-    assert shown.machine_readable() == evidence
+    assert shown.machine_readable() == facts
 
 
 def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():

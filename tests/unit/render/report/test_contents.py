@@ -50,11 +50,11 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
 def test_before_and_after_a_plan():
     [tree] = plan(flat()).trees
     root, *children = tree.providers
-    assert contents.before(root) == {'VCPU': Amount(3, 8), 'VGPU': Amount(4, 8)}
+    assert contents.of_state(root.content_before) == {'VCPU': Amount(3, 8), 'VGPU': Amount(4, 8)}
     becomes = contents.after(tree)
     assert becomes[HOST] == {'VCPU': Amount(3, 8)}
     for child in children:
-        assert contents.before(child) == {}
+        assert contents.of_state(child.content_before) == {}
     assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Amount(4, 8)}
 
 
