@@ -22,10 +22,9 @@ _EXPECTED = ('', 'planned', 'done')
 
 
 def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
-    """Return the parts of a planned change.
+    """Return the parts of a planned change, and notes on what the command leaves as it is.
 
-    :param notes: the things that the command leaves as they are; ``None`` for a command that has
-        none, whose table has no state
+    :param notes: ``None`` for a command that has none, whose table has no state
     """
     if notes is None:
         return PLANNED, [_cells(row) for row in rows]
@@ -33,10 +32,7 @@ def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> O
 
 
 def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Output:
-    """Return the applied parts of a change, then the failed trees.
-
-    :param notes: the things that the command left as they are; a tree that was left alone has some
-    """
+    """Return the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:
         made += [(*_cells(row), 'done', '') for row in result.rows]

@@ -31,7 +31,6 @@ Output = tuple[tuple[str, ...], Any]
 class Column(NamedTuple):
     """A column of a table, or a field of a single object.
 
-    :param name: its heading
     :param value: takes the value out of what is shown; the attribute of that name if not given
     :param since: the first microversion that has it
     """
@@ -85,15 +84,12 @@ def _field(name: str) -> Column:
 
 def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
     """Return the holdings by consumer as the service has them, with generations if given."""
-    return {
-        holding.consumer_uuid: {'resources': dict(holding.resources)}
-        | (
-            {}
-            if holding.consumer_generation is None
-            else {'consumer_generation': holding.consumer_generation}
-        )
-        for holding in holdings
-    }
+    records: dict[str, dict[str, Any]] = {}
+    for holding in holdings:
+        records[holding.consumer_uuid] = {'resources': dict(holding.resources)}
+        if holding.consumer_generation is not None:
+            records[holding.consumer_uuid]['consumer_generation'] = holding.consumer_generation
+    return records
 
 
 def candidates(
@@ -117,19 +113,13 @@ def claimed(
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
-    """Return a row for each claimed provider, with number 0, and for those of the alternates.
-
-    :param names: of the providers, by UUID
-    """
+    """Return a row for each claimed provider, with number 0, and for those of the alternates."""
     items = [(*item, names.get(item[1], '')) for item in _numbered(granted, summaries, 0)]
     return CLAIMED.rows(items, version)
 
 
 def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microversion) -> Output:
-    """Return the allocations of a consumer, with the names of the providers.
-
-    :param names: by UUID
-    """
+    """Return the allocations of a consumer, with the names of the providers."""
     items = [
         (uuid, Facts(dict(held), amounts), shown, names.get(uuid, ''))
         for uuid, held in shown.value.allocations.items()

@@ -108,24 +108,22 @@ def rows(
 ) -> Output:
     """Return the findings, each with its command or the reason why it has none.
 
-    :param invocation: what the commands repeat
     :param done: what came of fixing it, by the finding's place, where that was tried
     """
     names, values = _FINDING.rows(findings)
-    steps = [next_step(finding, invocation) for finding in findings]
-    if done is None:
-        return (*names, *_NEXT), [(*row, *step) for row, step in zip(values, steps, strict=True)]
-    ends = [done.get(place, LEFT) for place in range(len(steps))]
-    return (*names, *_NEXT, 'fix'), [
-        (*row, *step, end) for row, step, end in zip(values, steps, ends, strict=True)
+    cells = [
+        (*row, *next_step(finding, invocation))
+        for row, finding in zip(values, findings, strict=True)
     ]
+    if done is None:
+        return (*names, *_NEXT), cells
+    fixed = [(*row, done.get(place, LEFT)) for place, row in enumerate(cells)]
+    return (*names, *_NEXT, 'fix'), fixed
 
 
 def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
     """Return the lines of findings for people, a paragraph for each.
 
-    :param names: those of the columns that were asked for
-    :param rows: their cells, as texts
     :param width: of the terminal, in characters; a command is never broken
     """
     for number, cells in enumerate(rows):

@@ -33,7 +33,6 @@ class Node:
     """A provider in a picture.
 
     :param notes: its traits and what is allocated of it, as far as they are shown
-    :param parent_uuid: what it is drawn below
     :param serves: the roots that it shares with, of the trees in the picture
     :param changed: the classes and notes that differ on the other side of a plan
     :param is_alone: True if the other side of a plan does not have the provider
@@ -47,7 +46,6 @@ class Node:
     is_alone: bool = False
 
     def amount(self, name: str) -> str:
-        """Return the usage and the capacity of a class."""
         return usage(name, self.state.used(name), self.state.inventories[name].capacity)
 
     def lines(self) -> Iterator[tuple[str, bool]]:

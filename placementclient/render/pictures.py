@@ -184,33 +184,24 @@ def _share(card: Card, root: Card, part: float, height: float) -> str:
 
 def _legend(cards: Collection[Card], top: float) -> Iterator[str]:
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
-    marks = [
-        ('<rect class="card root" x="24" y="{y}" width="26" height="10" rx="3"/>', 'host'),
-        ('<path class="edge" d="M24,{middle} H50"/>', 'parent and child'),
-        ('<path class="share" d="M24,{middle} H50"/>', 'shares its inventory with the host'),
-        *(
-            (f'<rect class="{colour}" x="24" y="{{y}}" width="26" height="6" rx="3"/>', text)
-            for colour, text in (
-                ('cyan', f'below {low} used'),
-                ('yellow', f'{low} used or more'),
-                ('red', f'{high} used or more'),
-            )
-        ),
-    ]
-    if any(card.node.changed or card.node.is_alone for card in cards):
-        marks.append(
-            (
-                '<rect class="card changed" x="24" y="{y}" width="26" height="10" rx="3"/>',
-                'changed by the plan',
-            )
-        )
-    if not any(card.node.serves for card in cards):
-        del marks[2]
-    for number, (mark, text) in enumerate(marks):
-        y = top + _NOTE * number
-        yield mark.format(y=f'{y:.1f}', middle=f'{y + 5:.1f}')
-        yield f'<text class="note legend" x="60" y="{y + 9:.1f}">{text}</text>'
-    y = top + _NOTE * len(marks)
+    rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
+    line = '<path class="{}" d="M24,{:.1f} H50"/>'
+    is_shared = any(card.node.serves for card in cards)
+    is_changed = any(card.node.changed or card.node.is_alone for card in cards)
+    y = top
+    for kind, height, text, is_shown in (
+        ('card root', 10, 'host', True),
+        ('edge', 0, 'parent and child', True),
+        ('share', 0, 'shares its inventory with the host', is_shared),
+        ('cyan', 6, f'below {low} used', True),
+        ('yellow', 6, f'{low} used or more', True),
+        ('red', 6, f'{high} used or more', True),
+        ('card changed', 10, 'changed by the plan', is_changed),
+    ):
+        if is_shown:
+            yield rectangle.format(kind, y, height) if height else line.format(kind, y + 5)
+            yield f'<text class="note legend" x="60" y="{y + 9:.1f}">{text}</text>'
+            y += _NOTE
     yield f'<text class="note legend" x="24" y="{y + 9:.1f}">Numbers: used/capacity</text>'
 
 

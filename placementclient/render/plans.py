@@ -70,14 +70,7 @@ def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
         if is_summary:
             yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
         else:
-            yield from (
-                '',
-                *_tree(
-                    tree,
-                    'changes',
-                    changes.planned_lines(parts, _WIDTH),
-                ),
-            )
+            yield from ('', *_tree(tree, 'changes', changes.planned_lines(parts, _WIDTH)))
 
 
 def _warned(plan: Plan) -> Iterator[str]:

@@ -34,11 +34,7 @@ class Invocation(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """The next step of an operator after a finding.
-
-    :param command: it is safe to run as it is; empty if there is none
-    :param reason: why there is none
-    """
+    """A command that is safe to run as it is, or the reason why there is none."""
 
     command: str
     reason: str = ''
@@ -53,7 +49,10 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
             return NextStep('', _UNREAD)
         if not finding.subject.isprintable() or finding.subject.startswith('-'):
             return NextStep('', _UNTYPED)
-        return NextStep(_again(finding, invocation.program, invocation.sources))
+        return NextStep(
+            f'{invocation.program} resource provider audit{_options(invocation.sources)} '
+            f'--id {finding.kind} --subject {shlex.quote(finding.subject)} --fix --yes'
+        )
     if not finding.reason:
         return NextStep(_line(finding.remedy, invocation))
     if isinstance(finding.remedy, AddTrait | Advice):
@@ -62,14 +61,6 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
             return NextStep('', finding.reason.replace(_COMMAND, line))
         return NextStep('', f'{finding.reason}: {line}')
     return NextStep('', finding.reason)
-
-
-def _again(finding: Finding, program: str, sources: Mapping[str, str]) -> str:
-    subject = shlex.quote(finding.subject)
-    return (
-        f'{program} resource provider audit{_options(sources)} --id {finding.kind} '
-        f'--subject {subject} --fix --yes'
-    )
 
 
 def _options(values: Mapping[str, str]) -> str:

@@ -53,7 +53,6 @@ def planning_anew(
 ) -> Iterator[str]:
     """Return the commands that plan the trees again that were left alone.
 
-    :param path: the file of the plan
     :param new_path: a file that is not there
     :param program: the name of the one that is running
     """

@@ -22,9 +22,7 @@ def draw(
 ) -> Iterator[str]:
     """Return a tree as lines of text with branches.
 
-    :param children: those of a node, in order
-    :param text: what is written at a node; its first line is the one that the branch leads to
-    :param indent: what every line begins with
+    :param text: returns the lines at a node; the branch leads to the first
     """
     below = children(root)
     first, *others = text(root)
@@ -44,8 +42,6 @@ def detailed(
     """Return a tree with the usage of its inventories, and its sharing providers.
 
     :param style: without bars, each provider and its inventories take one line
-    :param traits: with the traits of each provider
-    :param allocations: with who holds what of each
     """
     snapshot = tree.snapshot
 
@@ -77,8 +73,7 @@ def remarks(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
 
     :param resource_class: its class, where amounts have units
     """
-    if inventory.reserved:
-        reserved = inventory.reserved
+    if reserved := inventory.reserved:
         yield f'{sized(resource_class, reserved) if resource_class else reserved} reserved'
     if inventory.allocation_ratio != 1:
         yield f'ratio {inventory.allocation_ratio:g}'
