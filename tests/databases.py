@@ -4,8 +4,6 @@ Starts a server of Debian's package on a socket in a scratch folder, as an unpri
 the tests of what reads and writes the most on it, and stops it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

@@ -1,7 +1,5 @@
 """A limit for code that might not end."""
 
-from __future__ import annotations
-
 import signal
 from contextlib import contextmanager
 

@@ -3,8 +3,6 @@
 ``HYPOTHESIS_PROFILE=fuzz`` is the latter; ``tox -e fuzz`` sets it.
 """
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import HealthCheck, settings

@@ -1,7 +1,5 @@
 """The line that names the global request ID."""
 
-from __future__ import annotations
-
 import re
 
 _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'

@@ -1,7 +1,5 @@
 """Parameters of tests that try much, such as seeds; most of them are slow."""
 
-from __future__ import annotations
-
 import pytest
 
 

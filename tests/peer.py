@@ -6,8 +6,6 @@ Its source distribution has them. Only they are unpacked, so that OpenStackClien
 alone. They start the real Placement service in their own process.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``python -m tests.cloud install|up|status|down|run``."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

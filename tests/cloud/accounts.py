@@ -1,7 +1,5 @@
 """Accounts, the catalog, an image, flavors: what an administrator makes in an empty cloud."""
 
-from __future__ import annotations
-
 import contextlib
 
 from keystoneauth1.exceptions.http import Conflict

@@ -1,7 +1,5 @@
 """Start and stop the cloud."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Debian's packages and the virtual environment with the services."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The folder of the cloud, the addresses of its services, and its accounts."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """Servers in all states that Placement sees."""
 
-from __future__ import annotations
-
 from tests.cloud import control, hosts, layout
 from tests.cloud.compute import until
 

@@ -1,7 +1,5 @@
 """An audit while servers come and go."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """A host that dies, from the evacuation of its servers to its return as another one."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands of a drain, typed at Nova for servers in each state."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """The exporter of metrics, while services and tokens come and go."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Applies a plan, to be killed: ``applying.py URL PLAN TREE``."""
 
-from __future__ import annotations
-
 import sys
 
 from keystoneauth1 import noauth

@@ -1,7 +1,5 @@
 """Chromium without a window, as a person would use it with a page."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import contextmanager

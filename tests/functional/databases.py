@@ -1,7 +1,5 @@
 """Databases that a server has, for tests that are run on them."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 

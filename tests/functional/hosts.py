@@ -1,7 +1,5 @@
 """A cloud of nested hosts with shared storage, small enough to count by hand."""
 
-from __future__ import annotations
-
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider

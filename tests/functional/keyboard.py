@@ -1,7 +1,5 @@
 """Real shells on a terminal: types into them and reads what they show."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

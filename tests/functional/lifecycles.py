@@ -1,7 +1,5 @@
 """A plan of changes from its file to its rollback, killed on the way there and back."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Compute nodes that are not there: what a playbook asks of them, answered on one machine."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """What other services say of a planted cloud, with faults that only they tell."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from placementclient.model.consumers import Consumer

@@ -1,7 +1,5 @@
 """A real Placement service over HTTP, without Keystone: ``service.py PORT SQLITE_FILE``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The service of :mod:`.unreliable` in a process of its own, and when it is to stop."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The alert rules for Prometheus, tried by promtool."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page on the Python API: its examples run, and it has every module of the API."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``--assume`` on the real service: what is assumed is what would really be."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

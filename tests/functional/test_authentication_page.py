@@ -1,7 +1,5 @@
 """The commands that the page on logging in has for a service without Keystone."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """``placement batch`` as a script uses it: a process of its own, over HTTP."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Every command prints in a batch what it prints by itself, also what it writes as bytes."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """One edit on many providers, and many edits on one at the same time; on the real service."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Metrics served by a process of its own, while the service comes and goes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Plans of changes on the real service: killed anywhere, beside others, taken back."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Allocations that are moved, handed over and claimed, on the real service."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Nothing is found in clouds in which nothing is wrong, whatever else goes on in them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Trees that are declared in files, made by the real service."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of endpoints against the service's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

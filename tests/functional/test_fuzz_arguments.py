@@ -1,7 +1,5 @@
 """Every command with arguments that are none: an error that says so, and nothing done."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A reader follows all pages, one after another in one shell, and sees what they show."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Servers without allocations, healed in the real service."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

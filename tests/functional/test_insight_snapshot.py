@@ -1,7 +1,5 @@
 """Snapshots kept, restored and compared with what is there."""
 
-from __future__ import annotations
-
 import json
 import operator
 

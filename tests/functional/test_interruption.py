@@ -1,7 +1,5 @@
 """Commands that end while the real service is at work: what they tell is what was done."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

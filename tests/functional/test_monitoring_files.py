@@ -1,7 +1,5 @@
 """The files for Prometheus, systemd and Grafana fit what the exporter writes."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import re

@@ -1,7 +1,5 @@
 """Names in errors and tables: the ones that were typed, and the ones that were meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.functional.clouds import uuid_of

@@ -1,7 +1,5 @@
 """The playbooks of the documentation, on nodes that are not there, and a Placement over HTTP."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The programs as a user starts them: ``openstack`` and ``placement``, over HTTP, side by side."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

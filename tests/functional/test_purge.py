@@ -1,7 +1,5 @@
 """Hosts that are taken out, on the real service."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """The README shows what is true, and everything in it works as it is typed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

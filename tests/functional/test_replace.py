@@ -1,7 +1,5 @@
 """Providers that are replaced, on the real service: whole, killed, planned and taken back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

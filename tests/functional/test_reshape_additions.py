@@ -1,7 +1,5 @@
 """Inventory and allocations that Placement never had, on the real service."""
 
-from __future__ import annotations
-
 from placementclient.api import allocation, resource_provider
 from placementclient.client.errors import ExitStatus
 from placementclient.model.consumers import Consumer

@@ -1,7 +1,5 @@
 """Apply a plan to the real service: what is sent, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

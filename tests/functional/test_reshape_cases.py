@@ -1,7 +1,5 @@
 """Plans of the planner's cases on the real service, there and back."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client.errors import ExitStatus

@@ -1,7 +1,5 @@
 """The reshape as an operator types it, on the cloud of the demo."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Somebody else changed something between the plan and the end of its application."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

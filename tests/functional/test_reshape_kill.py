@@ -1,7 +1,5 @@
 """Killed at any point, apply run again completes what it had begun."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.changes import journal

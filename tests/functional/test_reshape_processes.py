@@ -1,7 +1,5 @@
 """Real processes over HTTP: one that is killed while it applies a plan, one that writes as well."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client.errors import ExitStatus

@@ -1,7 +1,5 @@
 """What has become of a plan, read from tables and by requests: both tell the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

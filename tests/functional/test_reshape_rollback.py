@@ -1,7 +1,5 @@
 """The way back, and the rehearsal, which goes it too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """``reshape plan --tree`` of a live service: what it reads beside the chosen trees."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

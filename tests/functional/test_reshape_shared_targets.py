@@ -1,7 +1,5 @@
 """Random reshapes on the real service: it takes every plan, and every way back."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Lost answers, missing roles, full disks, and trees that depend on each other."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Runs of a plan for some of its trees, and runs that Ctrl-C ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 ``tox -e simulation`` plays two thousand.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A restore that is killed, tried first, or met by what others have done."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 

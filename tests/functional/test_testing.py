@@ -1,7 +1,5 @@
 """The fixtures for the tests of others, in a pytest of its own."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

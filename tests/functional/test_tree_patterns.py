@@ -1,7 +1,5 @@
 """``--tree`` with patterns of names, in every command that takes it; on the real service."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

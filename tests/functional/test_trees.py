@@ -1,7 +1,5 @@
 """Provider trees as text, data and pictures, of the real service and of a file."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ElementTree
 

@@ -1,7 +1,5 @@
 """The contributors' worked tree comes out as the page shows."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

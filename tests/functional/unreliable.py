@@ -5,8 +5,6 @@ answered; ``3 before`` before it is done. Then there is a file ``reached``, and 
 to that request until there is a file ``go``: one that was not done is then refused.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

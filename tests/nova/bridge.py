@@ -1,7 +1,5 @@
 """A socket for the Placement of Nova's fixtures, and this program as a process that uses it."""
 
-from __future__ import annotations
-
 import json
 import os
 

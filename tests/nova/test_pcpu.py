@@ -1,7 +1,5 @@
 """Pinned CPUs: VCPU becomes PCPU on the compute node, for servers and for a migration under way."""
 
-from __future__ import annotations
-
 from nova.tests.functional.libvirt import test_numa_servers
 
 from tests.nova.judge import Judged

@@ -1,7 +1,5 @@
 """The request that is predicted for a server is the one that Nova sends, to the character."""
 
-from __future__ import annotations
-
 import logging
 import os
 import unittest

@@ -1,7 +1,5 @@
 """AMD SEV: encryption contexts, and the trait, to a provider of their own."""
 
-from __future__ import annotations
-
 from nova.tests.functional.libvirt import test_reshape
 
 from tests.nova.judge import Judged

@@ -1,7 +1,5 @@
 """Virtual GPUs: from the compute node to a provider for each physical GPU."""
 
-from __future__ import annotations
-
 from nova import context, objects
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import test_reshape

@@ -4,8 +4,6 @@ A line for each seed, with the digest of its history. A failure prints the end o
 invariant that does not hold, and the shortest list of steps that still fails: type that line again.
 """
 
-from __future__ import annotations
-
 import argparse
 import concurrent.futures
 import multiprocessing

@@ -1,7 +1,5 @@
 """Commands that change who holds what."""
 
-from __future__ import annotations
-
 from tests.simulation.command import (
     Command,
     any_of,

@@ -1,7 +1,5 @@
 """Plans in files: of a reshape and of changes, made, carried out, looked at and taken back."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

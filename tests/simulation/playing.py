@@ -1,7 +1,5 @@
 """Seeds played one after the other, in a process whose pools of threads are none."""
 
-from __future__ import annotations
-
 import collections
 
 from tests.simulation import clock

@@ -1,7 +1,5 @@
 """Commands that change nothing, whatever happens on the way."""
 
-from __future__ import annotations
-
 import shlex
 from functools import partial
 

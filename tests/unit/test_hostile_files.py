@@ -1,7 +1,5 @@
 """Files that are damaged, mean harm, or are something else: one sentence with the name, always."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import time

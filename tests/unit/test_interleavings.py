@@ -1,7 +1,5 @@
 """The enumeration of all orders of events has every command that writes."""
 
-from __future__ import annotations
-
 from tests.interleavings.acts import Act
 from tests.interleavings.running import KILLED, Trace
 from tests.interleavings.scenarios import scenarios, writing_commands

@@ -1,7 +1,5 @@
 """Names of the package: one word for one thing."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import io

@@ -1,7 +1,5 @@
 """The commands that the pages name exist, and take the options that are typed there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """Calls of the Python API, with all that they send."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The reshaper, and whether the policy allows it."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.api import reshaper

@@ -1,7 +1,5 @@
 """Resource providers: the query of a list, names that nothing has, types of refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.api import resource_provider

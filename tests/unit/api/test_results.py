@@ -3,8 +3,6 @@
 The requests of each function, and its results, are in the dialogues of the commands.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.api import inventory, root, usage

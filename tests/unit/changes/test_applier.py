@@ -1,7 +1,5 @@
 """The requests of operations."""
 
-from __future__ import annotations
-
 from placementclient.changes.applier import Applier
 from placementclient.changes.operations import EnsureClass, EnsureTrait
 from placementclient.model.snapshots import Snapshot

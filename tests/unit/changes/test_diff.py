@@ -1,7 +1,5 @@
 """Diff and simulation: each is the other's test."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What is carried out at once: nothing before the reshaper is allowed; names from below."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

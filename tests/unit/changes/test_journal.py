@@ -1,7 +1,5 @@
 """The journal of a plan, whatever happened while it was written."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

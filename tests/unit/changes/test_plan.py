@@ -1,7 +1,5 @@
 """A change cut into change sets: together they are the whole change, and nothing beyond it."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

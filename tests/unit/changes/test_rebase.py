@@ -1,7 +1,5 @@
 """A change carried over: to where it began, where it ended, between, and beside other writers."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """The extent of a change in numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.changes.summary import summary

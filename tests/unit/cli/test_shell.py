@@ -1,7 +1,5 @@
 """The program: what it does with options, without a command, and with whatever goes wrong."""
 
-from __future__ import annotations
-
 import logging
 import stat
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """What starting loads: no more than the command needs, or starting would become slow unnoticed."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

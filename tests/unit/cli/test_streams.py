@@ -1,7 +1,5 @@
 """Streams that cron or a shell has closed."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """What others wrote reaches people as text, and programs as it is."""
 
-from __future__ import annotations
-
 import io
 import json
 

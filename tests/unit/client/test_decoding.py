@@ -1,7 +1,5 @@
 """What becomes of a response."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

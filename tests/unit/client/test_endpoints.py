@@ -1,7 +1,5 @@
 """The table of endpoints: its rows, and the paths that come of them."""
 
-from __future__ import annotations
-
 from string import Formatter
 
 import pytest

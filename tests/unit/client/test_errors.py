@@ -1,7 +1,5 @@
 """Exceptions and exit statuses."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

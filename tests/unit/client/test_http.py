@@ -1,7 +1,5 @@
 """The client: what a request is made of, and what becomes of the answer."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Microversions: read, ordered, asked for and negotiated."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

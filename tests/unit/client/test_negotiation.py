@@ -1,7 +1,5 @@
 """The client: how the microversion is settled, without asking where that is not needed."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import endpoints, errors

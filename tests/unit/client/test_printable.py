@@ -1,7 +1,5 @@
 """What others wrote never steers a terminal."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

@@ -1,7 +1,5 @@
 """Exceptions that answers become."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import decoding, errors

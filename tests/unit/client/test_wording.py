@@ -1,7 +1,5 @@
 """Parts of sentences."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client.wording import first, lines_of, listed, without_credentials

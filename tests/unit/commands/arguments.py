@@ -1,7 +1,5 @@
 """The least that each command takes; what stands in a path is a field."""
 
-from __future__ import annotations
-
 from tests.unit.dialogue import CONSUMER, RP
 
 ARGUMENTS = {

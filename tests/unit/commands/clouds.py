@@ -1,7 +1,5 @@
 """A small cloud in files, for the commands that work on files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

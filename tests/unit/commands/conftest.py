@@ -1,7 +1,5 @@
 """What commands read beside the answers of the service."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

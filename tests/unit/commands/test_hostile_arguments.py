@@ -1,7 +1,5 @@
 """No argument leads a command to another URL than its endpoint's."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote, urlsplit
 

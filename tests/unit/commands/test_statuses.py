@@ -1,7 +1,5 @@
 """Exit statuses and columns: said once by each command, and true."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import endpoints

@@ -1,7 +1,5 @@
 """What each command and each option needs is checked before anything is sent, and again after."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from importlib.metadata import distribution
 

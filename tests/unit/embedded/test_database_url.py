@@ -1,7 +1,5 @@
 """The password of a database is never printed."""
 
-from __future__ import annotations
-
 import traceback
 
 import pytest

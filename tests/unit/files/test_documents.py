@@ -1,7 +1,5 @@
 """Documents as text: what is laid out is read back."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Files of the program: only its own are used, and none of them stops it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 

@@ -1,7 +1,5 @@
 """What virsh and mdevctl print, as of a host with two cards."""
 
-from __future__ import annotations
-
 import json
 
 GPU0, GPU1 = 'pci_0000_84_00_0', 'pci_0000_85_00_0'

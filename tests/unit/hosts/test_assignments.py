@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from placementclient.hosts import assignments
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
 from placementclient.model.consumers import Consumer

@@ -1,7 +1,5 @@
 """What differs between two snapshots, and what does not count."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

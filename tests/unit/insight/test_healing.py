@@ -1,7 +1,5 @@
 """What servers without allocations should hold, and of which that is not known."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

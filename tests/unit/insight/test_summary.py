@@ -1,7 +1,5 @@
 """Where traits and classes are."""
 
-from __future__ import annotations
-
 from placementclient.insight import summary
 from placementclient.insight.summary import Presence
 from tests.unit.insight.clouds import cloud, provider

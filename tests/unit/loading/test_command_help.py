@@ -1,7 +1,5 @@
 """The list of commands, and what is said of one that does not exist."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

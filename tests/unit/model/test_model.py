@@ -1,7 +1,5 @@
 """The model: values with a representation in JSON."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

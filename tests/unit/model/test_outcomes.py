@@ -1,7 +1,5 @@
 """The exit status of a run is a contract."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

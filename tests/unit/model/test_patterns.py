@@ -1,7 +1,5 @@
 """Names of providers, and patterns of names."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

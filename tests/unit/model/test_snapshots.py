@@ -1,7 +1,5 @@
 """Snapshots: found by name, and walked as trees."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.model.consumers import Consumer

@@ -1,7 +1,5 @@
 """Providers that are no trees: which is told, in a time that grows with their number only."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The options of a nova.conf are those that oslo.config finds in it."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Lists of hosts, nodes, ports and limits, in all the forms that they come in."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Releases of Nova by all their names."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.nova.releases import NEEDED, name_of

@@ -1,7 +1,5 @@
 """The hosts whose nova-compute is up."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client.http import Client

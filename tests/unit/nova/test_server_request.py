@@ -1,7 +1,5 @@
 """What Nova's scheduler would ask for; the expectations are what that of Nova 34.0 asks for."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.model.requests import CandidateRequest, Filter

@@ -1,7 +1,5 @@
 """The options of nova.conf that decide on requests."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Maximum flow against trying every way."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Capacities beyond what a solver counts with."""
 
-from __future__ import annotations
-
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud

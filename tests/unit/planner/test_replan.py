@@ -1,7 +1,5 @@
 """Trees that changed after they were planned, and the way back after they were applied."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What an operator is warned of."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.model.nova import is_child_name

@@ -1,7 +1,5 @@
 """The ways back of trees that share a target, planned as one change or by plans of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """A snapshot as a declaration wants it."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

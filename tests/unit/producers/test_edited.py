@@ -1,7 +1,5 @@
 """Many providers with one edit made."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

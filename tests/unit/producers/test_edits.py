@@ -1,7 +1,5 @@
 """One edit of many providers: what is read of them, and what is read again."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 

@@ -1,7 +1,5 @@
 """Servers that get their allocations, as far as there is room on their host."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

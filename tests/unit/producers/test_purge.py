@@ -1,7 +1,5 @@
 """A cloud without a host: consumers keep the rest, and what speaks against that is told."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec import structs
 

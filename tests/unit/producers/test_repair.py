@@ -1,7 +1,5 @@
 """Repairs of what an audit found: each only while things are as they were judged."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

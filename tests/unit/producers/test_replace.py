@@ -1,7 +1,5 @@
 """Two providers found, from any point of the way: by what was typed at its beginning."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """A provider in the place of another, from any point of the way."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

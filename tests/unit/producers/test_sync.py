@@ -1,7 +1,5 @@
 """Hosts in the aggregates of Nova: the providers of their names, and the surplus ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.changes.results import Note

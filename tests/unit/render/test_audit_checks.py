@@ -1,7 +1,5 @@
 """The texts about checks: on a terminal, as data, and in the page of the documentation."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 

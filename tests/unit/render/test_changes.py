@@ -1,7 +1,5 @@
 """The table of a change as people read it."""
 
-from __future__ import annotations
-
 from placementclient.changes.summary import ChangeRow
 from placementclient.render import changes
 

@@ -1,7 +1,5 @@
 """Columns: names, order and values of every table, which scripts depend on."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Differences between snapshots as lines of text."""
 
-from __future__ import annotations
-
 from placementclient.insight import diff
 from placementclient.model.inventories import Inventory
 from placementclient.render import differences

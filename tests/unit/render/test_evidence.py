@@ -1,7 +1,5 @@
 """The evidence of a finding, and a finding as a paragraph."""
 
-from __future__ import annotations
-
 from placementclient.render import findings
 from placementclient.render.facts import Facts, evidence
 

@@ -1,7 +1,5 @@
 """The sentences about missing candidates."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.insight.candidates.explanation import explain

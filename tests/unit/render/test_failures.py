@@ -1,7 +1,5 @@
 """Errors as a person reads them."""
 
-from __future__ import annotations
-
 from placementclient.client import errors
 from placementclient.planner.infeasibility import UNDETERMINED, OpenRow
 from placementclient.render import failures

@@ -1,7 +1,5 @@
 """The command lines that fix what was found, and what is said where there is none."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """Colours and bars."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.render.style import PLAIN, Style, level, part

@@ -1,7 +1,5 @@
 """Trees as text and as pictures."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 

@@ -1,7 +1,5 @@
 """Amounts with their units."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.render.units import sized

@@ -1,7 +1,5 @@
 """A plan that is applied to another service than the one that it was made for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

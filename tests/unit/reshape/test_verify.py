@@ -1,7 +1,5 @@
 """A plan that is pending, one that others changed something of later, and one that is damaged."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.model.outcomes import Status

@@ -1,7 +1,5 @@
 """Journals as bytes: which lines may be unreadable, and which may not."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

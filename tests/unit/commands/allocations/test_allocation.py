@@ -1,7 +1,5 @@
 """Allocations: what each command sends and prints."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

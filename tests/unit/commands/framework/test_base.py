@@ -1,7 +1,5 @@
 """What commands share: statuses, questions."""
 
-from __future__ import annotations
-
 import io
 from argparse import Namespace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Tables on a terminal of 80 columns."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import re

@@ -1,7 +1,5 @@
 """Options that know their microversion."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from argparse import Namespace

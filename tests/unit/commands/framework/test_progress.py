@@ -1,7 +1,5 @@
 """The progress of long work on a terminal."""
 
-from __future__ import annotations
-
 import io
 import logging
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """``--assume`` of every command that reads: on a snapshot, and on what is now."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

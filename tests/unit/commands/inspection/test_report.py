@@ -1,7 +1,5 @@
 """``resource provider report``: what it reads, where it writes, and what it needs."""
 
-from __future__ import annotations
-
 import stat
 import sys
 

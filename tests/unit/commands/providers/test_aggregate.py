@@ -1,7 +1,5 @@
 """Aggregates: what each command sends and prints."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.dialogue import (

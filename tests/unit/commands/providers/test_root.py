@@ -1,7 +1,5 @@
 """The service itself: what is asked of it, and what is printed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.dialogue import URL, Case, fault, post, version_document

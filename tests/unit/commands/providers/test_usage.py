@@ -1,7 +1,5 @@
 """Usages: what each command sends and prints."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.dialogue import MONDAY, RP, Case, Reply, get, unacceptable, version_document

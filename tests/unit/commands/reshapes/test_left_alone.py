@@ -1,7 +1,5 @@
 """The advice about trees that were left alone."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The reshape that is sent as it is."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``resource provider snapshot show`` and ``diff``: on files."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``tree list`` and what else captures trees, where an answer or a file holds none."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.reading import tree_reader

@@ -1,7 +1,5 @@
 """An audit of clouds in a few words."""
 
-from __future__ import annotations
-
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.snapshots import ProviderState

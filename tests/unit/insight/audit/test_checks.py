@@ -1,7 +1,5 @@
 """Each check of providers and inventories: what it finds, and what it leaves alone."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Consumers that should not hold what they hold: told apart by what Nova knows."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

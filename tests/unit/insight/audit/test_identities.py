@@ -1,7 +1,5 @@
 """Hosts under two identities: which is alive, and the command that joins them."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

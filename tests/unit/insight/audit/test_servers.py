@@ -1,7 +1,5 @@
 """Servers that hold nothing, or what belongs to somebody else."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

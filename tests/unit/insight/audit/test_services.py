@@ -1,7 +1,5 @@
 """Each check that needs another service: what it finds, and what it leaves alone."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

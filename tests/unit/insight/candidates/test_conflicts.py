@@ -1,7 +1,5 @@
 """Minimal conflicts and minimal sets to give up, without any provider."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The number of candidates, by hand; the real service is the judge in the functional tests."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,7 +1,5 @@
 """Which trees are said to be nearest."""
 
-from __future__ import annotations
-
 from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.provider_index import SnapshotIndex
 from placementclient.model.requests import CandidateRequest, Filter

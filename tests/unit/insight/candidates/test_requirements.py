@@ -1,7 +1,5 @@
 """Requests, taken apart and put together again."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.insight.candidates.requirements import (

@@ -1,7 +1,5 @@
 """What the nearest provider of a tree lacks."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.insight.candidates.requirements import Kind, Requirement

@@ -1,7 +1,5 @@
 """Searches that would take too much memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Amounts: how much there is, how much is free, and the largest amount that fits."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What Nova says that servers ask for."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Waves of moves, and the check of a plan against Placement's rules."""
 
-from __future__ import annotations
-
 from placementclient.insight.drain.moves import Ledger, ServerMove, waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider

@@ -1,7 +1,5 @@
 """Answers on small clouds: yes, no, and what it depends on."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

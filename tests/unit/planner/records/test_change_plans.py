@@ -1,7 +1,5 @@
 """Plans of changes in files: what was written is read, what was edited is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """The schemas: as the package ships them, and true of every file that is read or written."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The heuristics, each alone: what they say is true, whatever they leave open."""
 
-from __future__ import annotations
-
 from placementclient.model.connected import connected
 from placementclient.model.inventories import Units
 from placementclient.planner.solve import heuristics

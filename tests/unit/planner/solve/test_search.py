@@ -1,7 +1,5 @@
 """The search against brute force, and its speed."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Specifications and assignments: what is read, and how errors say where they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What is wrong with a file that people write, in words for people, at the place where it began."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """The files of ``--assume``: what they may say, and where each fault is."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """A small cloud under assumptions."""
 
-from __future__ import annotations
-
 import dataclasses
 import tracemalloc
 

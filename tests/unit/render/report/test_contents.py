@@ -1,7 +1,5 @@
 """What a report says, as values."""
 
-from __future__ import annotations
-
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.render.report import contents

@@ -1,7 +1,5 @@
 """The plan of a drain on the page."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """The page itself: what it may load, what it escapes, and what it shows without its script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """What the script draws: all of it is there, and what is repeated is there once."""
 
-from __future__ import annotations
-
 from placementclient.render.report.records import NOWHERE, Records
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import SERVERS, flat, nested, plan, report

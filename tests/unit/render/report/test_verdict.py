@@ -1,7 +1,5 @@
 """The first sentences of a report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeVar
 
