@@ -1,7 +1,5 @@
 """The entry of the program ``placement``; ``python -m placementclient`` runs it too."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

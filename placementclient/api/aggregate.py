@@ -1,7 +1,5 @@
 """Aggregates of a provider: ``/resource_providers/{uuid}/aggregates``, from 1.1."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Iterable
 

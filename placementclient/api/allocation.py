@@ -3,8 +3,6 @@
 ``/allocations``, ``/allocations/{uuid}`` and ``/resource_providers/{uuid}/allocations``.
 """
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Mapping
 from typing import Any

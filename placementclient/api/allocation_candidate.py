@@ -1,7 +1,5 @@
 """Allocation candidates: ``GET /allocation_candidates``, from 1.10."""
 
-from __future__ import annotations
-
 import builtins
 
 import msgspec

@@ -1,7 +1,5 @@
 """Inventories: ``/resource_providers/{uuid}/inventories`` and ``…/inventories/{class}``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

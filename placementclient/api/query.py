@@ -1,7 +1,5 @@
 """Filters of providers and candidates as query parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The reshaper: ``POST /reshaper``, from 1.30."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from placementclient.api.attempts import retried

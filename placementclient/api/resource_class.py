@@ -1,7 +1,5 @@
 """Resource classes: ``/resource_classes`` and ``/resource_classes/{name}``, from 1.2."""
 
-from __future__ import annotations
-
 import builtins
 
 import msgspec

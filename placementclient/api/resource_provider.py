@@ -1,7 +1,5 @@
 """Resource providers: ``/resource_providers`` and ``/resource_providers/{uuid}``."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The service itself: ``GET /``."""
 
-from __future__ import annotations
-
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 

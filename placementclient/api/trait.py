@@ -1,7 +1,5 @@
 """Traits, and those of providers: ``/traits``, ``/resource_providers/{uuid}/traits``; from 1.6."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Iterable
 

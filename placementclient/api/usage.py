@@ -1,7 +1,5 @@
 """Usages: ``/resource_providers/{uuid}/usages`` and ``/usages``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The live state of a change compared with its plan: its status, and the deviations. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

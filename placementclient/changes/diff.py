@@ -3,8 +3,6 @@
 Pure. :func:`diff` and :func:`placementclient.changes.simulation.simulate` are each other's test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence, Set
 
 from placementclient.changes import transfers

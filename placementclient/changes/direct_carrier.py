@@ -1,7 +1,5 @@
 """A plan of changes that the command applies at once, without files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """The trees of a plan compared with the service: status, verification, and what is left to do."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Parts of a change that other clients have changed since the decision. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Pure: :mod:`placementclient.changes.applier` sends the requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

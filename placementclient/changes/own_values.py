@@ -1,7 +1,5 @@
 """The values that the operations of a change have written so far. Pure."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 

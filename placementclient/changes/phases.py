@@ -4,8 +4,6 @@ All inventories and allocations of an atomic change move in one request. So its 
 whether it is made; what other clients change afterwards does not matter.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

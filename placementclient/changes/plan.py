@@ -1,7 +1,5 @@
 """A plan of changes: one command writes it, another applies it after a review. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ question: which parts of the change are still to be made, which are made, and wh
 another client changed since?
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

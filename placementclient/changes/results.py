@@ -1,7 +1,5 @@
 """Results of applied changes, and notes on objects that a command does not change. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A snapshot after some operations. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """The trees of a run: those that may start, how many at a time, and the result of each."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections import deque

@@ -1,7 +1,5 @@
 """The rest of a change of a plan, and the state that an atomic one may start from. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

@@ -4,8 +4,6 @@ Both load slowly, the SDK above all. So this module is loaded only where a comma
 service, or where the command line has an option of authentication.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

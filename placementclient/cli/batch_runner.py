@@ -1,7 +1,5 @@
 """Commands of a batch, run in one process."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

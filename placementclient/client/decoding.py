@@ -1,7 +1,5 @@
 """The content of a response of the service, or its refusal as an exception."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

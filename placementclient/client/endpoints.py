@@ -4,8 +4,6 @@ The source is the service's own table (``placement.handler.ROUTE_DECLARATIONS``)
 the two, and proves each ``since`` against the real service.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Keystone: its exceptions as errors of this package, and the caller that a token describes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Retries after lost answers, with pauses."""
 
-from __future__ import annotations
-
 import logging
 import random
 import time

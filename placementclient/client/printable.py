@@ -6,8 +6,6 @@ errors, lines of a log. Data for a program (JSON, YAML) stays as it is, except o
 goes to spreadsheets: a formula becomes text there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """JSON decoded to typed values; duplicate keys are faults."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Annotated, Any

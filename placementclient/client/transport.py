@@ -3,8 +3,6 @@
 A request stays at its origin, and its answer has a size and an end.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import time

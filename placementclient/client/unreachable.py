@@ -1,7 +1,5 @@
 """The reason for a failed connection, in words for operators."""
 
-from __future__ import annotations
-
 import itertools
 import ssl
 import urllib.parse

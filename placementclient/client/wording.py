@@ -1,7 +1,5 @@
 """Parts of sentences for people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

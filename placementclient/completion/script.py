@@ -1,7 +1,5 @@
 """The completion script of a shell: tables of words, and code that looks them up."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@
 far, a word a line, comes on stdin, where no list of processes shows a password.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -5,8 +5,6 @@ is mistyped. So it is printed from its parts, or not at all; and what a library 
 printed only where it comes from the database.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from oslo_config import cfg

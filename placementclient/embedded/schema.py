@@ -3,8 +3,6 @@
 Alembic loads slowly, and only a migration needs it: these read what Alembic would.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ What the server joins in its own queries the database joins here too, as it alon
 are the same: MariaDB takes capitals and small letters for one, SQLite and PostgreSQL do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, TypeVar
 

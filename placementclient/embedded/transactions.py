@@ -5,8 +5,6 @@ context has begun. So requests that share a context are one transaction. The han
 server's own middleware, but for that of Keystone: the headers name the caller, who is trusted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Bytes to values; every fault is an :class:`errors.BadFile` with its position."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 All raise :class:`errors.BadFile` with the path.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import gzip

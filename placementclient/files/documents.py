@@ -1,7 +1,5 @@
 """Documents that people edit, as YAML or JSON text; :mod:`files.cursors` reads both."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

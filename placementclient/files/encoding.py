@@ -3,8 +3,6 @@
 A file may end with a digest of its content.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Snapshots: one provider on each line, then one consumer on each line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 

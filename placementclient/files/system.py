@@ -1,7 +1,5 @@
 """Files of the operating system: their owners, locks, and atomic writes."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gzip

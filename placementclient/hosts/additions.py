@@ -4,8 +4,6 @@ The rules are Nova's ``[pci] report_in_placement``: at its start nova-compute re
 of that kind which its own view does not have, so that names and figures have to be exact.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

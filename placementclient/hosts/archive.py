@@ -1,7 +1,5 @@
 """The archives and folders of the collector, which are not trusted."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Assignment rows from the facts of hosts, and the contradictions."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter, defaultdict

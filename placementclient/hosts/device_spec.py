@@ -1,7 +1,5 @@
 """The PCI devices that Nova manages: ``[pci] device_spec``, with Nova's rules of matching."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

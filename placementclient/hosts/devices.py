@@ -1,7 +1,5 @@
 """Rows of Nova's table of PCI devices, in every export format."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping

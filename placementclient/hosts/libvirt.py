@@ -3,8 +3,6 @@
 Each takes the content of a file and its path, and raises :class:`errors.BadFile` for other content.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element

@@ -1,7 +1,5 @@
 """XML from hosts and databases, which is not trusted: depth and count have limits."""
 
-from __future__ import annotations
-
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 

@@ -1,7 +1,5 @@
 """Servers with dedicated CPUs, by their flavors and images."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The differences between two snapshots."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

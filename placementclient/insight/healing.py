@@ -1,7 +1,5 @@
 """The allocations that servers lack, and their owners."""
 
-from __future__ import annotations
-
 import enum
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

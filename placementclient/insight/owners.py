@@ -1,7 +1,5 @@
 """The services that own providers, and the trait that marks Nova's own."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

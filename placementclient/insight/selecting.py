@@ -1,7 +1,5 @@
 """Selectors of providers, in a file or in options."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Servers in a file: of a flavor, or of resources and traits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The size of a snapshot in numbers. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple

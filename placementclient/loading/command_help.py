@@ -1,7 +1,5 @@
 """The commands by subject, their arguments, and suggestions for unknown ones."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import pkgutil

@@ -4,8 +4,6 @@ The program ``placement`` finds its commands here, and not among all that is ins
 multiple of the time of a command.
 """
 
-from __future__ import annotations
-
 import functools
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """Temporary names of providers whose name another provider takes. Pure."""
 
-from __future__ import annotations
-
 #: The longest name that Placement stores, in characters.
 LONGEST_NAME = 200
 

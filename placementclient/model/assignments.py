@@ -1,7 +1,5 @@
 """Assignments: the known providers of consumers, as rows of a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Groups of things that have something in common."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TypeVar
 

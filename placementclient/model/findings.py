@@ -1,7 +1,5 @@
 """Findings as facts; :mod:`placementclient.render` turns them into text."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A value with the facts that a later write checks before it relies on the value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar

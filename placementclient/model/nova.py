@@ -1,7 +1,5 @@
 """The names that Nova uses in Placement."""
 
-from __future__ import annotations
-
 import re
 
 from placementclient.model.snapshots import ProviderState

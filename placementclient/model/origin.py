@@ -1,7 +1,5 @@
 """The source of the content of a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The results of running a plan: results and states of trees, deviations."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Names of providers and shell patterns for names, as in options."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Plans: the changes of trees, before and after, and the input of the decision. Pure."""
 
-from __future__ import annotations
-
 import enum
 import functools
 from collections.abc import Collection, Iterator, Mapping

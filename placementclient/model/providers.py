@@ -1,7 +1,5 @@
 """Resource providers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

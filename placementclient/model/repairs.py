@@ -1,7 +1,5 @@
 """Repairs as facts; :mod:`placementclient.render.repairs` turns them into commands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

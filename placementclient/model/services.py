@@ -1,7 +1,5 @@
 """Hosts, bare metal nodes and ports of other services."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Usage that prevents a change. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A provider tree, and the sharing providers that serve it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The form of values that Placement accepts in a request. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The options of a ``nova.conf``, as oslo.config reads them. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The CPUs of a flavor and an image, by the rules of Nova (34.0)."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

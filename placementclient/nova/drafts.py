@@ -1,7 +1,5 @@
 """A request of Nova under construction. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The request filters of Nova's scheduler, which add conditions to every request. Pure."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

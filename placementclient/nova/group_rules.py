@@ -1,7 +1,5 @@
 """The groups of a request, from the flavor, the image and the ports of a server. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import os_resource_classes

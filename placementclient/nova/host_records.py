@@ -3,8 +3,6 @@
 As in :mod:`placementclient.nova.records`, each takes a document and where it came from.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from dataclasses import replace
 from typing import Any, ClassVar

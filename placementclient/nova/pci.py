@@ -1,7 +1,5 @@
 """The resource classes and traits that Nova uses for PCI devices. Pure."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import os_resource_classes

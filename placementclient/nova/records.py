@@ -4,8 +4,6 @@ Each function takes a document and where it came from, for the errors, and raise
 :class:`errors.BadFile` if the document is something else or has a record twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 

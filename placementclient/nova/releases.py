@@ -4,8 +4,6 @@ Sources: ``MIN_PLACEMENT_MICROVERSION`` in ``nova/cmd/status.py`` of each releas
 for those before, the history of checks on the page of ``nova-status``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from placementclient.client.microversion import Microversion

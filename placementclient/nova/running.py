@@ -1,7 +1,5 @@
 """The hosts of Nova, which may be down in a maintenance window."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ OpenStackClient and the APIs spell a field differently: ``Server UUID`` and ``se
 blanks and punctuation of the names of fields do not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """A server to schedule, and the lists that its request depends on. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

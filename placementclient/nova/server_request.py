@@ -3,8 +3,6 @@
 :data:`RULES` is the table of what a part of a server asks for, in Nova's order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple

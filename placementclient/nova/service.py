@@ -1,7 +1,5 @@
 """Lists of the other services in the catalog."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

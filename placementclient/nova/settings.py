@@ -1,7 +1,5 @@
 """The options of ``nova.conf`` that change Nova's requests to Placement."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

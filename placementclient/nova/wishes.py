@@ -1,7 +1,5 @@
 """The features of a flavor and an image, by the rules of Nova (34.0)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from placementclient.model.servers import Flavor, Image

@@ -1,7 +1,5 @@
 """CP-SAT of OR-tools: loaded on demand, with a time limit, deterministic, interruptible."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """The most that users can draw from sources of which each reaches only some."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 #: A user's share moves from one source to another; from ``None``: it is drawn for the first time.

@@ -1,7 +1,5 @@
 """The options to serve a request on a host: the provider of each part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from placementclient.placing.providers import HostProvider, lineage

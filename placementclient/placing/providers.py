@@ -1,7 +1,5 @@
 """The properties of providers that decide on a request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

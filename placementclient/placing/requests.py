@@ -4,8 +4,6 @@ The providers of the common group have its required traits between them; each cl
 from another one. A group with a suffix comes from one provider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Thousands of hosts have a handful of shapes. What depends on the shape alone is found out once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The trees of a snapshot, and the sharing providers that serve them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The assignment of trees that change together: the problem, the solution, and labelled rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """The change of trees, from a target state and an assignment."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The simplest reason why there is no assignment, with its numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The reasons why a tree cannot be planned, and the state of its search."""
 
-from __future__ import annotations
-
 import inspect
 import string
 from collections.abc import Callable, Mapping

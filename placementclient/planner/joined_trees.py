@@ -1,7 +1,5 @@
 """Trees that must change together: they share a target or a consumer that is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Set
 
 from placementclient.model.consumers import Consumer

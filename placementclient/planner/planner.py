@@ -1,7 +1,5 @@
 """Plans from a specification, a snapshot and assignment rows."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """New plans of one tree, from its present state: because it changed, or for a rollback."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

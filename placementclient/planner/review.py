@@ -1,7 +1,5 @@
 """A new plan of a tree, compared with the reviewed one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

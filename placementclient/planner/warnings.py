@@ -1,7 +1,5 @@
 """Warnings for an operator before a tree is reshaped."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Provider trees that a file declares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from uuid import uuid4
 

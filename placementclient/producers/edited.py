@@ -1,7 +1,5 @@
 """Many providers with one edit of their inventories, traits or aggregates."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

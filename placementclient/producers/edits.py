@@ -1,7 +1,5 @@
 """Edits of many providers: select them, and read the parts that the edit needs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace

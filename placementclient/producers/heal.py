@@ -1,7 +1,5 @@
 """Allocations for servers that lack them, with the right owner."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The reasons why a request has no candidates, from the service with few requests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from placementclient.api import allocation_candidate, resource_provider

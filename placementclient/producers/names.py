@@ -1,7 +1,5 @@
 """Suggestions for names that Placement does not know, and UUIDs of aggregates by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The interface of everything that decides on changes."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Delete a provider, all below it, and the allocations there."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple

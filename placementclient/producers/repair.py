@@ -1,7 +1,5 @@
 """Repairs of faults that an audit found, each only while its facts still hold."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime

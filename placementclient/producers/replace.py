@@ -1,7 +1,5 @@
 """The replacement of a provider by another, also after an interruption."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

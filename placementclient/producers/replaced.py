@@ -1,7 +1,5 @@
 """A cloud after the replacement of one provider by another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Restore a snapshot: create what the service lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.api import allocation, resource_provider

@@ -1,7 +1,5 @@
 """Host aggregates of Nova for the providers in Placement."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 

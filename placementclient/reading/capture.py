@@ -1,7 +1,5 @@
 """Reads a Placement, or some of its trees, as a snapshot."""
 
-from __future__ import annotations
-
 import datetime
 import random
 import sys

@@ -1,7 +1,5 @@
 """The providers of whole trees, checked once to be complete trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from placementclient.api import resource_provider

@@ -1,7 +1,5 @@
 """The part of the cloud that changes concern, as it is now."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Set
 

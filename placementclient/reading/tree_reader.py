@@ -4,8 +4,6 @@ Nothing here is consistent beyond one request. Decisions need
 :mod:`placementclient.reading.capture`, which sends about twice the requests.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

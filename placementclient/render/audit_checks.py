@@ -1,7 +1,5 @@
 """The texts about checks of an audit."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The tables of free capacity."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 from operator import attrgetter

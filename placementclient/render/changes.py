@@ -1,7 +1,5 @@
 """The table of a change, for every command that changes several objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The differences between two snapshots as lines of text."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Drains: the rows of a plan, and the obstacles, as text and as data."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

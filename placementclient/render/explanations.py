@@ -1,7 +1,5 @@
 """The reasons for missing candidates, as text and as data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Exceptions as text for people."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator

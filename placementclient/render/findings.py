@@ -1,7 +1,5 @@
 """The table of the findings of an audit."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter

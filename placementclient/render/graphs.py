@@ -1,7 +1,5 @@
 """Provider trees as graphs that Graphviz draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The positions of the cards and lines in a picture of provider trees. All in pixels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

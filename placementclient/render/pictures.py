@@ -5,8 +5,6 @@ of all trees. Their lines run between the columns and above the cards. Many tree
 columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Plans as text for people."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 

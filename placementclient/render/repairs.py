@@ -1,7 +1,5 @@
 """The commands that fix findings of an audit, or the reasons why there are none."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from types import MappingProxyType

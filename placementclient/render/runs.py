@@ -1,7 +1,5 @@
 """The results of a run as rows."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any

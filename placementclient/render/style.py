@@ -1,7 +1,5 @@
 """The look of text: colours and bars for a terminal, plain text for a pipe."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

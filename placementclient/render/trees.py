@@ -1,7 +1,5 @@
 """Provider trees as lines of text, and as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Amounts with their units, for people."""
 
-from __future__ import annotations
-
 import functools
 
 #: The unit of one of a class; other classes count things.

@@ -1,7 +1,5 @@
 """Applies and rolls back a plan of a reshape, and plans changed trees again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from placementclient.api import reshaper

@@ -1,7 +1,5 @@
 """Apply, roll back and verify plans; changed trees of a reshape are planned again."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Rehearse a plan: send the same requests to a scratch Placement in this process."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

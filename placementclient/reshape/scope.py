@@ -1,7 +1,5 @@
 """Reads from a live service the trees that a plan of some trees needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from placementclient.api import resource_provider

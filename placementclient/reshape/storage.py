@@ -1,7 +1,5 @@
 """Files of plans, specifications and assignments."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Fixtures of pytest: ``pytest_plugins = ['placementclient.testing.fixtures']``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

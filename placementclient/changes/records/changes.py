@@ -1,7 +1,5 @@
 """The changes of a plan in files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

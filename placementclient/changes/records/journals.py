@@ -4,8 +4,6 @@ Whoever writes may be killed within a line. The next one who opens the journal b
 own and says so; only then, or at the end, is a line passed over that cannot be read.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Mapping, Sequence

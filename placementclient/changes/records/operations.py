@@ -1,7 +1,5 @@
 """Operations in plans and journals: short for a reader, or complete."""
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict

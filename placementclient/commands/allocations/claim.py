@@ -1,7 +1,5 @@
 """Claim the first candidate that the service accepts, as a scheduler does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Allocations that move to another provider or consumer, in one request."""
 
-from __future__ import annotations
-
 import itertools
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Tables as wide as the terminal: columns that do not fit are left out, words are not broken."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Sequence

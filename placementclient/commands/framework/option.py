@@ -1,7 +1,5 @@
 """Options that depend on the microversion, and options that several commands share."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The progress of long work, on stderr."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -1,7 +1,5 @@
 """A whole cloud on one page."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

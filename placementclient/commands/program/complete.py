@@ -1,7 +1,5 @@
 """Completion."""
 
-from __future__ import annotations
-
 import os
 
 from placementclient.commands.framework import base

@@ -1,7 +1,5 @@
 """Aggregates of resource providers, and their copies from Nova."""
 
-from __future__ import annotations
-
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors

@@ -1,7 +1,5 @@
 """Inventories: of one class or all, of one resource provider or many."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any

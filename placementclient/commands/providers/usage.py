@@ -1,7 +1,5 @@
 """Usages, of resource providers and of projects."""
 
-from __future__ import annotations
-
 import itertools
 
 from placementclient import api

@@ -1,7 +1,5 @@
 """A whole reshape on a small cloud, as a demonstration."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Provider trees: list, show, graph."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults of bare metal nodes, compared with Ironic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import os_resource_classes

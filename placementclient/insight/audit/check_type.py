@@ -1,7 +1,5 @@
 """A check of an audit; the docstring of its function is the text for operators."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

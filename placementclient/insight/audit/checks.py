@@ -1,7 +1,5 @@
 """All checks of an audit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Signs that the lists of Nova are incomplete, so that nothing may be deleted because of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud

@@ -1,7 +1,5 @@
 """Faults of consumers: allocations that should not exist, or should be elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults of PCI devices in Placement."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Faults of hosts, compared with nova-compute and its hypervisors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from placementclient.insight.audit.check_type import MissingFields

@@ -1,7 +1,5 @@
 """Hosts with a new UUID or name: the live one of two providers."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Faults of inventories, and of allocations against them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults of what is Neutron's: the providers of agents and segments, and what ports hold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

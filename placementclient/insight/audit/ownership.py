@@ -1,7 +1,5 @@
 """Consumers whose owner or type is unknown to Placement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud

@@ -1,7 +1,5 @@
 """Faults of providers: of their names, traits, aggregates and trees."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

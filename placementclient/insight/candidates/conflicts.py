@@ -1,7 +1,5 @@
 """Minimal sets of requirements that conflict, and minimal sets to remove."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 

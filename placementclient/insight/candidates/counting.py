@@ -3,8 +3,6 @@
 A tree with eight devices and eight groups has 8! of them, and the service makes them all.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ The answers are worked out on what is known of the providers. Where the service 
 is said to be enough is asked of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

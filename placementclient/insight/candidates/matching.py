@@ -1,7 +1,5 @@
 """The trees that satisfy some requirements, by the providers that satisfy each of them."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

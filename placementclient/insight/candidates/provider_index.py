@@ -1,7 +1,5 @@
 """Queries for providers, one condition at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A request for candidates as single requirements, and requests for some of them."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The reasons why a tree does not satisfy a requirement, as facts."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ For a part that all sites have by themselves that is a sum, for one from pools a
 run short together, or depend on each other within one server, it is a search, by OR-tools' CP-SAT.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from itertools import product

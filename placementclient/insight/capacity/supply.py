@@ -1,7 +1,5 @@
 """The sites for servers of a shape, and the sources of each part there."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

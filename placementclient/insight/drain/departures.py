@@ -1,7 +1,5 @@
 """The commands that move a server off a host, by its state in Nova."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Checked changes that would make it possible to empty hosts."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence

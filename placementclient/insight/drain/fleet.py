@@ -1,7 +1,5 @@
 """All hosts and their servers while servers move."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

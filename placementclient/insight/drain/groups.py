@@ -3,8 +3,6 @@
 Of a host's room only what the requests can use counts. Many hosts of a cloud are alike then.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

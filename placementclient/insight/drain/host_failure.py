@@ -1,7 +1,5 @@
 """Failures of hosts, and whether the other hosts have room for their servers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

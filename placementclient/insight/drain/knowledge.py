@@ -1,7 +1,5 @@
 """The requests of servers, from lists of Nova."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

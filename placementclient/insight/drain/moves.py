@@ -4,8 +4,6 @@ As long as a live migration lasts, Placement has what the server holds twice: on
 by the migration, and on the new one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The result of a drain: the new host of every server, or the proof that some have none."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

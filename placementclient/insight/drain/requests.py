@@ -5,8 +5,6 @@ a host that satisfies the strict one satisfies the server for certain; a host th
 the lax one never does.
 """
 
-from __future__ import annotations
-
 from placementclient.model.consumers import Allocations, Resources, together
 from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest

@@ -1,7 +1,5 @@
 """Batches of hosts that are emptied one after the other, and come back empty."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 

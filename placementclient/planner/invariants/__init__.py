@@ -5,8 +5,6 @@ before it is applied or taken back, and on every tree that a journal has. Its co
 plan's size.
 """
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from uuid import UUID, uuid5

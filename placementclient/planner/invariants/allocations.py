@@ -1,7 +1,5 @@
 """Allocations of a plan: amounts are conserved, and every place has room."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from placementclient.model.plans import PlannedRow, ProviderChange

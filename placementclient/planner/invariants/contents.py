@@ -1,7 +1,5 @@
 """Inventories, traits and aggregates of a plan are those of the specification."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from placementclient.model.inventories import Inventory

@@ -1,7 +1,5 @@
 """The moves of a plan are those of its specification; its rows follow them and the assignments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The plan of trees to check, with the parts of the specification about them."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

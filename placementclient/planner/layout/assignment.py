@@ -1,7 +1,5 @@
 """The assignment problem of one tree: allocations become items, inventories become bins."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The target state of trees: providers, inventories, and possible places."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.model.inventories import Inventory

@@ -1,7 +1,5 @@
 """The inventories of a target state: moves from sources to targets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace

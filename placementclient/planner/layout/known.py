@@ -1,7 +1,5 @@
 """The given assignments of a tree, matched with the allocations of consumers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The providers of a target state: existing and new ones."""
 
-from __future__ import annotations
-
 import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping

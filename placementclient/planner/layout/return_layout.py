@@ -1,7 +1,5 @@
 """The rollback of an applied tree: its target state, and the known rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace

@@ -3,8 +3,6 @@
 Consumers come later, in :mod:`placementclient.planner.layout.assignment`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The possible ways of a consumer: the service checks all its allocations when it writes one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

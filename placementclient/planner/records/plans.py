@@ -1,7 +1,5 @@
 """Plans: one tree on each line, and a digest at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar

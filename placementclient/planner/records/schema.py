@@ -1,7 +1,5 @@
 """The JSON Schema of each file."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

@@ -1,7 +1,5 @@
 """Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

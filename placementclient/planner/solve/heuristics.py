@@ -3,8 +3,6 @@
 Everything that it says is checked against the rooms; what it does not say is still open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from placementclient.planner.solve.problem import (

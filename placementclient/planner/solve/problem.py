@@ -4,8 +4,6 @@ Names, consumers and providers stay outside, so that trees that are alike become
 which are solved once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -6,8 +6,6 @@ places that are alike, more items of one size than there is room for). Whatever 
 to :mod:`.cpsat`, which may run out of time.
 """
 
-from __future__ import annotations
-
 import enum
 import functools
 from collections.abc import Sequence

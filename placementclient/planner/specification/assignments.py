@@ -1,7 +1,5 @@
 """Assignments: rows of a CSV, JSON or YAML file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A specification compared with a snapshot: wrong names, and entries that select nothing."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain

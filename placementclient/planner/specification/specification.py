@@ -1,7 +1,5 @@
 """Parses the specification of a reshape, in its short or long form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeVar

@@ -1,7 +1,5 @@
 """Snapshots under assumptions: the files of ``--assume``. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A file of assumptions: changes to a snapshot, each with its line and column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

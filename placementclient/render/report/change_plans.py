@@ -1,7 +1,5 @@
 """A plan of changes in the form of a reshape, for the report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The plan of a drain on the page: the hosts before and after, and the waves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ referred to by its place; -1 is the place of what is not there. So a report of 1
 megabytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The first sentences of a report: its result."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
