@@ -21,9 +21,9 @@ clock.inline_threads()
 
 from placementclient.embedded import service  # noqa: E402
 from tests.interleavings.exploring import Explorer, Findings  # noqa: E402
+from tests.interleavings.remembering import RememberingWorld  # noqa: E402
 from tests.interleavings.running import Trace, import_all  # noqa: E402
 from tests.interleavings.scenarios import scenarios  # noqa: E402
-from tests.simulation.world import World  # noqa: E402
 
 #: A day's part explores one of so many slices of a command's traces.
 SLICES = 6
@@ -43,7 +43,7 @@ def explored(task: Task) -> tuple[str, Findings, float]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        explorer = Explorer(World(), scenarios()[task.name])
+        explorer = Explorer(RememberingWorld(), scenarios()[task.name])
         findings = explorer.explore(task.number, task.count, is_alone=task.is_alone)
         os.chdir('/')
     return task.name, findings, time.monotonic() - began
@@ -52,7 +52,7 @@ def explored(task: Task) -> tuple[str, Findings, float]:
 def replayed(trace: Trace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        explorer = Explorer(World(), scenarios()[trace.scenario])
+        explorer = Explorer(RememberingWorld(), scenarios()[trace.scenario])
         outcome = explorer.judge(trace)
         os.chdir('/')
     for number, exchange in enumerate(outcome.exchanges):

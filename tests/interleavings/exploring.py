@@ -15,6 +15,7 @@ from placementclient.client.errors import ExitStatus
 from tests.interleavings import judging
 from tests.interleavings.acts import Act, Refused, acts, build
 from tests.interleavings.judging import Order
+from tests.interleavings.remembering import RememberingWorld
 from tests.interleavings.running import (
     KILLED,
     LOST,
@@ -25,12 +26,11 @@ from tests.interleavings.running import (
     Outcome,
     Trace,
     run,
-    warm_up,
 )
 from tests.interleavings.scenarios import FILES, Scenario
 from tests.simulation.invariants import Violation
 from tests.simulation.state import Delta, State
-from tests.simulation.world import URL, World
+from tests.simulation.world import URL
 
 
 class Failure(NamedTuple):
@@ -70,7 +70,7 @@ class Explorer:
     :raises AssertionError: if its command does not succeed by itself
     """
 
-    def __init__(self, world: World, scenario: Scenario) -> None:
+    def __init__(self, world: RememberingWorld, scenario: Scenario) -> None:
         self._world, self._scenario = world, scenario
         self.findings = Findings()
         self._name = Trace(scenario.name)
@@ -79,9 +79,7 @@ class Explorer:
         self._backs: dict[Act, list[State]] = {}
         self._prepare()
         self._start = Moment.now(world)
-        warm_up(world, scenario.words)
-        self._start.restore(world)
-        self.base = self._run(scenario.line, self._name, records=True)
+        self.base = self._run(scenario.line, self._name)
         assert self.base.status == 0, f'{scenario.name}: {self.base.said}'
         self._end, self._aim = Moment.now(world), world.state()
         self._text = scenario.line + ''.join(
@@ -89,7 +87,6 @@ class Explorer:
         )
 
     def _prepare(self) -> None:
-        self._world.emptied()
         for path in Path().iterdir():
             path.unlink()
         for name, content in FILES.items():
@@ -99,9 +96,9 @@ class Explorer:
             outcome = self._run(line, self._name)
             assert outcome.status == 0, f'{line}: {outcome.said}'
 
-    def _run(self, line: str, trace: Trace, *, records: bool = False) -> Outcome:
+    def _run(self, line: str, trace: Trace) -> Outcome:
         self.findings.runs += 1
-        return run(self._world, Scenario('', line).words, trace, records=records)
+        return run(self._world, Scenario('', line).words, trace)
 
     def explore(self, number: int = 0, count: int = 1, *, is_alone: bool = False) -> Findings:
         """Run all traces, or one of so many slices of them.
@@ -178,9 +175,7 @@ class Explorer:
             last = moment
 
     def _before(self, number: int) -> Moment:
-        moment = self.base.exchanges[number].before
-        assert moment
-        return moment
+        return self.base.exchanges[number].before
 
     def _answered(self, exchange: Exchange) -> str:
         """Ask again, now that another has acted."""

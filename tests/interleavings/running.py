@@ -1,39 +1,34 @@
-"""One command in a process of its own, and one event at one of its requests."""
+"""One run of a command, and one event at one of its requests."""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import io
-import os
-import pickle
 import pkgutil
-import signal
-import sqlite3
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import requests
 
 import placementclient
 from placementclient.cli import shell
 from tests.interleavings.acts import Act, Refused
+from tests.interleavings.remembering import HEADERS, Pages, RememberingWorld
 from tests.simulation.actors import Ended, listening
 from tests.simulation.clock import Clock, virtual
+from tests.simulation.faults import Killed
 from tests.simulation.invariants import Written
 from tests.simulation.state import Delta, Key, delta
-from tests.simulation.world import World, over_http
+from tests.simulation.world import over_http
 
 #: What becomes of the command at the request.
 ON, KILLED, LOST, LOST_BEFORE = 'goes on', 'killed', 'answer lost', 'answer lost before the act'
-#: The headers on which an answer depends.
-_HEADERS = ('OpenStack-API-Version', 'Accept')
-#: The seconds after which a command hangs.
-LONGEST = 120
+#: A command that sends so many requests never ends.
+MOST = 1000
 
 
 class Trace(NamedTuple):
@@ -61,19 +56,15 @@ class Trace(NamedTuple):
 class Moment(NamedTuple):
     """All that there is: the database, and the files of the operator."""
 
-    database: bytes
+    database: Pages
     files: Mapping[str, bytes]
 
     @classmethod
-    def now(cls, world: World) -> Moment:
-        files = {path.name: path.read_bytes() for path in Path().iterdir()}
-        return cls(world.saved().serialize(), files)
+    def now(cls, world: RememberingWorld) -> Moment:
+        return cls(world.content, {path.name: path.read_bytes() for path in Path().iterdir()})
 
-    def restore(self, world: World) -> None:
-        copy = sqlite3.connect(':memory:')
-        copy.deserialize(self.database)
-        world.restore(copy)
-        copy.close()
+    def restore(self, world: RememberingWorld) -> None:
+        world.content = self.database
         for path in Path().iterdir():
             if path.name not in self.files:
                 path.unlink()
@@ -84,7 +75,7 @@ class Moment(NamedTuple):
 class Exchange(NamedTuple):
     """A request of a command, and its answer.
 
-    :param before: the moment before it, if that is asked for
+    :param before: the moment before it
     """
 
     method: str
@@ -93,7 +84,7 @@ class Exchange(NamedTuple):
     body: str
     status: int
     answer: str
-    before: Moment | None
+    before: Moment
 
     @property
     def is_read(self) -> bool:
@@ -175,49 +166,55 @@ def _text(body: str | bytes | None) -> str:
 
 
 class _Run:
-    """Runs a command, in a process that ends with it.
+    """Runs a command from the present moment on."""
 
-    :param report: gets the outcome, and ends the process
-    """
-
-    def __init__(
-        self, world: World, trace: Trace, report: Callable[[Outcome], None], *, records: bool
-    ) -> None:
-        self._world, self._trace, self._report, self._records = world, trace, report, records
+    def __init__(self, world: RememberingWorld, trace: Trace) -> None:
+        self._world, self._trace = world, trace
         self._state = world.state()
+        self._killed: Moment | None = None
         self.outcome = Outcome()
         self.ended, self.out, self.err = self.outcome.ended, io.StringIO(), io.StringIO()
 
-    def run(self, words: list[str]) -> None:
-        with listening(SimpleNamespace(actor=self)):
+    def run(self, words: list[str]) -> Outcome:
+        with virtual(Clock(), 0), listening(SimpleNamespace(actor=self)):
             try:
                 status = shell.main(words, session=over_http(self._exchange))
                 self.ended.status = int(status)
+            except Killed:
+                pass
             except SystemExit as end:
                 self.ended.status = int(end.code or 0)
             except BaseException as error:
                 self.ended.cause = error
-        self._end()
-
-    def _end(self) -> None:
+        if self._killed:
+            # A command that is killed does not clean up.
+            self.ended.status = None
+            self._killed.restore(self._world)
         self.ended.stdout, self.ended.stderr = self.out.getvalue(), self.err.getvalue()
-        if self.ended.cause is not None:
-            self.ended.cause = RuntimeError(repr(self.ended.cause))
-        self._report(self.outcome)
+        return self.outcome
+
+    def _kill(self) -> NoReturn:
+        self._killed = self._killed or Moment.now(self._world)
+        raise Killed
 
     def _exchange(self, request: Any) -> requests.Response:
         number, fate = len(self.outcome.exchanges), self._trace.fate
+        if self._killed:
+            raise Killed
+        if number == MOST:
+            self.ended.cause = RuntimeError(f'it has not ended after {MOST} requests')
+            self._kill()
         is_here = number == self._trace.number
         if is_here and fate != LOST_BEFORE:
             self._act()
         if is_here and fate == KILLED:
-            self._end()
-        before = Moment.now(self._world) if self._records else None
+            self._kill()
+        before = Moment.now(self._world)
         answer = self._world.send(request)
         exchange = Exchange(
             request.method,
             request.path_url,
-            {name: request.headers[name] for name in _HEADERS if name in request.headers},
+            {name: request.headers[name] for name in HEADERS if name in request.headers},
             _text(request.body),
             answer.status_code,
             answer.text,
@@ -246,7 +243,7 @@ class _Run:
             self._trace.act.done(self._world)
         except Refused:
             self.outcome.acted = None
-            self._end()
+            self._kill()
         before, self._state = self._state, self._world.state()
         self.outcome.acted = delta(before, self._state)
 
@@ -260,21 +257,9 @@ class _Run:
         }
 
 
-def run(world: World, words: list[str], trace: Trace, *, records: bool = False) -> Outcome:
-    """Run a command in a child, from the present moment on.
-
-    :param records: whether the moment before each request is remembered
-    """
-
-    def work(report: Callable[[Outcome], None]) -> None:
-        with virtual(Clock(), 0):
-            _Run(world, trace, report, records=records).run(words)
-
-    outcome = _in_child(work)
-    if outcome is None:
-        outcome = Outcome()
-        outcome.ended.cause = RuntimeError(f'it has not ended after {LONGEST} s')
-    return outcome
+def run(world: RememberingWorld, words: list[str], trace: Trace) -> Outcome:
+    """Run a command from the present moment on."""
+    return _Run(world, trace).run(words)
 
 
 def import_all() -> None:
@@ -282,34 +267,4 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
         if not module.name.endswith('__main__'):
             importlib.import_module(module.name)
-
-
-def warm_up(world: World, words: list[str]) -> None:
-    """Run a command, so that no child is the first to do so."""
-    _Run(world, Trace(''), lambda _: None, records=False).run(words)
-    gc.collect()
     gc.freeze()
-
-
-def _in_child(work: Callable[[Callable[[Outcome], None]], None]) -> Outcome | None:
-    """Return what a function reports in a process of its own; ``None`` if it is killed."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LONGEST)
-
-        def report(outcome: Outcome) -> None:
-            with open(writer, 'wb') as pipe:
-                pickle.dump(outcome, pipe)
-            os._exit(0)
-
-        try:
-            work(report)
-        except BaseException:
-            traceback.print_exc()
-        os._exit(1)
-    os.close(writer)
-    with open(reader, 'rb') as pipe:
-        content = pipe.read()
-    os.waitpid(child, 0)
-    return pickle.loads(content) if content else None
