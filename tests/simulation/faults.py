@@ -45,12 +45,12 @@ class Faults:
 def answer(request, kind):
     """What a server, or a proxy before it, says instead of the true answer."""
     if kind == 'conflict':
-        return _response(request, 409, _fault(409, 'placement.concurrent_update'))
+        return response(request, 409, _fault(409, 'placement.concurrent_update'))
     if kind == '500':
-        return _response(request, 500, _fault(500, 'placement.undefined_code'))
+        return response(request, 500, _fault(500, 'placement.undefined_code'))
     if kind == '503':
-        return _response(request, 503, b'', {'Retry-After': '2'})
-    return _response(request, 502, b'<html>Bad Gateway</html>')
+        return response(request, 503, b'', {'Retry-After': '2'})
+    return response(request, 502, b'<html>Bad Gateway</html>')
 
 
 def _fault(status, code):
@@ -59,7 +59,8 @@ def _fault(status, code):
     return json.dumps({'errors': [fault | {'request_id': 'req-simulated'}]}).encode()
 
 
-def _response(request, status, body, headers=None):
+def response(request, status, body, headers=None):
+    """A response as if it had come over the network."""
     raw = urllib3.HTTPResponse(
         body=io.BytesIO(body), headers=headers or {}, status=status, preload_content=False
     )
