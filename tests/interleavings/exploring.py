@@ -248,7 +248,10 @@ class Explorer:
             # Half of it may be done, and what the other changes may be gone by then.
             follow(self._scenario.line, [*(order.state for order in orders), self._aim])
         if self._scenario.back:
-            allowed = [_with(start, outcome.acted or {}), *([start] if in_window else [])]
+            acted = outcome.acted or {}
+            # What both wanted may be the other's or the command's, which is taken back.
+            is_same = all(self._aim.get(key) == now for key, (_, now) in acted.items())
+            allowed = [_with(start, acted), *([start] if in_window or is_same else [])]
             follow(self._scenario.back, [*allowed, *self._taken_back(trace.act)])
         return found
 
