@@ -172,8 +172,7 @@ class _QuotaRecord(Record):
 def servers(document: Any, path: str) -> dict[str, Server]:
     """Return the servers by UUID, with details if the list has them.
 
-    :param document: what ``openstack server list --all-projects --long -f json`` prints, or what
-        ``GET /servers/detail`` answers an administrator
+    :param document: ``openstack server list --all-projects --long``, or ``GET /servers/detail``
     """
     result = {}
     for place, record in decoded(document, path, _ServerRecord):
@@ -344,9 +343,7 @@ def _projects_of(metadata: Mapping[str, str]) -> Iterator[str]:
 
 
 def projects(document: Any, path: str) -> dict[str, str]:
-    """Return the names of the projects, by ID: what ``GET /v3/projects`` answers, or what
-    ``openstack project list -f json`` prints.
-    """
+    """Return the names of projects by ID: ``GET /v3/projects``, or ``openstack project list``."""
     return {record.id: record.name for _, record in decoded(document, path, _ProjectRecord)}
 
 
@@ -364,9 +361,7 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
 
 
 def flavors(document: Any, path: str) -> list[Flavor]:
-    """Return the flavors: what ``GET /flavors/detail`` answers from compute API 2.61 on, or what
-    ``openstack flavor list --all --long -f json`` prints.
-    """
+    """Return the flavors: ``GET /flavors/detail`` (2.61 on), ``openstack flavor list --long``."""
     return [_flavor(record, place) for place, record in decoded(document, path, _FlavorRecord)]
 
 
