@@ -31,7 +31,7 @@ class Endpoint(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Whether the request can be repeated."""
+        """Return whether the request can be repeated."""
         return self.method == 'GET'
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.records import ImageRecord
-from placementclient.nova.schema import Record, RecordPlace, Text, Values, decoded
+from placementclient.nova.schema import ListRecord, RecordPlace, Text, Values, decoded
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
@@ -22,7 +22,7 @@ class _FlavorOfServer(msgspec.Struct):
     extra_specs: Values | None = None
 
 
-class _PinnedServer(Record):
+class _PinnedServer(ListRecord):
     key = 'servers'
 
     id: Text

@@ -17,7 +17,7 @@ from placementclient.model.services import (
     Port,
     PortGroup,
 )
-from placementclient.nova.schema import Amount, OptionalText, Record, RecordPlace, Text, decoded
+from placementclient.nova.schema import Amount, ListRecord, OptionalText, RecordPlace, Text, decoded
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
@@ -27,7 +27,7 @@ _NEEDED = ('power_state', 'resource_class', 'maintenance')
 _SERVERS = 'compute:'
 
 
-class _ServiceRecord(Record):
+class _ServiceRecord(ListRecord):
     key = 'services'
 
     host: Text
@@ -42,7 +42,7 @@ class _ServiceOfHypervisor(msgspec.Struct, frozen=True):
     host: OptionalText = None
 
 
-class _HypervisorRecord(Record):
+class _HypervisorRecord(ListRecord):
     key = 'hypervisors'
 
     hypervisor_hostname: Text
@@ -58,14 +58,14 @@ class _HypervisorRecord(Record):
     running_vms: Amount | None = None
 
 
-class _LimitRecord(Record):
+class _LimitRecord(ListRecord):
     key = 'registered_limits'
 
     resource_name: Text
     id: OptionalText = None
 
 
-class _NodeRecord(Record):
+class _NodeRecord(ListRecord):
     key = 'nodes'
     aliases: ClassVar = {'provisioning_state': 'provision_state'}
     unique = ('uuid',)
@@ -89,7 +89,7 @@ class _GroupRecord(msgspec.Struct, frozen=True):
 
 
 class _RequestRecord(_GroupRecord, frozen=True):
-    """What a port asks for: one group before Neutron had several."""
+    """The request of a port: one group before Neutron had several."""
 
     request_groups: list[_GroupRecord] | None = None
     same_subtree: tuple[Text, ...] = ()
@@ -103,7 +103,7 @@ class _ProfileRecord(msgspec.Struct, frozen=True):
     allocation: dict[str, str] | str | None = None
 
 
-class _PortRecord(Record):
+class _PortRecord(ListRecord):
     key = 'ports'
 
     id: Text
@@ -118,7 +118,7 @@ class _PortRecord(Record):
     fixed_ips: tuple[_AddressRecord, ...] = ()
 
 
-class _DeviceProfileRecord(Record):
+class _DeviceProfileRecord(ListRecord):
     key = 'device_profiles'
     unique = ('name',)
 
@@ -136,7 +136,7 @@ class _ConfigurationRecord(msgspec.Struct):
     resource_provider_hypervisors: dict[Text, Text] = {}
 
 
-class _AgentRecord(Record):
+class _AgentRecord(ListRecord):
     key = 'agents'
 
     agent_type: Text
@@ -151,7 +151,7 @@ class _PoolRecord(msgspec.Struct):
     end: Text
 
 
-class _SubnetRecord(Record):
+class _SubnetRecord(ListRecord):
     key = 'subnets'
 
     id: OptionalText = None

@@ -22,8 +22,8 @@ from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova.schema import (
     Amount,
     Limit,
+    ListRecord,
     OptionalText,
-    Record,
     RecordPlace,
     Text,
     Values,
@@ -50,14 +50,14 @@ class ImageRecord(msgspec.Struct):
     properties: Values | None = None
 
 
-class _ImageFileRecord(Record):
+class _ImageFileRecord(ListRecord):
     disk_format: OptionalText = None
     min_ram: Amount = 0
     min_disk: Amount = 0
     size: int = 0
 
 
-class _ServerRecord(Record):
+class _ServerRecord(ListRecord):
     key = 'servers'
     aliases: ClassVar = {
         'uuid': 'id',
@@ -88,7 +88,7 @@ class _ServerRecord(Record):
     flavor: dict[str, Any] | str | None = None
 
 
-class _FlavorRecord(Record):
+class _FlavorRecord(ListRecord):
     key = 'flavors'
     aliases: ClassVar = {
         'uuid': 'id',
@@ -113,7 +113,7 @@ class _FlavorRecord(Record):
     extra_specs: Values | str | None = None
 
 
-class _MigrationRecord(Record):
+class _MigrationRecord(ListRecord):
     key = 'migrations'
     aliases: ClassVar = {
         'server_id': 'server_uuid',
@@ -130,7 +130,7 @@ class _MigrationRecord(Record):
     type: OptionalText = None
 
 
-class _AggregateRecord(Record):
+class _AggregateRecord(ListRecord):
     key = 'aggregates'
     unique = ('uuid',)
 
@@ -140,7 +140,7 @@ class _AggregateRecord(Record):
     metadata: Values = msgspec.field(default_factory=dict)
 
 
-class _ServerGroupRecord(Record):
+class _ServerGroupRecord(ListRecord):
     """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
 
     key = 'server_groups'
@@ -152,7 +152,7 @@ class _ServerGroupRecord(Record):
     rules: Values = msgspec.field(default_factory=dict)
 
 
-class _ProjectRecord(Record):
+class _ProjectRecord(ListRecord):
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
 
@@ -160,7 +160,7 @@ class _ProjectRecord(Record):
     name: Text
 
 
-class _QuotaRecord(Record):
+class _QuotaRecord(ListRecord):
     key = 'quotas'
     aliases: ClassVar = {'project_id': 'id'}
 

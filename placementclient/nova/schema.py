@@ -26,7 +26,7 @@ Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
 Values = dict[Text, Text | int | float | bool]
 
 
-class Record(msgspec.Struct):
+class ListRecord(msgspec.Struct):
     """A record of a list; a subclass has its fields.
 
     :cvar key: the name of the list in the answer of the API
@@ -41,7 +41,7 @@ class Record(msgspec.Struct):
     foreign: ClassVar[Mapping[str, str]] = {}
 
 
-R = TypeVar('R', bound=Record)
+R = TypeVar('R', bound=ListRecord)
 
 
 class RecordPlace(NamedTuple):

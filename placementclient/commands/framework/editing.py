@@ -45,7 +45,7 @@ class Editing(Changing):
 
     @property
     def is_many(self) -> bool:
-        """Whether selectors stand for the resource provider."""
+        """Return whether selectors stand for the resource provider."""
         return selectors.are_given(self.args)
 
     def printed(self) -> Sequence[str]:

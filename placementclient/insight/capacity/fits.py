@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import msgspec
 
-from placementclient.insight.capacity.search import Choice, Demand, Use, most
+from placementclient.insight.capacity.search import Choice, ShapeDemand, Use, most
 from placementclient.insight.capacity.supply import Site, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.requests import CandidateRequest, Filter
@@ -108,7 +108,7 @@ class FitCounter:
                         (0, label): n for label, n in zip(supply.labels, site.local, strict=True)
                     }
                     choices = tuple(self._plain(site, part) for part in parts)
-                demands.append(Demand(limit, choices, amounts))
+                demands.append(ShapeDemand(limit, choices, amounts))
         return most(demands, supply.stock, supply.rules) if demands else 0
 
     def _plain(self, site: Site, part: int) -> tuple[Choice, ...]:

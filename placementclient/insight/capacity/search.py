@@ -61,7 +61,7 @@ class Rules(NamedTuple):
     traits: int = 0
 
 
-class Demand(NamedTuple):
+class ShapeDemand(NamedTuple):
     """The servers at one site.
 
     :param most: at most so many
@@ -73,7 +73,7 @@ class Demand(NamedTuple):
     amounts: Mapping[Stock, int]
 
 
-def most(demands: Iterable[Demand], pools: Mapping[Stock, int], rules: Rules) -> int:
+def most(demands: Iterable[ShapeDemand], pools: Mapping[Stock, int], rules: Rules) -> int:
     """Return how many servers fit on all sites together.
 
     :param pools: what there is that several sites use
@@ -105,7 +105,7 @@ def most(demands: Iterable[Demand], pools: Mapping[Stock, int], rules: Rules) ->
 class _SiteVariables:
     """The servers at one site, as variables of a model: how many come from which choice."""
 
-    def __init__(self, model: Any, demand: Demand, rules: Rules) -> None:
+    def __init__(self, model: Any, demand: ShapeDemand, rules: Rules) -> None:
         self._model, self._limit = model, demand.most
         self.count = self._variable()
         self._shares = [

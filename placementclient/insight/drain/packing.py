@@ -212,7 +212,7 @@ class Filler:
             self.problem.place(request, self.problem.hosts[at], option, -1)
             self.give(at)
 
-    def _candidates(self, request: Request, shape: Shape) -> Iterator[_Candidate]:
+    def _candidates(self, request: Request, shape: Shape) -> Iterator[_Receiver]:
         """Yield the hosts of a shape that have room for a server, those with the least room first.
 
         A host comes again until it is full. Those before its place had no room, and have none now.
@@ -237,7 +237,7 @@ class Filler:
             else:
                 option = self.problem.option(request, host)
                 if option is not None:
-                    yield _Candidate((strangeness, entries[place]), entries[place][2], option)
+                    yield _Receiver((strangeness, entries[place]), entries[place][2], option)
                     continue
             place += 1
 
@@ -260,7 +260,7 @@ class Filler:
 _Entry = tuple[int, float, int]
 
 
-class _Candidate(NamedTuple):
+class _Receiver(NamedTuple):
     """A host for servers of a kind, with a rank among those of all shapes."""
 
     rank: tuple[int, _Entry]

@@ -3,7 +3,7 @@
 import pytest
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Demand, Rules, Use, most
+from placementclient.insight.capacity.search import Choice, Rules, ShapeDemand, Use, most
 
 
 def test_too_many_ways_to_have_the_traits():
@@ -15,4 +15,4 @@ def test_too_many_ways_to_have_the_traits():
     )
     amounts = {(n, label): 64 for n in range(4) for label in labels}
     with pytest.raises(errors.PlacementError, match='more than 100,000 ways'):
-        most([Demand(64, choices, amounts)], {}, Rules(covering=tuple(range(12)), traits=2))
+        most([ShapeDemand(64, choices, amounts)], {}, Rules(covering=tuple(range(12)), traits=2))
