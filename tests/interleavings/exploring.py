@@ -231,7 +231,9 @@ class Explorer:
         self, trace: Trace, outcome: Outcome, start: State, orders: list[Order], in_window: bool
     ) -> list[Violation]:
         """Run the command again, and the command that takes it back."""
-        uneven = self.base.uneven | outcome.written_by_others
+        uneven = self.base.uneven.union(
+            outcome.written_by_others, *(order.uneven for order in orders)
+        )
         found: list[Violation] = []
 
         def follow(line: str, allowed: list[State]) -> None:
@@ -287,7 +289,7 @@ class Explorer:
         try:
             trace.act.done(self._world)
             outcome = self._run(self._scenario.line, self._name)
-            yield Order(outcome.status, self._world.state())
+            yield Order(outcome.status, self._world.state(), frozenset(outcome.uneven))
         except Refused:
             pass
         saved.restore(self._world)
@@ -306,7 +308,7 @@ class Explorer:
         try:
             act.done(self._world)
             outcome = self._run(self._scenario.line, self._name)
-            yield Order(outcome.status, self._world.state())
+            yield Order(outcome.status, self._world.state(), frozenset(outcome.uneven))
         except Refused:
             pass
 

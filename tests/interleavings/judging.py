@@ -14,10 +14,14 @@ from tests.simulation.state import Delta, State, delta
 
 
 class Order(NamedTuple):
-    """The act and the command one after the other."""
+    """The act and the command one after the other.
+
+    :param uneven: the consumers that the command has given more or less in all
+    """
 
     status: int | None
     state: State
+    uneven: frozenset[str] = frozenset()
 
 
 def of_run(
@@ -28,7 +32,8 @@ def of_run(
     :param in_window: whether the act came just before a request that no generation guards: a GET
         cannot come later, so that window stays
     """
-    yield from of_any(outcome, end, base.uneven | outcome.written_by_others)
+    uneven = base.uneven.union(outcome.written_by_others, *(order.uneven for order in orders))
+    yield from of_any(outcome, end, uneven)
     if outcome.status == ExitStatus.DONE and not in_window:
         succeeding = [order.state for order in orders if order.status == ExitStatus.DONE]
         yield from _unordered('0', end, succeeding)
