@@ -32,6 +32,8 @@ class Compute:
                 json=body,
                 headers={'OpenStack-API-Version': version} if version else {},
                 endpoint_filter={'service_type': service},
+                # The tests that run beside these start Nova again.
+                connect_retries=5,
             )
         except HttpError as refusal:
             refusal.add_note(refusal.response.text if refusal.response is not None else '')
