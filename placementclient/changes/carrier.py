@@ -293,9 +293,8 @@ class Carrier(Inspector):
 
     def _check_own(self, tree: TreeChange) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        _, rebased = self.rebased(tree)
-        if rebased.obstacles and not tree.is_atomic:
-            raise Obstructed(rebased.obstacles)
+        if not tree.is_atomic and (obstacles := self.rebased(tree)[1].obstacles):
+            raise Obstructed(obstacles)
         reader = ScopeReader(self.client, [tree])
         live = reader.read(tree, content(tree), is_begun=True, is_consistent=False)
         if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
