@@ -172,8 +172,8 @@ def showing(change: TreeChange) -> FacetsOf:
     }
 
     def facets_of(state: ProviderState) -> set[str]:
-        uuid = state.uuid
-        return {*(['inventories'] * (uuid in own)), *(['traits'] * (uuid in losing))}
+        facets = {'inventories'} if state.uuid in own else set()
+        return facets | {'traits'} if state.uuid in losing else facets
 
     return facets_of
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from placementclient.api import reshaper
+from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier, PlannedAgain
 from placementclient.changes.journal import Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
@@ -107,8 +108,7 @@ def _without_prepared(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
     prepared = {
         uuid
         for uuid in made & snapshot.providers.keys()
-        if not snapshot.providers[uuid].inventories
-        and not snapshot.consumers_on(uuid)
+        if phases.is_empty(snapshot, uuid)
         and all(child.uuid in made for child in snapshot.children(uuid))
     }
     return Snapshot(
