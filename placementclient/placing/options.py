@@ -1,8 +1,8 @@
 """The options to serve a request on a host: the provider of each part."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from placementclient.placing.providers import HostProvider, lineage
+from placementclient.placing.providers import Grants, HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
 from placementclient.placing.shapes import HostOption, Pools, Shape
 
@@ -22,7 +22,7 @@ class PartSearch:
         request: Request,
         bins: Sequence[HostProvider],
         suitable: Sequence[Sequence[int]],
-        grants: Callable[[int, str, int], bool],
+        grants: Grants,
     ) -> None:
         """
         :param bins: the providers that can serve the host, the root first

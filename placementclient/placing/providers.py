@@ -1,11 +1,14 @@
 """The properties of providers that decide on a request."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from placementclient.model.inventories import Units
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState
+
+#: Returns whether a provider, by number, can grant an amount of a class to one server.
+Grants = Callable[[int, str, int], bool]
 
 
 def is_sharing(state: ProviderState) -> bool:
@@ -19,6 +22,11 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
     if inventory is None or not inventory.admits(amount):
         return 0
     return max(0, state.free(resource_class)) // amount
+
+
+def granting(states: Sequence[ProviderState]) -> Grants:
+    """Return the function that compares amounts with what providers have free."""
+    return lambda number, name, amount: slots(states[number], name, amount) > 0
 
 
 class HostProvider(NamedTuple):

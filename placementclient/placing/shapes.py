@@ -3,11 +3,11 @@
 Thousands of hosts have a handful of shapes. What depends on the shape alone is found out once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from placementclient.placing.providers import HostProvider
+from placementclient.placing.providers import Grants, HostProvider
 from placementclient.placing.requests import Request, RequestPart
 
 #: A sharing provider and a class.
@@ -113,7 +113,7 @@ class Shape:
         if request.is_lax:
             is_possible = admits_root(self.bins[0], request) and self._composes(request)
             return [[]] * len(request.parts) if is_possible else None
-        suitable = serving(request, self.bins, self._able)
+        suitable = serving(request, self.bins, self._admits)
         return None if suitable is None or not all(suitable) else suitable
 
     def _composes(self, request: Request) -> bool:
@@ -127,24 +127,27 @@ class Shape:
                 return False
         return True
 
-    def _able(self, part: RequestPart) -> Iterator[int]:
-        for number, units in enumerate(self.units):
-            if all(name in units and units[name].admit(n) for name, n in part.resources):
-                yield number
+    def _admits(self, number: int, name: str, amount: int) -> bool:
+        units = self.units[number]
+        return name in units and units[name].admit(amount)
 
 
 def serving(
-    request: Request, bins: Sequence[HostProvider], able: Callable[[RequestPart], Iterable[int]]
+    request: Request, bins: Sequence[HostProvider], grants: Grants
 ) -> list[list[int]] | None:
     """Return the providers of a host that can serve each part of a request, by number.
 
-    :param able: returns the providers that can serve a part by its amounts alone
     :return: ``None`` if the request rules out the host
     """
     if not admits_root(bins[0], request):
         return None
     return [
-        [number for number in able(part) if admits(bins[number], part, bins[0])]
+        [
+            number
+            for number, provider in enumerate(bins)
+            if all(grants(number, name, amount) for name, amount in part.resources)
+            and admits(provider, part, bins[0])
+        ]
         for part in request.parts
     ]
 

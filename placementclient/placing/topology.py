@@ -1,7 +1,7 @@
 """The trees of a snapshot, and the sharing providers that serve them."""
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import reach
@@ -13,9 +13,14 @@ class Topology:
 
     A sharing provider serves every tree of which any provider is in one of its aggregates, as the
     service sees it.
+
+    :param reached: the UUIDs of the sharing providers of other trees that serve each tree, if the
+        snapshot lacks aggregates
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(
+        self, snapshot: Snapshot, reached: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
         self.snapshot = snapshot
         #: The providers of each tree, by the UUID of its root; in the order of the roots' names.
         self.trees = {root.uuid: list(snapshot.tree(root.uuid)) for root in snapshot.roots()}
@@ -27,8 +32,15 @@ class Topology:
             for state in states:
                 for aggregate in state.aggregates:
                     self.members.setdefault(aggregate, []).append(state)
+        self._hosts: dict[str, Sequence[HostProvider]] = {}
+        self._reached = {
+            root: [snapshot.providers[uuid] for uuid in uuids]
+            for root, uuids in (self._reach() if reached is None else reached).items()
+        }
+
+    def _reach(self) -> Mapping[str, Iterable[str]]:
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
-        reached = reach(
+        return reach(
             (
                 (state.uuid, self.root_of[state.uuid], state.aggregates)
                 for state in sorted(sharing, key=lambda state: state.name)
@@ -38,10 +50,6 @@ class Topology:
                 for aggregate, members in self.members.items()
             },
         )
-        self._hosts: dict[str, Sequence[HostProvider]] = {}
-        self._reached = {
-            root: [snapshot.providers[uuid] for uuid in uuids] for root, uuids in reached.items()
-        }
 
     @functools.cached_property
     def kinds(self) -> dict[str, int]:

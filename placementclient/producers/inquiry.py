@@ -1,12 +1,15 @@
 """The reasons why a request has no candidates, from the service with few requests."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from placementclient.api import allocation_candidate, resource_provider
 from placementclient.client.http import Client
-from placementclient.insight.candidates.provider_index import Offer
+from placementclient.insight.candidates.explanation import Offer
+from placementclient.insight.candidates.matching import ProviderIndex
+from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.topology import Topology
 from placementclient.reading import tree_reader
 
 #: So many candidates are asked for at most, if the operator does not say how many.
@@ -38,24 +41,40 @@ class Inquiry:
         return Offer(len(trees), len(candidates) >= self._limit)
 
 
-class ServiceIndex:
-    """Queries for the providers of the service, sent on demand."""
+def service_index(client: Client, requests: Sequence[CandidateRequest]) -> ProviderIndex:
+    """Read the providers of the service, with the traits and aggregates that requests name."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self.providers = {provider.uuid: provider for provider in resource_provider.list(client)}
-        sharing = tree_reader.sharing(client)
-        self.sharing, self.reach = sharing.providers, sharing.reach
+    def matching(conditions: Filter) -> set[str]:
+        return {item.uuid for item in resource_provider.list(client, matching=conditions)}
 
-    def matching(self, conditions: Filter) -> Collection[str]:
-        """Return the UUIDs of the providers that match a filter."""
-        return [
-            provider.uuid for provider in resource_provider.list(self._client, matching=conditions)
-        ]
+    groups = [group for item in requests for group in (item.common, *item.groups.values())]
+    traits = [name for item in requests for name in (*item.root_required, *item.root_forbidden)]
+    traits += [name for group in groups for name in (*group.required, *group.forbidden)]
+    joined = [name for group in groups for name in (*group.member_of, *group.forbidden_member_of)]
+    having = {name: matching(Filter(required=(name,))) for name in _split(traits)}
+    members = {name: matching(Filter(member_of=(name,))) for name in _split(joined)}
+    sharing = tree_reader.sharing(client)
+    having[SHARING_TRAIT] = set(sharing.providers)
+    providers = {item.uuid: item for item in resource_provider.list(client)}
+    states = (
+        ProviderState(
+            provider,
+            traits=frozenset(name for name, uuids in having.items() if provider.uuid in uuids),
+            aggregates=frozenset(name for name, uuids in members.items() if provider.uuid in uuids),
+        )
+        for provider in {**sharing.providers, **providers}.values()
+    )
 
-    def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
-        """Read all providers that can serve each of some trees."""
-        if not roots:
-            return {}
-        trees = tree_reader.read_trees(self._client, roots, aggregates=True)
+    def read_trees(roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+        trees = tree_reader.read_trees(client, roots, aggregates=True) if roots else ()
         return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in trees}
+
+    return ProviderIndex(
+        Topology(Snapshot(states, ()), sharing.reach),
+        lambda name, amount: matching(Filter({name: amount})),
+        read_trees,
+    )
+
+
+def _split(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name for text in names for name in text.split(',')))

@@ -6,8 +6,7 @@ from typing import Any
 
 from placementclient.client.wording import counted
 from placementclient.insight.candidates.counting import CandidateCount
-from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
-from placementclient.insight.candidates.provider_index import Offer
+from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
 

@@ -18,8 +18,7 @@ from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
 from placementclient.embedded import Direct
 from placementclient.insight.candidates import counting
-from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.provider_index import SnapshotIndex
+from placementclient.insight.candidates.matching import Matcher, snapshot_index
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
@@ -246,7 +245,7 @@ class Trial:
         roots = {root for root, _, _ in candidates}
         certain = {option for _, option, is_certain in candidates if is_certain}
         assert certain <= served <= options, (seed, version, request, certain, served, options)
-        matcher = Matcher(SnapshotIndex(snapshot), wanted := requirements(request))
+        matcher = Matcher(snapshot_index(snapshot), wanted := requirements(request))
         assert matcher.satisfying(frozenset(wanted)) == roots, (seed, request)
         if not any(is_sharing(state) for state in snapshot.providers.values()):
             number = counting.counted(Topology(snapshot), request)

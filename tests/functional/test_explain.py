@@ -15,8 +15,7 @@ from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.provider_index import SnapshotIndex
+from placementclient.insight.candidates.matching import Matcher, snapshot_index
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
@@ -313,7 +312,7 @@ def _request(chance):
 
 @pytest.mark.slow
 def test_what_is_worked_out_is_what_the_service_says(client):
-    index, met = SnapshotIndex(clouds.captured(client)), 0
+    index, met = snapshot_index(clouds.captured(client)), 0
     for seed in range(120):
         request = _request(random.Random(seed))
         offer = inquiry.Inquiry(client).offer(request)
@@ -378,7 +377,7 @@ def _unmet():
 
 @pytest.mark.slow
 def test_every_set_of_an_explanation_is_true_of_the_service(client):
-    index, unmet = SnapshotIndex(clouds.captured(client)), 0
+    index, unmet = snapshot_index(clouds.captured(client)), 0
     for request in _unmet():
         found, judge = explain(request, index), Judge(client, request)
         if found.is_met:

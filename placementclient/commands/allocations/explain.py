@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placementclient import api
 from placementclient.client import errors, http, microversion, wording
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
@@ -126,25 +127,26 @@ class ExplainCandidate(DocumentCommand):
         for option in self.options:
             if option.is_given(self.args):
                 self.client.require(option.flags[-1], option.since)
-        index = inquiry.ServiceIndex(self.client)
 
         def is_owned() -> bool:
             try:
-                return bool(index.matching(Filter(required=(COMPUTE_NODE, OWNER_NOVA))))
+                owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))
+                return bool(api.resource_provider.list(self.client, matching=owned))
             except errors.BadRequest:  # a service that does not know the trait
                 return False
+
+        requests, asked = self._requests(self.client, is_owned)
+        index = inquiry.service_index(self.client, requests)
 
         def explained(request: CandidateRequest) -> Explanation:
             inquirer = inquiry.Inquiry(self.client, request.limit)
             return explanation.explain(request, index, inquirer.offer, self.args.hosts)
 
-        requests, asked = self._requests(self.client, is_owned)
         return self._either(requests, explained), asked
 
     def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import counting, explanation, provider_index
-        from placementclient.placing.topology import Topology
+        from placementclient.insight.candidates import counting, explanation, matching
 
         snapshot = reading.cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
@@ -157,14 +159,14 @@ class ExplainCandidate(DocumentCommand):
         names = unknown_names.Names.of(snapshot)
         missing = [list(unknown_names.absent(names, request)) for request in requests]
         self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
-        index = provider_index.SnapshotIndex(snapshot)
+        index = matching.snapshot_index(snapshot)
 
         def explained(request: CandidateRequest) -> Explanation:
             result = explanation.explain(request, index, hosts=self.args.hosts)
             if asked is None or not result.is_met:
                 return result
             limited = request._replace(limit=asked.first.limit)
-            return replace(result, count=counting.counted(Topology(snapshot), limited))
+            return replace(result, count=counting.counted(index.topology, limited))
 
         return self._either(requests, explained), asked
 

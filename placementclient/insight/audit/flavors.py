@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.candidates.conflicts import minimized
-from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.provider_index import SnapshotIndex
+from placementclient.insight.candidates.matching import Matcher, snapshot_index
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.findings import Finding
@@ -118,7 +117,7 @@ class _EmptyHosts:
         shared = [tree for tree in trees if any(map(is_sharing, tree))]
         others = [tree for tree in trees if not any(map(is_sharing, tree))]
         self._indexes = [
-            SnapshotIndex(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
+            snapshot_index(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
             for hosts in (others[:_FEW], others)
         ]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, slots
-from placementclient.placing.requests import Request, RequestPart, parsed
+from placementclient.placing.providers import HostProvider, granting
+from placementclient.placing.requests import Request, parsed
 from placementclient.placing.shapes import serving
 from placementclient.placing.topology import Topology
 
@@ -101,16 +101,8 @@ def _in_tree(
     request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
 ) -> tuple[int, bool]:
     """Return the number of candidates; False with it if there may be more."""
-
-    def grants(number: int, name: str, amount: int) -> bool:
-        return slots(states[number], name, amount) > 0
-
-    def able(part: RequestPart) -> Iterator[int]:
-        for number in range(len(states)):
-            if all(grants(number, name, amount) for name, amount in part.resources):
-                yield number
-
-    options = serving(request, bins, able)
+    grants = granting(states)
+    options = serving(request, bins, grants)
     if options is None or not all(options):
         return 0, True
     if request.subtrees:

@@ -11,8 +11,7 @@ from itertools import groupby, islice
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
 from placementclient.insight.candidates.counting import CandidateCount
-from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
+from placementclient.insight.candidates.matching import Matcher, ProviderIndex
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
@@ -24,13 +23,26 @@ from placementclient.insight.candidates.shortages import Reason, Shortage, short
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
 
 #: How many of the trees that lack the least are looked at closely, to find the nearest of them.
 CLOSE = 50
 #: The most conflicts, and the most relaxations, that an explanation has.
 MAX_SETS = 8
 
-#: Asks the service; None where it will not be asked any more.
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The number of trees with candidates of a request.
+
+    :param is_cut: whether there may be more, as only so many candidates were asked for
+    """
+
+    trees: int
+    is_cut: bool = False
+
+
+#: Asks the service; ``None`` after the last request that it may send.
 Ask = Callable[[CandidateRequest], Offer | None]
 
 
@@ -118,16 +130,19 @@ def explain(
     alone = {need: len(roots) for need, roots in matcher.alone.items()}
     if offer is None:
         offer = Offer(len(matcher.satisfying(frozenset(required))))
-    named = [need.value for need in required if need.kind is Kind.IN_TREE]
-    names = {uuid: index.providers[uuid].name for uuid in named if uuid in index.providers}
+    named, providers = {need.value for need in required}, index.topology.snapshot.providers
+    names = {uuid: providers[uuid].name for uuid in named & providers.keys()}
     if offer.trees:
-        return Explanation(offer, len(matcher.trees), alone, names=names)
-    return replace(_RequestDiagnosis(request, matcher, ask).explanation(alone, hosts), names=names)
+        return Explanation(offer, len(index.topology.trees), alone, names=names)
+    diagnosis = _RequestDiagnosis(request, index, matcher, ask)
+    return replace(diagnosis.explanation(alone, hosts), names=names)
 
 
 class _RequestDiagnosis:
-    def __init__(self, request: CandidateRequest, matcher: Matcher, ask: Ask | None) -> None:
-        self._request, self._matcher, self._ask = request, matcher, ask
+    def __init__(
+        self, request: CandidateRequest, index: ProviderIndex, matcher: Matcher, ask: Ask | None
+    ) -> None:
+        self._request, self._index, self._matcher, self._ask = request, index, matcher, ask
         self._needs = matcher.requirements
         self._all = frozenset(matcher.requirements)
         #: The roots of the trees for which some relaxation is enough.
@@ -140,7 +155,7 @@ class _RequestDiagnosis:
         search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
         corrections = list(search.corrections())
         sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
-        read_trees = self._matcher.index.read_trees
+        read_trees = self._index.read_trees
         seen = dict(read_trees(list(self._nearest(hosts))))
         # Of two things to give up nothing is said where one is enough.
         by_size = (list(islice(self._relaxations(sets, seen), MAX_SETS)) for sets in sizes)
@@ -150,7 +165,7 @@ class _RequestDiagnosis:
         seen.update(read_trees([root for root in missing if root not in seen]))
         return Explanation(
             Offer(0),
-            len(self._matcher.trees),
+            len(self._index.topology.trees),
             alone,
             search.conflicts[:MAX_SETS],
             relaxations,
@@ -192,8 +207,7 @@ class _RequestDiagnosis:
             root: frozenset(need for need in self._needs if root not in alone[need])
             for root in self._eligible()
         }
-        providers = self._matcher.index.providers
-
+        providers = self._index.topology.snapshot.providers
         met = {
             need: self._matcher.amounts_met(need)
             for need in self._needs
@@ -212,8 +226,8 @@ class _RequestDiagnosis:
 
     def _eligible(self) -> Collection[str]:
         """The roots of the trees that may be near: no pools; where a tree is named, only that."""
-        index, trees = self._matcher.index, self._matcher.trees
-        hosts = {root for root in trees if not set(trees[root]) <= set(index.sharing)}
+        trees = self._index.topology.trees
+        hosts = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:
             if need.kind is Kind.IN_TREE:
                 hosts = hosts & self._matcher.alone[need] or hosts
@@ -241,7 +255,7 @@ class _RequestDiagnosis:
             if need in lacking
             for shortage in shortages(need, joint.get(need, frozenset()), seen, self._needs)
         )
-        return Host(matcher.index.providers[root].name, root, lacks)
+        return Host(self._index.topology.trees[root][0].name, root, lacks)
 
     def _relaxations(
         self,

@@ -1,50 +1,69 @@
-"""The trees that satisfy some requirements, by the providers that satisfy each of them."""
+"""The trees that satisfy some requirements of a request."""
+
+from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
-from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement, assembled
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider
-from placementclient.placing.requests import Request, RequestPart, alternatives, parsed, part
+from placementclient.placing.providers import HostProvider, slots
+from placementclient.placing.requests import Request, alternatives, parsed, part
 from placementclient.placing.shapes import serving
+from placementclient.placing.topology import Topology
 
-_TRAITS = (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT)
-_AGGREGATES = (Kind.AGGREGATE, Kind.NOT_AGGREGATE)
+#: The UUIDs of providers.
+Uuids = Collection[str]
+
+
+class ProviderIndex(NamedTuple):
+    """The providers of a snapshot or of the service, as far as a request is about them.
+
+    :param topology: with at least the traits and the aggregates that the request names
+    :param granting: returns the UUIDs of the providers that can grant an amount of a class
+    :param read_trees: returns all content of the providers that can serve each of some trees
+    """
+
+    topology: Topology
+    granting: Callable[[str, int], Uuids]
+    read_trees: Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
+
+
+def snapshot_index(snapshot: Snapshot) -> ProviderIndex:
+    """Return the index of the providers of a snapshot."""
+    topology, states = Topology(snapshot), snapshot.providers
+    return ProviderIndex(
+        topology,
+        lambda name, amount: [uuid for uuid in states if slots(states[uuid], name, amount)],
+        lambda roots: {root: topology.serving(root) for root in roots},
+    )
 
 
 class Matcher:
-    """Decides whether a tree satisfies some of the requirements of a request.
-
-    The providers have marks in place of traits and aggregates, one for each requirement.
-    """
+    """Decides whether a tree satisfies some of the requirements of a request."""
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
-        self.index, self.requirements = index, requirements
-        #: The UUIDs of the providers of each tree, the root first, by its root.
-        self.trees: dict[str, list[str]] = {}
-        for uuid, provider in index.providers.items():
-            members = self.trees.setdefault(provider.root_uuid, [])
-            members.insert(0 if uuid == provider.root_uuid else len(members), uuid)
-        self._pool = {
-            root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
-        }
-        self._able: dict[tuple[tuple[str, int], ...], frozenset[str]] = {}
-        self._hosts: dict[str, list[HostProvider]] = {}
+        self.topology, self.requirements = index.topology, requirements
+        self._granting, self._granted = index.granting, dict[tuple[str, int], frozenset[str]]()
         self._requests: dict[frozenset[Requirement], Request] = {}
-        self._groups = tuple(dict.fromkeys(r.group for r in requirements if r.group))
+        self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
+        self._groups = tuple(dict.fromkeys(need.group for need in requirements if need.group))
+        self._named = [need.value for need in requirements if need.kind is Kind.IN_TREE]
 
     @functools.cached_property
     def alone(self) -> dict[Requirement, frozenset[str]]:
         """Return the trees that satisfy each requirement by itself."""
         return {
             requirement: frozenset(
-                root for root in self.trees if self.satisfies(root, frozenset({requirement}))
+                root
+                for root in self.topology.trees
+                if self.satisfies(root, frozenset({requirement}))
             )
             for requirement in self.requirements
         }
@@ -52,10 +71,12 @@ class Matcher:
     def amounts_met(self, requirement: Requirement) -> Counter[str]:
         """Count for each tree, by its root, the requested amounts that it can grant."""
         met = Counter[str]()
-        for resources, matches in self._able.items():
-            if [name for name, _ in resources] == [requirement.value]:
+        for (name, _), granting in self._granted.items():
+            if name == requirement.value:
                 met.update(
-                    root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
+                    root
+                    for root in self.topology.trees
+                    if not granting.isdisjoint(self._host(root)[0])
                 )
         return met
 
@@ -89,30 +110,35 @@ class Matcher:
         """Return True if any tree satisfies some requirements."""
         return any(self.satisfies(root, retained) for root in self._plausible(retained))
 
-    def _plausible(self, retained: frozenset[Requirement]) -> Collection[str]:
+    def _plausible(self, retained: frozenset[Requirement]) -> Uuids:
         alone = [self.alone[requirement] for requirement in retained if requirement in self.alone]
-        return frozenset.intersection(*alone) if alone else self.trees
+        return frozenset.intersection(*alone) if alone else self.topology.trees
 
     def satisfies(self, root: str, retained: frozenset[Requirement]) -> bool:
         """Return whether a tree satisfies some requirements, perhaps with changed amounts."""
         if not self._unserved.isdisjoint(retained):
             return False
-        request, bins, pool = self._request(retained), self._bins(root), self._pool[root]
+        uuids, bins = self._host(root)
 
         def grants(number: int, name: str, amount: int) -> bool:
-            return pool[number] in self._granting((name, amount))
+            key = name, amount
+            if key not in self._granted:
+                self._granted[key] = frozenset(self._granting(name, amount))
+            return uuids[number] in self._granted[key]
 
-        def able(part: RequestPart) -> Sequence[int]:
-            if not part.resources:
-                return range(len(pool))
-            uuids = self._granting(*part.resources)
-            return [number for number, uuid in enumerate(pool) if uuid in uuids]
-
-        suitable = serving(request, bins, able)
+        request = self._request(retained)
+        suitable = serving(request, bins, grants)
         if suitable is None or not all(suitable):
             return False
         search = PartSearch(request, bins, suitable, grants)
         return any(True for _ in search.places()) or search.left < 0
+
+    def _host(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
+        """Return the providers that can serve a tree: their UUIDs, and their form for requests."""
+        if root not in self._hosts:
+            uuids = [state.uuid for state in self.topology.serving(root)]
+            self._hosts[root] = uuids, self.topology.host(root, self._named)
+        return self._hosts[root]
 
     @functools.cached_property
     def _bare(self) -> frozenset[str]:
@@ -130,62 +156,14 @@ class Matcher:
         )
 
     def _request(self, retained: frozenset[Requirement]) -> Request:
-        """Return the request for some requirements, with marks in place of traits."""
         if retained not in self._requests:
-            marked = [_marked(requirement) for requirement in sorted(retained, key=str)]
-            request = assembled(CandidateRequest(), self._groups, marked)
+            ordered = sorted(retained, key=str)
+            request = assembled(CandidateRequest(), self._groups, ordered)
             self._requests[retained] = _parsed(request, self._bare)
         return self._requests[retained]
 
-    def _granting(self, *resources: tuple[str, int]) -> frozenset[str]:
-        """Return the providers that can grant each of some amounts."""
-        if resources not in self._able:
-            if len(resources) == 1:
-                granting = frozenset(self.index.matching(Filter(dict(resources))))
-            else:
-                granting = frozenset.intersection(*map(self._granting, resources))
-            self._able[resources] = granting
-        return self._able[resources]
 
-    def _bins(self, root: str) -> list[HostProvider]:
-        """Return the providers that can serve a tree, with marks in place of traits."""
-        if root not in self._hosts:
-            numbers = {uuid: number for number, uuid in enumerate(self.trees[root])}
-            self._hosts[root] = [self._bin(uuid, numbers) for uuid in self._pool[root]]
-        return self._hosts[root]
-
-    def _bin(self, uuid: str, numbers: Mapping[str, int]) -> HostProvider:
-        traits, aggregates, trees = (
-            frozenset(
-                mark for kind, mark, matches in self._matched if kind in kinds and uuid in matches
-            )
-            for kinds in (_TRAITS, _AGGREGATES, (Kind.IN_TREE,))
-        )
-        parent = numbers.get(self.index.providers[uuid].parent_provider_uuid or '')
-        return HostProvider(parent, traits, aggregates, is_inside=uuid in numbers, trees=trees)
-
-    @functools.cached_property
-    def _matched(self) -> list[tuple[Kind, str, frozenset[str]]]:
-        """The marks of the requirements, and the providers that have each."""
-        providers: dict[Requirement, frozenset[str]] = {}
-        matched = []
-        for need in self.requirements:
-            if (conditions := need.filter()) is not None:
-                key = replace(need, group='')
-                if key not in providers:
-                    providers[key] = frozenset(self.index.matching(conditions))
-                matched.append((need.kind, _marked(need).value, providers[key]))
-        return matched
-
-
-def _marked(requirement: Requirement) -> Requirement:
-    """Return a requirement whose alternatives are one mark: who has any of them has the mark."""
-    if requirement.kind is Kind.SAME_SUBTREE:
-        return requirement
-    return replace(requirement, value=requirement.value.replace(',', '|'))
-
-
-def _parsed(request: CandidateRequest, bare: Collection[str]) -> Request:
+def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
     """Return the parts of a request that need not ask for resources.
 
     :param bare: the groups that never asked for any, whose tree the service does not look at

@@ -68,19 +68,6 @@ class Requirement:
             text = _WORDS[self.kind].format(value)
         return f'{text} (group {self.group})' if self.group else text
 
-    def filter(self) -> Filter | None:
-        """Return the filter for single providers; ``None`` for amounts and joint requirements.
-
-        What is forbidden is asked for as if it were required: who has it is who is out.
-        """
-        if self.kind in (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT):
-            return Filter(required=(self.value,))
-        if self.kind in (Kind.AGGREGATE, Kind.NOT_AGGREGATE):
-            return Filter(member_of=(self.value,))
-        if self.kind is Kind.IN_TREE:
-            return Filter(in_tree=self.value)
-        return None
-
 
 def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     """Return all requirements of a request, one by one."""

@@ -9,7 +9,7 @@ from placementclient.insight.capacity.search import Choice, Choices, Rules, Stoc
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, slots
+from placementclient.placing.providers import HostProvider, granting, slots
 from placementclient.placing.requests import RequestPart, parsed
 from placementclient.placing.shapes import has_each, serving
 from placementclient.placing.topology import Topology
@@ -86,13 +86,9 @@ class Supply:
     def _site(self, root_uuid: str) -> Site | None:
         states = self._topology.serving(root_uuid)
         bins = self._topology.host(root_uuid, self._request.trees)
-
-        def able_of(part: RequestPart) -> Iterator[int]:
-            for number, state in enumerate(states):
-                if all(name in state.inventories for name, _ in part.resources):
-                    yield number
-
-        suitable = serving(self._request, bins, able_of)
+        suitable = serving(
+            self._request, bins, lambda number, name, _: name in states[number].inventories
+        )
         if suitable is None:
             return None
         pairs = zip(self._request.parts, suitable, strict=True)
@@ -131,11 +127,7 @@ class Supply:
         amounts: dict[Stock, int],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-
-        def grants(number: int, name: str, amount: int) -> bool:
-            return slots(states[number], name, amount) > 0
-
-        search = PartSearch(self._request, bins, suitable, grants)
+        search = PartSearch(self._request, bins, suitable, granting(states))
         seen = set()
         for _ in search.places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)

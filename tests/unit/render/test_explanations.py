@@ -3,7 +3,7 @@
 import pytest
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.provider_index import SnapshotIndex
+from placementclient.insight.candidates.matching import snapshot_index
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import explanations
@@ -30,7 +30,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     there = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
-    found = explain(CandidateRequest(request_), SnapshotIndex(there), hosts=3)
+    found = explain(CandidateRequest(request_), snapshot_index(there), hosts=3)
     assert line in list(explanations.lines(found))
 
 
@@ -38,7 +38,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
     found = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
-        SnapshotIndex(cloud(hosts, [])),
+        snapshot_index(cloud(hosts, [])),
         hosts=2,
     )
     lines = list(explanations.lines(found))
@@ -50,7 +50,9 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
         '  host1',
         '    VCPU=4: 1 free on host1',
     ]
-    alike = explain(CandidateRequest(Filter({'VGPU': 1})), SnapshotIndex(cloud(hosts, [])), hosts=2)
+    alike = explain(
+        CandidateRequest(Filter({'VGPU': 1})), snapshot_index(cloud(hosts, [])), hosts=2
+    )
     lines = list(explanations.lines(alike))
     assert lines[lines.index('Nearest trees') + 1 :] == [
         '  host1, host2',

@@ -1,7 +1,7 @@
 """Which trees are said to be nearest."""
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.provider_index import SnapshotIndex
+from placementclient.insight.candidates.matching import snapshot_index
 from placementclient.model.requests import CandidateRequest, Filter
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -13,7 +13,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
     held = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
     held.append(consumer('s-last', last={'VGPU': 5}))
     request = CandidateRequest(Filter({'VGPU': 4}))
-    found = explain(request, SnapshotIndex(cloud(states, held)), hosts=1)
+    found = explain(request, snapshot_index(cloud(states, held)), hosts=1)
     [enough] = found.relaxations
     assert [amount for _, amount in enough.lowered] == [3]
     [host] = found.nearest
@@ -22,7 +22,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
 
 def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
     left = {'a': 10, 'b': 50, 'c': 80, 'd': 49, 'e': 20, 'f': 79}
-    index = SnapshotIndex(
+    index = snapshot_index(
         cloud(
             [provider(name, VCPU=100) for name in left],
             [consumer(f's-{name}', **{name: {'VCPU': 100 - n}}) for name, n in left.items()],

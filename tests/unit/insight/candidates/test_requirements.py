@@ -73,9 +73,3 @@ def test_what_has_no_resource_cannot_be_asked_for():
     assert restricted(request, []) is None
     assert askable([vcpu, a, e]) == {vcpu, a}
     assert restricted(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))
-
-
-def test_what_is_forbidden_is_asked_for_as_what_somebody_has():
-    assert Requirement(Kind.NOT_TRAIT, 'A').filter() == Filter(required=('A',))
-    assert Requirement(Kind.NOT_AGGREGATE, 'a').filter() == Filter(member_of=('a',))
-    assert Requirement(Kind.ISOLATE).filter() is None
