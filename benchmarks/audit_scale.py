@@ -65,9 +65,9 @@ def main() -> None:
     found = audit(
         Cloud(
             snapshot,
-            records.servers(cloud.servers, 'planted'),
-            records.migrations(cloud.migrations, 'planted'),
-            answers=Answers(
+            Answers(
+                records.servers(cloud.servers, 'planted'),
+                records.migrations(cloud.migrations, 'planted'),
                 host_records.compute_services(cloud.lists['services'], 'planted'),
                 host_records.hypervisors(cloud.lists['hypervisors'], 'planted'),
                 records.flavors(cloud.lists['flavors'], 'planted'),

@@ -6,22 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from placementclient.insight.audit.check_type import LABELS, Check, CheckText
+from placementclient.insight.audit.checks import LABELS, Check
 from placementclient.render.columns import Column, Columns, Output
 
-#: What begins the paragraph of a field.
-_LABELS = {field: f'{label}: ' for label, field in LABELS.items()}
 _LITERAL = re.compile('``(.+?)``')
 
 
-def _plain(text: str) -> str:
-    """A text without markup: commands are in quotes, and stand out so."""
+def _text(name: str, check: Check) -> str:
+    """Return a text without markup; commands are in quotes, and stand out so."""
+    text = check.texts[name]
+    if name == 'example':
+        return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
-
-
-def _field(name: str, check: Check) -> str:
-    text = getattr(check.text, name)
-    return text.strip('`') if name == 'example' else _plain(text)
 
 
 #: Items are checks.
@@ -29,10 +25,8 @@ _CHECK = Columns(
     Column('id'),
     Column('severity', lambda check: check.severity.value),
     Column('needs', lambda check: list(check.needs)),
-    *(Column(name, partial(_field, name)) for name in CheckText._fields),
+    *(Column(name, partial(_text, name)) for name in LABELS),
 )
-
-
 #: The names of the columns of :func:`rows`.
 COLUMNS = _CHECK.names
 
@@ -49,8 +43,8 @@ def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
     """
     needs = ' and '.join(f'--{name}' for name in row['needs'])
     yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
-    for name in CheckText._fields:
+    for name, label in LABELS.items():
         if row[name]:
             yield ''
-            text = f'{_LABELS.get(name, "")}{row[name]}'
+            text = f'{label}{row[name]}'
             yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)

@@ -25,8 +25,7 @@ from placementclient.commands.inspection.examination import ALWAYS
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult
-    from placementclient.insight.audit.check_type import Check
-    from placementclient.insight.audit.checks import Audit
+    from placementclient.insight.audit.checks import Audit, Check
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
@@ -226,7 +225,7 @@ class AuditProvider(Changing):
         return repairing.ends(results)
 
 
-def invocation(command: base.PlacementCommand, servers: Mapping[str, Server] | None) -> Invocation:
+def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:
     """Return the options of the running audit that commands which fix something need too."""
     from placementclient.render.repairs import Invocation
 
@@ -234,7 +233,7 @@ def invocation(command: base.PlacementCommand, servers: Mapping[str, Server] | N
     given = {option: path for option, path in paths.items() if path}
     is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
     # "allocation heal" needs the details of servers too.
-    is_detailed = all(server.is_detailed for server in (servers or {}).values())
+    is_detailed = all(server.is_detailed for server in servers.values())
     heal = {o: path for o, path in given.items() if o != '--snapshot' and path != NOVA}
     return Invocation(
         command.program,

@@ -51,53 +51,47 @@ ALWAYS = ('servers', 'migrations')
 class Lists(NamedTuple):
     """The lists that the audit has.
 
-    :param known: by the name of the option
+    :param records: by the name of the option
     :param failures: why a service that no option names has not answered, by the name of the option
     :param refused: the names of those that a service of the catalog refused or did not answer
-    :param is_live: True if a service was asked for one
     """
 
-    known: Mapping[str, Any]
-    failures: Mapping[str, str]
-    refused: frozenset[str]
-    is_live: bool
+    records: dict[str, Any]
+    failures: dict[str, str]
+    refused: set[str]
 
 
-def _lists(command: base.PlacementCommand, wanted: Collection[str]) -> Lists:
-    """Read the lists of the options; without options or a snapshot, ask for those wanted."""
+def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
+    """Read the lists of the options; without options or a snapshot, ask for those needed."""
     from placementclient.nova import service
 
-    given = {name: getattr(command.args, name, None) for name in _NAMES}
-    is_told = any(given.values()) or command.args.snapshot
-    known: dict[str, Any] = {}
-    failures: dict[str, str] = {}
+    options = {name: getattr(command.args, name) for name in _NAMES}
+    asked = () if any(options.values()) or command.args.snapshot else (*ALWAYS, *needed)
+    lists = Lists({}, {}, set())
     silent: dict[str, errors.PlacementError] = {}
-    refused: set[str] = set()
-    is_live = False
     sources = compute.sources()
-    for name in _NAMES:
+    for name, option in options.items():
         source = sources[name]
-        is_asked = not is_told and name in (*ALWAYS, *wanted)
-        where = given[name] or (source.service if is_asked else None)
-        if where is None:
+        place = option or (source.service if name in asked else None)
+        if place is None:
             continue
-        is_live = is_live or where == source.service
         reason = silent.get(source.service)
         if reason is None:
             try:
-                known[name] = source.read(command, where)
+                lists.records[name] = source.read(command, place)
                 continue
             except (service.NoCompute, errors.BadFile) as failure:
-                if given[name]:
+                if option:
                     raise
                 reason = failure
-        failures[name] = _NO_CATALOG if isinstance(reason, service.NoCatalog) else str(reason)
+        is_missing = isinstance(reason, service.NoCatalog)
+        lists.failures[name] = _NO_CATALOG if is_missing else str(reason)
         if isinstance(reason, service.ServiceRefusal | service.ServiceSilence):
-            refused.add(name)
+            lists.refused.add(name)
         if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
             # It would be waited for again for each of its lists.
             silent[source.service] = reason
-    return Lists(known, failures, frozenset(refused), is_live)
+    return lists
 
 
 def examine(
@@ -110,13 +104,15 @@ def examine(
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
     """
-    cloud, known = _read(command, ids)
+    cloud, lists = _read(command, ids)
     audit = judged(cloud, None)
-    if audit.has_suspects and known.is_live and not command.args.snapshot:
+    sources = {getattr(command.args, name) for name in _NAMES}
+    is_live = sources == {None} or not sources.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
+    if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
-        cloud, known = _read(command, ids, is_reversed=True)
+        cloud, lists = _read(command, ids, is_reversed=True)
         audit = judged(cloud, earlier)
-    return cloud, audit, known
+    return cloud, audit, lists
 
 
 def _read(
@@ -127,29 +123,25 @@ def _read(
     from placementclient.insight.audit.cloud import Answers, Cloud
     from placementclient.model.servers import Server
 
-    made = [check for check in CHECKS if not ids or check.id in ids]
-    wanted = {name for check in made for name in (*check.needs, *check.also)}
+    checks = [check for check in CHECKS if not ids or check.id in ids]
+    needed = {name for check in checks for name in (*check.needs, *check.also)}
     if command.args.assume:
         # The other services know the hosts as they are, not as they are assumed to be.
-        wanted &= {'flavors', 'limits'}
-    lists = _lists(command, wanted) if is_reversed else None
+        needed &= {'flavors', 'limits'}
+    lists = _lists(command, needed) if is_reversed else None
     assumption = reading.cloud(command)
-    lists = lists or _lists(command, wanted)
-    known = lists.known
-    servers, migrations = known.get('servers'), known.get('migrations')
-    answers = Answers(
-        **{name: known[name] for name in Answers._fields if name in known},
-        scheduling=scheduling.scheduling(command),
-    )
-    unsettled = _unsettled(assumption.snapshot, servers)
+    lists = lists or _lists(command, needed)
+    servers = lists.records.get('servers')
+    unsettled = _unsettled(assumption.snapshot, servers or {})
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
-        servers = {**servers, **{uuid: Server(uuid) for uuid in assumed_servers}}
-    return Cloud(assumption.snapshot, servers, migrations, unsettled, answers), lists
+        lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
+    answers = Answers(**lists.records, scheduling=scheduling.scheduling(command))
+    return Cloud(assumption.snapshot, answers, unsettled), lists
 
 
-def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
+def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
     from placementclient.producers import repair
 
@@ -158,7 +150,7 @@ def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[
         return set()
     return {
         server.uuid
-        for server in (servers or {}).values()
+        for server in servers.values()
         if (changed := _moment(server.changed_at)) and changed > captured - repair.MARGIN
     }
 

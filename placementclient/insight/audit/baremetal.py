@@ -72,7 +72,7 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
     if holding:
         building = _UNKNOWN
-        if cloud.servers is not None:
+        if cloud.has('servers'):
             present = (cloud.servers[uuid] for uuid in holding if uuid in cloud.servers)
             building = next(filter(None, map(cloud.passed_over, present)), '')
         yield _fault(node, root, {'holds': holding}, None, _HOLDER, building)
@@ -89,7 +89,7 @@ def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
     facts: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
-    if server := cloud.listed.get(node.instance_uuid or ''):
+    if server := cloud.servers.get(node.instance_uuid or ''):
         yield _fault(node, root, facts, HealServer(server.uuid), '', cloud.passed_over(server))
     else:
         yield _fault(node, root, facts, None, _NO_SERVER)

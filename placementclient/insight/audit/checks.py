@@ -1,8 +1,9 @@
 """All checks of an audit."""
 
+import inspect
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from placementclient.insight.audit import (
@@ -15,21 +16,60 @@ from placementclient.insight.audit import (
     identities,
     inventories,
     neutron,
-    ownership,
     providers,
     servers,
 )
-from placementclient.insight.audit.check_type import Check, MissingFields
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
+#: What begins the paragraph of each text about a check.
+LABELS = {
+    'summary': '',
+    'details': '',
+    'matters': 'Why it matters: ',
+    'fix': 'Safe to fix: ',
+    'look': 'Look yourself: ',
+    'example': 'Example: ',
+}
 #: Why nothing is deleted by such lists; the command says on stderr what they lack.
 INCOMPLETE = 'the list of {} does not look complete'
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _SERVERS = ('servers',)
 _BOTH = ('servers', 'migrations')
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of an audit.
+
+    :param find: its docstring is the text for operators, with paragraphs that begin with
+        :data:`LABELS`; it may raise :class:`MissingFields`
+    :param needs: the lists of other services that it cannot do without, by the option for each
+    :param also: the lists that it looks at where they are there
+    :param is_of_moments: whether it compares answers from different moments
+    """
+
+    id: str
+    severity: Severity
+    find: Callable[[Cloud], Iterable[Finding]]
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    is_of_moments: bool = False
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the texts by the keys of :data:`LABELS`, with literals in double backquotes."""
+        paragraphs = (inspect.getdoc(self.find) or '').split('\n\n')
+        summary, *others = (' '.join(paragraph.split()) for paragraph in paragraphs)
+        texts = dict.fromkeys(LABELS, '') | {'summary': summary}
+        for text in others:
+            fields = (field for field, label in LABELS.items() if label and text.startswith(label))
+            field = next(fields, 'details')
+            texts[field] = f'{texts[field]} {text.removeprefix(LABELS[field])}'.strip()
+        return texts
+
 
 CHECKS = (
     Check('over-capacity', _ERROR, inventories.over_capacity),
@@ -44,8 +84,8 @@ CHECKS = (
     Check('left-by-migration', _WARNING, consumers.left_by_migration, ('migrations',)),
     Check('on-several-trees', _WARNING, consumers.on_several_trees),
     Check('in-migration', _INFO, consumers.in_migration, ('migrations',)),
-    Check('consumer-incomplete', _WARNING, ownership.consumer_incomplete),
-    Check('consumer-untyped', _INFO, ownership.consumer_untyped),
+    Check('consumer-incomplete', _WARNING, consumers.consumer_incomplete),
+    Check('consumer-untyped', _INFO, consumers.consumer_untyped),
     Check('without-allocations', _ERROR, servers.without_allocations, _SERVERS),
     Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
     Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),

@@ -30,15 +30,22 @@ from placementclient.placing.topology import Topology
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 
 
+class MissingFields(Exception):
+    """The records of a list lack what a check compares; the message is a sentence."""
+
+
 class Answers(NamedTuple):
     """Lists of other services; ``None`` for a list that the audit does not have.
 
+    :param servers: all servers, by UUID
     :param flavors: all flavors, those of single projects too
     :param limits: the names of the resources with a registered limit
     :param ports: the ports of servers that are bound and ask for resources
     :param subnets: the number of IPv4 addresses of each segment of a routed network
     """
 
+    servers: Mapping[str, Server] | None = None
+    migrations: Sequence[ServerMigration] | None = None
     services: Sequence[ComputeService] | None = None
     hypervisors: Sequence[Hypervisor] | None = None
     flavors: Sequence[Flavor] | None = None
@@ -53,27 +60,23 @@ class Answers(NamedTuple):
 class Cloud:
     """A Placement, its trees, and its consumers as servers and migrations.
 
-    :param servers: all servers by UUID; ``None`` if they are not known
     :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
+    :ivar servers: by UUID; empty if they are not known
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
-        servers: Mapping[str, Server] | None = None,
-        migrations: Sequence[ServerMigration] | None = None,
-        unsettled: Collection[str] = (),
         answers: Answers = Answers(),  # noqa: B008 (immutable)
+        unsettled: Collection[str] = (),
     ) -> None:
-        self.snapshot = snapshot
+        self.snapshot, self.answers, self._unsettled = snapshot, answers, unsettled
         self.topology = Topology(snapshot)
-        self.servers, self.migrations, self.answers = servers, migrations, answers
-        self.listed = servers or {}
-        self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
-        self._unsettled = frozenset(unsettled)
-        self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
+        self.servers, migrations = answers.servers or {}, answers.migrations or ()
+        self.migrating = {m.server_uuid for m in migrations if not m.is_over}
+        self.migration_of_consumer = {m.uuid: m for m in migrations if m.uuid}
         self.migrations_of = defaultdict[str, list[ServerMigration]](list)
-        for migration in migrations or ():
+        for migration in migrations:
             self.migrations_of[migration.server_uuid].append(migration)
         self._roots_by_short = defaultdict[str, list[str]](list)
         for uuid in self.topology.trees:
@@ -81,8 +84,7 @@ class Cloud:
 
     def has(self, name: str) -> bool:
         """Return True if the audit has a list, by the name of its option."""
-        place = self if name in ('servers', 'migrations') else self.answers
-        return getattr(place, name) is not None
+        return getattr(self.answers, name) is not None
 
     def subjects(self) -> set[str]:
         """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""
@@ -91,7 +93,7 @@ class Cloud:
             *(state.name for state in states),
             *(aggregate for state in states for aggregate in state.aggregates),
             *self.snapshot.consumers,
-            *self.listed,
+            *self.servers,
             *(flavor.name for flavor in self.answers.flavors or ()),
             *(name for state in states for name in state.inventories),
         }
@@ -176,7 +178,7 @@ class Case:
 
     def __init__(self, cloud: Cloud, consumer: Consumer) -> None:
         self.cloud, self.consumer = cloud, consumer
-        self.server = cloud.listed.get(consumer.uuid)
+        self.server = cloud.servers.get(consumer.uuid)
         self.migration = cloud.migration_of_consumer.get(consumer.uuid)
         self.migrations = cloud.migrations_of.get(consumer.uuid, [])
         self.hosts = cloud.hosts_of(consumer)
@@ -216,7 +218,7 @@ def _situation(case: Case) -> str:
         return ''
     if any(not migration.is_over for migration in case.migrations):
         return 'in-migration'
-    if cloud.servers is None or cloud.migrations is None:
+    if not (cloud.has('servers') and cloud.has('migrations')):
         return 'on-several-trees'
     if case.elsewhere and all(map(case.came_from, case.elsewhere)):
         return 'left-by-evacuation'
@@ -225,9 +227,9 @@ def _situation(case: Case) -> str:
 
 def _is_orphan(case: Case) -> bool:
     consumer, cloud = case.consumer, case.cloud
-    if cloud.servers is None or case.server:
+    if not cloud.has('servers') or case.server:
         return False
     if consumer.type == MIGRATION:
-        return cloud.migrations is not None
+        return cloud.has('migrations')
     # Types that Nova does not give are of other services, whose consumers are no servers.
     return consumer.type in (None, INSTANCE)

@@ -37,7 +37,7 @@ def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | No
 
     :param earlier: another reading; what is in its lists is not missing
     """
-    listed = cloud.snapshot.consumers.keys() & cloud.listed.keys()
+    listed = cloud.snapshot.consumers.keys() & cloud.servers.keys()
     orphans, resized = _orphans(cloud), _resized(cloud)
     if earlier is not None:
         orphans, resized = orphans & _orphans(earlier), resized & _resized(earlier)
@@ -62,5 +62,5 @@ def _orphans(cloud: Cloud) -> set[str]:
 
 def _resized(cloud: Cloud) -> set[str]:
     """Return the UUIDs of the resized servers of which no migration waits."""
-    servers = () if cloud.migrations is None else cloud.listed.values()
+    servers = cloud.servers.values() if cloud.has('migrations') else ()
     return {s.uuid for s in servers if s.is_resized and s.uuid not in cloud.migrating}

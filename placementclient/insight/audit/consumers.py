@@ -1,13 +1,14 @@
-"""Faults of consumers: allocations that should not exist, or should be elsewhere."""
+"""Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Case, Cloud
+from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE, MIGRATION
-from placementclient.model.repairs import FreeAllocations
+from placementclient.model.repairs import FreeAllocations, HealServer
 
 #: Why something is not freed that seems to be superfluous.
 _NEEDED = 'a migration may still need it: openstack server migration list --server has its state'
@@ -15,6 +16,11 @@ _LOOK = 'see openstack server migration list --server {}'
 _MIGRATION = (
     'nothing is taken from a migration: see with openstack server migration list that it is over'
 )
+
+#: What Placement gives consumers from before they had owners, unless it is configured otherwise:
+#: ``[placement]incomplete_consumer_project_id`` and ``incomplete_consumer_user_id``.
+PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
+_UNTYPED = 'the service that owns the consumer sets its type with the next write'
 
 
 def orphan(cloud: Cloud) -> Iterator[Finding]:
@@ -42,7 +48,7 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
             return _MIGRATION
         if case.migrations:
             return _NEEDED
-        if case.consumer.type != INSTANCE and cloud.migrations is None:
+        if case.consumer.type != INSTANCE and not cloud.has('migrations'):
             return 'it may be a migration: give the list of migrations too, with --migrations'
         return ''
 
@@ -64,7 +70,7 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
     for fault in _in(cloud, 'left-by-shelving', _everything, _unsettled):
-        yield replace(fault, passed_over=cloud.passed_over(cloud.listed[fault.subject]))
+        yield replace(fault, passed_over=cloud.passed_over(cloud.servers[fault.subject]))
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -166,6 +172,72 @@ def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
             'lists of servers and migrations'
         )
         yield _finding(case, [], reason)
+
+
+def is_incomplete(consumer: Consumer) -> bool:
+    """Return True if a consumer's project or user is a placeholder."""
+    return PLACEHOLDER in (consumer.project_id, consumer.user_id)
+
+
+def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
+    """A consumer belongs to Placement's placeholder project or user.
+
+    Its allocations are from before consumers had owners (API 1.8, Ocata), and ``placement-manage db
+    online_data_migrations`` has set the owner to ``00000000-0000-0000-0000-000000000000``. The
+    check finds nothing if ``[placement]incomplete_consumer_project_id`` is set to another ID.
+
+    Why it matters: its allocations count for no project, so quotas by usage and unified limits let
+    its project have more.
+
+    Safe to fix: yes, if Nova has the server. ``allocation heal`` asks Nova for the owner, and
+    leaves the amounts alone.
+
+    Look yourself: ``openstack resource provider allocation show CONSUMER`` and ``openstack server
+    show CONSUMER -c project_id -c user_id``
+
+    Example: ``project_id 00000000-0000-0000-0000-000000000000``
+    """
+    for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
+        if not is_incomplete(consumer):
+            continue
+        server = cloud.servers.get(uuid)
+        # Heal asks Nova for the server itself.
+        may_be_server = server is not None or not cloud.has('servers')
+        is_server = may_be_server and consumer.type in (None, INSTANCE)
+        yield Finding(
+            uuid,
+            cloud.roots_of(consumer),
+            {'project_id': consumer.project_id, 'user_id': consumer.user_id},
+            HealServer(uuid) if is_server else None,
+            '' if is_server else 'it is no server of Nova, and its owner is not known',
+            cloud.passed_over(server) if server else '',
+        )
+
+
+def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
+    """A consumer has no type, while most of the others have one.
+
+    Nova sends no types (up to 34). If half of the consumers or more have none, this is normal and
+    not a finding.
+
+    Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
+    leave the consumer out, and it looks like a migration.
+
+    Safe to fix: a type changes nothing else, but Placement sets it only together with all
+    allocations of the consumer. Leave it to the service that owns the consumer: its next write sets
+    the type.
+
+    Look yourself: ``openstack resource provider allocation show CONSUMER`` with API version 1.38
+
+    Example: ``no type, typed 39, of 40``
+    """
+    every = cloud.snapshot.consumers
+    untyped = [consumer for _, consumer in sorted(every.items()) if consumer.type is None]
+    if 2 * len(untyped) < len(every):
+        counts = {'typed': len(every) - len(untyped), 'of': len(every)}
+        for consumer in untyped:
+            roots = cloud.roots_of(consumer)
+            yield Finding(consumer.uuid, roots, {'type': None, **counts}, None, _UNTYPED)
 
 
 def _everything(case: Case) -> list[str]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from placementclient.insight.audit.check_type import MissingFields
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, Remedy, advice, amending

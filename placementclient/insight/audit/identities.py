@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from placementclient.insight.audit.check_type import MissingFields
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.aside import original
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import advice
@@ -166,7 +165,7 @@ def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str
 def _servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
     """Return the servers that hold something on a root, and on no other host."""
     for consumer in cloud.snapshot.consumers_on(root.uuid):
-        server = cloud.listed.get(consumer.uuid)
+        server = cloud.servers.get(consumer.uuid)
         if server and len(cloud.hosts_of(consumer)) == 1:
             yield server
 
@@ -177,7 +176,7 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
         return _BY_SERVERS.format(dead.name)
     if _name(dead) == node.node:
         return ''
-    if cloud.servers is None:
+    if not cloud.has('servers'):
         return _UNKNOWN
     is_still = any(_name(dead) in server.hosts for server in _servers(cloud, dead))
     return _STILL.format(_name(dead)) if is_still else ''

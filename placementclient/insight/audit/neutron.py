@@ -143,7 +143,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
             continue
         facts = _missing(ports, consumer) or _missing_at_provider(ports, consumer)
         if facts:
-            server = cloud.listed.get(uuid)
+            server = cloud.servers.get(uuid)
             passed_over = cloud.passed_over(server) if server else ''
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'

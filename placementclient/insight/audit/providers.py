@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
-from placementclient.insight.audit.check_type import MissingFields
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.insight.candidates import counting
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding

@@ -5,7 +5,7 @@ from typing import Any
 
 from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.ownership import is_incomplete
+from placementclient.insight.audit.consumers import is_incomplete
 from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.findings import Finding
@@ -56,7 +56,7 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
         unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
         yield heal.server, should_hold | unknown
-    for server in cloud.listed.values():
+    for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         is_empty = consumer is None or not consumer.allocations
         if is_empty and server.hosts and not server.is_detailed:
@@ -160,7 +160,7 @@ def _comparable(amounts: Resources) -> Resources:
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
     """The servers that are on a host and hold something on one, with the root of that one."""
-    for server in cloud.listed.values():
+    for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if consumer is None or not server.hosts:
             continue
@@ -171,7 +171,7 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
 
 
 def _detailed(cloud: Cloud) -> list[Server]:
-    return [server for server in cloud.listed.values() if server.is_detailed]
+    return [server for server in cloud.servers.values() if server.is_detailed]
 
 
 def _fault(

@@ -20,8 +20,7 @@ from placementclient.client import errors
 from placementclient.client.printable import FORMULA, printable
 from placementclient.client.wording import installing
 from placementclient.insight import summary
-from placementclient.insight.audit.check_type import Check
-from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import Amounts
 from placementclient.model.findings import Severity
 from placementclient.model.origin import Origin

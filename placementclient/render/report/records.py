@@ -113,7 +113,7 @@ class Records:
     def _consumer(self, uuid: str, plan: Plan | None) -> list[Any]:
         # A plan may be of another moment than the snapshot.
         found = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
-        server = (self._report.cloud.servers or {}).get(uuid)
+        server = self._report.cloud.servers.get(uuid)
         return [
             printable(uuid),
             self._text(found.project_id),

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.insight.audit.check_type import LABELS, Check, CheckText
-from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.checks import CHECKS, LABELS, Check
 from placementclient.model.findings import Severity
 from placementclient.render import audit_checks
 
@@ -15,7 +14,6 @@ PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'audit-checks.rst'
 _HEADING = '\nThe checks\n==========\n\n'
 #: The longest line of the page, in characters.
 _WIDTH = 100
-_LABELS = {field: f'{label}:' for label, field in LABELS.items()}
 
 
 def example():
@@ -89,18 +87,17 @@ def test_a_text_fits_a_terminal(check):
 
 def sections(checks):
     """Return the part of the documentation about checks: a table, and the texts."""
-    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
+    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.texts['summary']) for c in checks)
     rows = (('id', 'severity', 'finds'), *cells)
     lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
     table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
     yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
-        for name, text in zip(CheckText._fields[1:], check.text[1:], strict=True):
-            if text:
-                label = _LABELS.get(name, '')
-                paragraphs.append(f'**{label}** {text}' if label else text)
+        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.texts["summary"]}']
+        for name, label in LABELS.items():
+            if (text := check.texts[name]) and name != 'summary':
+                paragraphs.append(f'**{label.strip()}** {text}' if label else text)
         heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
         yield '\n\n'.join((heading, *map(_filled, paragraphs)))
 

@@ -1,64 +1,58 @@
 """An audit of clouds in a few words."""
 
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Cloud
-from placementclient.model.snapshots import ProviderState
-from placementclient.nova import records
+from placementclient.insight.audit.cloud import Answers, Cloud
+from placementclient.model.servers import Server, ServerMigration
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
 from tests.unit.insight.clouds import cloud
 
-States = list[ProviderState]
 PREFIX = 'openstack resource provider'
 
 
-def findings(
-    states,
-    consumers=[],  # noqa: B006 (read only)
-    servers=None,
-    migrations=None,
-):
-    """What an audit finds.
+def audited(states, consumers=(), servers=None, migrations=None, **answers):
+    """An audit with lists of other services; without the check of consumers without a type.
 
-    :param servers: their hosts by UUID
+    :param servers: by UUID; a name is that of the host
     """
-    listed = None if servers is None else [{'ID': k, 'Host': v} for k, v in servers.items()]
-    return audited(states, consumers, listed, migrations).findings
+    if servers is not None:
+        servers = {u: s if isinstance(s, Server) else listed(u, s) for u, s in servers.items()}
+    unsettled, ignored = answers.pop('unsettled', ()), answers.pop('ignored', ['consumer-untyped'])
+    lists = Answers(servers, migrations, **answers)
+    return audit(Cloud(cloud(states, consumers), lists, unsettled), ignored=ignored)
 
 
-def audited(states, consumers, servers=None, migrations=None, unsettled=()):
-    """An audit with lists as Nova has them; consumers without a type are not looked for."""
-    return audit(
-        Cloud(
-            cloud(states, consumers),
-            None if servers is None else records.servers(servers, ''),
-            None if migrations is None else records.migrations(migrations, ''),
-            unsettled,
-        ),
-        ignored=['consumer-untyped'],
-    )
+def findings(*args, **answers):
+    return audited(*args, **answers).findings
 
 
-def ids(*args):
-    return [(finding.kind, finding.subject) for finding in findings(*args)]
+def evidence(*args, **answers):
+    return [dict(finding.facts) for finding in findings(*args, **answers)]
 
 
-def only(*args):
-    [finding] = findings(*args)
+def ids(*args, **answers):
+    return [(finding.kind, finding.subject) for finding in findings(*args, **answers)]
+
+
+def only(*args, **answers):
+    [finding] = findings(*args, **answers)
     return finding
 
 
 def typed(finding):
-    """What an operator types against it."""
+    """The command against a finding."""
     return repairs.next_step(finding, Invocation('openstack')).command
 
 
 def reason(finding):
-    """Why there is no such command."""
+    """The reason why there is no such command."""
     return repairs.next_step(finding, Invocation('openstack')).reason
 
 
+def listed(uuid, host):
+    """A server as OpenStackClient lists it."""
+    return Server(uuid, (host,) if host else ())
+
+
 def migration(kind, status, source='a', server='s'):
-    return {
-        'UUID': 'm', 'Server UUID': server, 'Type': kind, 'Status': status, 'Source Compute': source
-    }  # fmt: skip
+    return ServerMigration('m', server, (source,), status, kind)

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.repairs import FreeAllocations
+from placementclient.model.servers import Server
 from tests.unit.insight.audit.auditing import (
     PREFIX,
     audited,
@@ -20,8 +21,9 @@ HOSTS = [provider(name, VCPU=8) for name in 'ab']
 SHARING = [replace(host, aggregates=frozenset({'x'})) for host in HOSTS]
 #: Enough servers to make a list complete that lacks a few.
 KNOWN = [consumer(f'k{n:02}', a={'PCPU': 1}) for n in range(39)]
-LISTED = {each.uuid: 'a' for each in KNOWN}
+LISTED = dict.fromkeys((consumer.uuid for consumer in KNOWN), 'a')
 BOTH = {'a': {'VCPU': 1}, 'b': {'VCPU': 2}}
+SHELVED = Server('s', status='shelved_offloaded')
 
 
 @pytest.mark.parametrize(
@@ -117,14 +119,13 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
     hosts = [provider(name, VCPU=100) for name in ('a', 'b')]
     hosts.append(provider('b_numa', 'b', VCPU=100))
     held = [*KNOWN, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
-    servers = [{'ID': each.uuid, 'Host': 'a'} for each in KNOWN]
-    moved = {'UUID': 'm', 'Server UUID': 'k0', 'Status': 'finished', 'Source Compute': 'b'}
-    result = audited(hosts, held, [*servers], [])
+    result = audited(hosts, held, LISTED, [])
     assert result.shortfall == MissingRecords(2, 41, ('b',))
     assert [finding.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
-    result = audited(hosts, [*KNOWN, held[-2], *others], [*servers], [moved])
+    moved = migration(None, 'finished', 'b', 'k0')
+    result = audited(hosts, [*KNOWN, held[-2], *others], LISTED, [moved])
     assert result.shortfall is None
     assert [finding.kind for finding in result.findings if finding.repair] == ['orphan']
 
@@ -133,21 +134,21 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
 def test_a_server_that_is_shelved_and_on_no_host(kind):
     held = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
-    shelved = {'ID': 's', 'Status': 'SHELVED_OFFLOADED', 'Host': None}
-    [found] = audited(states, [held], [shelved], []).findings
+    servers = {'s': SHELVED}
+    [found] = audited(states, [held], servers, []).findings
     assert (found.kind, found.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
     assert found.repair == FreeAllocations(held, ('a', 'b', 'nfs'))
-    failed = audited(states, [held], [shelved], [migration('resize', 'error')]).findings
+    failed = findings(states, [held], servers, [migration('resize', 'error')])
     assert [finding.repair for finding in failed] == [None]
-    assert not audited(states, [], [shelved], []).findings
-    moving = audited(states, [held], [shelved | {'Task State': 'unshelving'}], [])
+    assert not findings(states, [], servers, [])
+    moving = audited(states, [held], {'s': replace(SHELVED, task='unshelving')}, [])
     assert (moving.findings, moving.passed_over) == ([], {'it is under way: unshelving': 1})
-    assert not audited(states, [held], [shelved], [], unsettled=['s']).findings
+    assert not findings(states, [held], servers, [], unsettled=['s'])
 
 
 def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others():
     held = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
-    found = audited(HOSTS, held, [{'ID': 's', 'Status': 'SHELVED_OFFLOADED'}], []).findings
+    found = findings(HOSTS, held, {'s': SHELVED}, [])
     assert {finding.kind: finding.repair for finding in found} == {
         'orphan': None, 'left-by-shelving': None
     }  # fmt: skip
@@ -178,7 +179,7 @@ def test_a_list_that_is_too_short_frees_nobody(servers):
     assert [finding.repair for finding in found] == [None] * len(found)
 
 
-@pytest.mark.parametrize('status', ['VERIFY_RESIZE', 'resized'])
+@pytest.mark.parametrize('status', ['verify_resize', 'resized'])
 @pytest.mark.parametrize(
     ('migrations', 'is_safe'),
     [
@@ -191,8 +192,7 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     status, migrations, is_safe
 ):
     """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
-    servers = [{'ID': each.uuid, 'Host': 'a'} for each in KNOWN]
-    servers[0]['Status'] = status
+    servers = LISTED | {'k00': Server('k00', ('a',), status=status)}
     held = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
     result = audited(HOSTS, held, servers, migrations)
     [found] = result.findings

@@ -5,14 +5,11 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.aside import aside
-from placementclient.model.servers import Server
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
-from tests.unit.insight.audit.auditing import PREFIX, reason, typed
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
+from tests.unit.insight.clouds import consumer, pool, provider
 
 HELD = consumer('s', host={'VCPU': 2})
 TWINS = [provider('host', VCPU=8), provider('host.x', VCPU=8)]
@@ -29,21 +26,10 @@ def service(host, *, is_up):
     return ComputeService(host, True, is_up)
 
 
-def findings(
-    states,
-    nodes,
-    held=[],  # noqa: B006 (read only)
-    servers=None,
-    services=None,
-):
-    """What these checks find, and the one that needs no list.
-
-    :param servers: their hosts by UUID
-    """
-    known = None if servers is None else {u: Server(u, (host,)) for u, host in servers.items()}
-    seen = Cloud(cloud(states, held), known, answers=Answers(services, nodes))
-    found = audit(seen).findings
-    return [each for each in found if each.kind in ('twin', 'renamed', 'doubled-host')]
+def findings(states, nodes, held=(), servers=None, services=None):
+    """What these checks find, and the one that needs no list."""
+    result = audited(states, held, servers, services=services, hypervisors=nodes)
+    return [f for f in result.findings if f.kind in ('twin', 'renamed', 'doubled-host')]
 
 
 def told(*args, **more):
@@ -164,8 +150,7 @@ def test_what_is_as_it_should_be(states, nodes):
 
 
 def test_hypervisors_without_uuids_tell_nothing():
-    seen = Cloud(cloud(TWINS), answers=Answers(hypervisors=[node(None, 'host')]))
-    left_out = audit(seen).left_out
+    left_out = audited(TWINS, hypervisors=[node(None, 'host')]).left_out
     said = ('the hypervisors have no UUIDs: list them at compute API 2.53 or above',)
     assert (left_out['twin'], left_out['renamed']) == (said, said)
 

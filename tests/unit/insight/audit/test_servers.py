@@ -3,14 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Flavor, Server, ServerMigration
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
+from tests.unit.insight.audit import auditing
 from tests.unit.insight.audit.auditing import reason, typed
-from tests.unit.insight.clouds import cloud, pool, provider
+from tests.unit.insight.clouds import pool, provider
 
 DETAILED = Server(
     's',
@@ -26,12 +25,12 @@ HELD = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
 HEAL = 'openstack resource provider allocation heal --server s'
 
 
-def findings(server, *held, migrations=None, unsettled=()):
-    return audited(server, *held, migrations=migrations, unsettled=unsettled).findings
+def audited(server, *held, states=HOSTS, **more):
+    return auditing.audited(states, held, {'s': server}, **more)
 
 
-def audited(server, *held, migrations=None, unsettled=()):
-    return audit(Cloud(cloud(HOSTS, [*held]), {'s': server}, migrations, unsettled))
+def findings(server, *held, **more):
+    return audited(server, *held, **more).findings
 
 
 def detailed(**changes):
@@ -74,7 +73,7 @@ def test_a_host_that_placement_does_not_know():
 def test_usage_that_nobody_answers_for_may_be_a_servers():
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', ('a',))):
-        found = audit(Cloud(cloud(states), {'s': server}))
+        found = audited(server, states=states)
         assert [each.kind for each in found.findings] == ['unlisted-usage']
         assert found.passed_over == {'its host has usage that no consumer answers for': 1}
 
@@ -140,11 +139,8 @@ def test_who_is_passed_over_is_counted_by_reason(server, held, count):
     moving = ServerMigration('m', 's', ('b',), 'running')
     found = audited(server, *held, migrations=[moving])
     assert found.passed_over == ({'a migration is not over': 1} if count else {})
-    left_out = audit(
-        Cloud(cloud(HOSTS, [*held]), {'s': server}, None, ('s',)),
-        ignored=['without-allocations', 'wrong-host'],
-    )
-    assert not left_out.passed_over
+    ignored = ['without-allocations', 'wrong-host']
+    assert not audited(server, *held, unsettled=('s',), ignored=ignored).passed_over
 
 
 @pytest.mark.parametrize(
@@ -166,12 +162,8 @@ def test_who_is_passed_over_is_counted_by_reason(server, held, count):
 )
 def test_a_server_that_holds_all_on_another_host(server, hosts, found):
     held = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
-    states = [*HOSTS, pool('nfs')]
-    wrong = [
-        each
-        for each in audit(Cloud(cloud(states, [held]), {'s': server}, [])).findings
-        if each.kind == 'wrong-host'
-    ]
+    found_all = findings(server, held, states=[*HOSTS, pool('nfs')], migrations=[])
+    wrong = [each for each in found_all if each.kind == 'wrong-host']
     assert len(wrong) == found
     for each in wrong:
         assert each.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
@@ -208,9 +200,8 @@ def test_a_server_that_holds_all_on_another_host(server, hosts, found):
 )  # fmt: skip
 def test_a_server_that_holds_another_amount_on_its_host(changes, held, wrong):
     states = [*HOSTS, provider('a_numa', 'a'), pool('nfs')]
-    there = cloud(states, [Consumer('s', held, 'p', 'u')])
-    seen = Cloud(there, {'s': detailed(**changes)}, [])
-    found = audit(seen, ignored=['sharing-alone']).findings
+    result = audited(detailed(**changes), Consumer('s', held, 'p', 'u'), states=states)
+    found = [finding for finding in result.findings if finding.kind != 'sharing-alone']
     assert [each.kind for each in found] == ['wrong-amount'] * bool(wrong)
     for each in found:
         assert each.facts == {

@@ -3,8 +3,6 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import HealServer
 from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration
@@ -15,26 +13,14 @@ from placementclient.model.services import (
     Port,
     PortGroup,
 )
-from placementclient.model.snapshots import ProviderState
 from placementclient.nova.server_parts import Sources
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
-from tests.unit.insight.audit.auditing import PREFIX, reason, typed
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.audit.auditing import PREFIX, audited, evidence, findings, reason, typed
+from tests.unit.insight.clouds import consumer, pool, provider
 
-States = list[ProviderState]
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 ZONE = '8c2e7f9e-4f0b-4a43-9d05-5f2b3e1a7d66'
-
-
-def findings(states, held=None, servers=None, migrations=None, **answers):
-    """What an audit finds with the lists of other services."""
-    seen = Cloud(cloud(states, held or []), servers, migrations, answers=Answers(**answers))
-    return audit(seen).findings
-
-
-def evidence(*args, **answers):
-    return [dict(finding.facts) for finding in findings(*args, **answers)]
 
 
 def service(host='host', **fields):
@@ -399,8 +385,7 @@ def test_a_node_that_is_available_and_held():
     ],
 )
 def test_a_node_on_which_a_server_may_be_built(servers, said):
-    seen = Cloud(cloud(held_node(), SERVED), servers, [], answers=Answers(nodes=[node()]))
-    found = audit(seen)
+    found = audited(held_node(), SERVED, servers, [], nodes=[node()])
     assert (found.findings, dict(found.passed_over)) == ([], {said: 1})
 
 
@@ -496,11 +481,7 @@ def test_port_resources(ports, held, expected):
 def test_ports_of_a_server_that_moves_are_passed_over(is_known):
     servers = {'s': Server('s', ('host',), task='migrating')} if is_known else None
     moving = [ServerMigration('m', 's', ('other',), 'running')]
-    seen = Cloud(
-        cloud(NETWORK, [consumer('s', host={'VCPU': 1})]), servers, moving,
-        answers=Answers(ports=[port()]),
-    )  # fmt: skip
-    found = audit(seen)
+    found = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
     assert (found.findings, sum(found.passed_over.values())) == ([], 1)
 
 
@@ -542,7 +523,7 @@ def test_consumer_incomplete(servers, kind, is_healed):
 )
 def test_consumer_untyped(kinds, count):
     held = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
-    found = findings([provider('host', VCPU=8)], held)
+    found = findings([provider('host', VCPU=8)], held, ignored=())
     assert [(each.kind, each.severity.value, each.subject) for each in found] == (
         [('consumer-untyped', 'info', 's0')] * count
     )

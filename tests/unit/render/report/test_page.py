@@ -117,7 +117,7 @@ def test_the_audit_without_the_script():
     [check] = [check for check in CHECKS if check.id == 'over-capacity']
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
-    said = check.text.summary.replace('``', '')
+    said = check.texts['summary'].replace('``', '')
     assert rows(text, 'audit') == [['over-capacity', 'error', said, '1']]
     assert '<code>(total - reserved) * ratio</code>' in text
     assert 'Left out: orphan, ' in text
