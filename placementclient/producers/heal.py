@@ -11,7 +11,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.insight.healing import Ports, disowned, missing, short_of_ports
+from placementclient.insight.healing import Ports, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.servers import Server
@@ -123,14 +123,10 @@ def healed(
     """
     consumers, notes = dict(snapshot.consumers), list[Note]()
     healing = defaultdict[str, Counter[str]](Counter)
-    for heal in (
-        *missing(snapshot, servers, migrating, ports),
-        *disowned(snapshot, servers, migrating),
-        *short_of_ports(snapshot, servers, migrating, ports),
-    ):
+    for heal in heals(snapshot, servers, migrating, ports):
         uuid, healthy = heal.server.uuid, heal.consumer
         if healthy is None:
-            notes.append(Note(f'consumer {uuid}', heal.state.value, heal.reason))
+            notes.append(Note(f'consumer {uuid}', heal.state, heal.reason))
             continue
         if uuid not in consumers:
             if lacking := _lacking(snapshot, healthy, healing):

@@ -148,6 +148,15 @@ class Cloud:
                 cases[check].append(case)
         return cases
 
+    @cached_property
+    def heals(self) -> Mapping[str, list[healing.Heal]]:
+        """The servers that lack something in Placement, by what they lack."""
+        heals = defaultdict[str, list[healing.Heal]](list)
+        detailed = [server for server in self.servers.values() if server.is_detailed]
+        for heal in healing.heals(self.snapshot, detailed, self.migrating):
+            heals[heal.lacks].append(heal)
+        return heals
+
     def host_roots(self, names: Sequence[str]) -> list[str]:
         """Return the roots of all trees with one of a host's names; see :meth:`named`."""
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)

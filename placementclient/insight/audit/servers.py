@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.consumers import is_incomplete
-from placementclient.insight.healing import HealState
+from placementclient.insight.healing import UNKNOWN
 from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
@@ -52,9 +51,9 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
-    for heal in healing.missing(cloud.snapshot, _detailed(cloud), cloud.migrating):
+    for heal in cloud.heals['allocations']:
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
-        unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
+        unknown = {'unknown': heal.reason} if heal.state == UNKNOWN else {}
         yield heal.server, should_hold | unknown
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
@@ -77,7 +76,7 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``project_id 9f1c…, owner (project_id 22ab…)``
     """
-    for heal in healing.disowned(cloud.snapshot, _detailed(cloud), cloud.migrating):
+    for heal in cloud.heals['owner']:
         consumer = cloud.snapshot.consumers[heal.server.uuid]
         if is_incomplete(consumer):
             continue
@@ -168,10 +167,6 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
         # A snapshot of some trees lacks the allocations on others.
         if len(hosts) == 1 and cloud.snapshot.providers.keys() >= consumer.allocations.keys():
             yield server, consumer, next(iter(hosts))
-
-
-def _detailed(cloud: Cloud) -> list[Server]:
-    return [server for server in cloud.servers.values() if server.is_detailed]
 
 
 def _fault(

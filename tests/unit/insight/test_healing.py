@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.healing import HealState, disowned, missing, short_of_ports
+from placementclient.insight.healing import LEFT_ALONE, UNKNOWN, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.services import Port, PortGroup
@@ -26,9 +26,9 @@ CLOUD = cloud(
 )
 
 
-def heal(server, *migrating):
-    [found] = missing(CLOUD, [server], migrating)
-    return found
+def heal(server, *migrating, snapshot=CLOUD, ports=()):
+    [result] = heals(snapshot, [server], migrating, {'s': ports})
+    return result
 
 
 def with_specs(**specs):
@@ -59,7 +59,7 @@ def with_specs(**specs):
 )  # fmt: skip
 def test_the_amounts(changes, resources):
     found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.resources) == (HealState.PLANNED, '', resources)
+    assert (found.state, found.reason, found.resources) == ('', '', resources)
     assert found.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
 
 
@@ -81,7 +81,7 @@ def test_the_amounts(changes, resources):
 )  # fmt: skip
 def test_what_is_not_known_is_named(changes, reason):
     found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
+    assert (found.state, found.reason, found.consumer) == (UNKNOWN, reason, None)
 
 
 @pytest.mark.parametrize(
@@ -94,40 +94,40 @@ def test_what_is_not_known_is_named(changes, reason):
 )
 def test_what_is_under_way_is_left_alone(changes, migrating, reason):
     found = heal(replace(SERVER, **changes), migrating)
-    assert (found.state, found.reason, found.consumer) == (HealState.LEFT_ALONE, reason, None)
+    assert (found.state, found.reason, found.consumer) == (LEFT_ALONE, reason, None)
 
 
 def test_who_holds_something_or_is_nowhere_is_not_in_question():
-    servers = [
-        replace(SERVER, uuid='other'),
-        replace(SERVER, uuid='elsewhere'),
-        replace(SERVER, node=None),
-    ]
-    assert not list(missing(CLOUD, servers, ()))
+    own = replace(SERVER, project_id='project', user_id='user')
+    servers = [replace(own, uuid='other'), replace(own, uuid='elsewhere'), replace(own, node=None)]
+    assert not list(heals(CLOUD, servers, ()))
 
 
 @pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
 def test_what_belongs_to_another_becomes_the_servers(owner):
     held = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
-    [found] = disowned(cloud([], [held]), [replace(SERVER, flavor=None)], ())
-    assert (found.state, found.resources) == (HealState.PLANNED, {})
-    assert found.reason == f'it belongs to project {owner[0]}, user {owner[1]}'
+    found = heal(replace(SERVER, flavor=None), snapshot=cloud([], [held]))
+    assert (found.lacks, found.state, found.resources) == ('owner', '', {})
     assert found.consumer == replace(held, project_id='p', user_id='u')
 
 
 def test_what_belongs_to_a_server_under_way_is_left_alone():
     held = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
-    [found] = disowned(cloud([], [held]), [SERVER], {'s'})
-    assert (found.state, found.consumer) == (HealState.LEFT_ALONE, None)
+    found = heal(SERVER, 's', snapshot=cloud([], [held]))
+    assert (found.state, found.consumer) == (LEFT_ALONE, None)
 
 
 def test_what_is_a_servers_own_or_nothing_is_not_in_question():
     held = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
-    servers = [SERVER, replace(SERVER, uuid='empty'), replace(SERVER, uuid='nobody')]
-    assert not list(disowned(cloud([], held), servers, ()))
+    servers = [SERVER, replace(SERVER, uuid='empty', node=None)]
+    assert not list(heals(cloud([], held), servers, ()))
 
 
 BANDWIDTH = 'NET_BW_EGR_KILOBIT_PER_SEC'
+
+
+def owned(**allocations):
+    return Consumer('s', allocations, 'p', 'u', 1, 'INSTANCE')
 
 
 def wired(*consumers):
@@ -145,7 +145,7 @@ def wired(*consumers):
     )
 
 
-WIRED = wired(consumer('s', host1=PLAIN))
+WIRED = wired(owned(host1=PLAIN))
 
 
 def port(noted=None, *traits, amount=1000):
@@ -166,17 +166,14 @@ def port(noted=None, *traits, amount=1000):
     ],
 )
 def test_the_amounts_of_ports(ports, held):
-    [new] = missing(wired(), [SERVER], (), {'s': ports})
-    [short] = short_of_ports(WIRED, [SERVER], (), {'s': ports})
-
-    for found in (new, short):
-        assert found.state is HealState.PLANNED
+    for snapshot in (wired(), WIRED):
+        found = heal(SERVER, snapshot=snapshot, ports=ports)
+        assert found.state == ''
         assert found.consumer is not None
         assert found.consumer.allocations == {'host1': PLAIN, **held}
         assert (found.consumer.project_id, found.consumer.user_id) == ('p', 'u')
-    owned = replace(consumer('s', host1=PLAIN, **held), project_id='p', user_id='u')
-    complete = wired(owned)
-    assert list(short_of_ports(complete, [SERVER], (), {'s': ports})) == []
+    complete = wired(owned(host1=PLAIN, **held))
+    assert list(heals(complete, [SERVER], (), {'s': ports})) == []
 
 
 @pytest.mark.parametrize(
@@ -188,21 +185,16 @@ def test_the_amounts_of_ports(ports, held):
     ],
 )
 def test_a_port_of_which_it_is_not_known_who_serves_it(asked, reason):
-    [found] = short_of_ports(WIRED, [SERVER], (), {'s': [asked]})
-
-    assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
+    found = heal(SERVER, snapshot=WIRED, ports=[asked])
+    assert (found.state, found.reason, found.consumer) == (UNKNOWN, reason, None)
 
 
 def test_what_is_held_where_no_port_is():
-    elsewhere = wired(consumer('s', host1=PLAIN, nic2={BANDWIDTH: 1000}))
-
-    [found] = short_of_ports(elsewhere, [SERVER], (), {'s': [port('nic1')]})
-
-    assert found.state is HealState.UNKNOWN
+    elsewhere = wired(owned(host1=PLAIN, nic2={BANDWIDTH: 1000}))
+    found = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
+    assert found.state == UNKNOWN
     assert found.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
 
 
 def test_a_server_under_way_gets_nothing_for_its_ports():
-    [found] = short_of_ports(WIRED, [SERVER], ('s',), {'s': [port('nic1')]})
-
-    assert found.state is HealState.LEFT_ALONE
+    assert heal(SERVER, 's', snapshot=WIRED, ports=[port('nic1')]).state == LEFT_ALONE
