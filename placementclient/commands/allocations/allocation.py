@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -83,10 +84,8 @@ class ConsumerLister(base.Lister):
         )
         if 'long' in self.args:
             output = self.dated(output, shown)
-        if not self.wants('name'):
-            return output
-        names = api.resource_provider.names(self.client, consumer.allocations)
-        return base.with_column(output, 'name', lambda row: names.get(row[0], ''))
+        names = functools.partial(api.resource_provider.names, self.client, consumer.allocations)
+        return self.named(output, names)
 
 
 class ShowAllocation(ConsumerLister):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,11 +129,9 @@ class ListCandidate(base.Lister):
         output = columns.candidates(
             candidates, summaries, self.client.microversion, long=self.args.long
         )
-        if not self.wants('name'):
-            return output
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
-        names = api.resource_provider.names(self.client, uuids)
-        return base.with_column(output, 'name', lambda row: names.get(row[2], ''))
+        names = functools.partial(api.resource_provider.names, self.client, uuids)
+        return self.named(output, names, position=2)
 
 
 def requested(

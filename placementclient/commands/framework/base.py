@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cliff.display import DisplayCommandBase
@@ -177,6 +177,18 @@ class Lister(_Table, command.Lister):
         if not self.args.long:
             return output
         return with_column(output, 'last_modified', lambda row: read.last_modified)
+
+    def named(
+        self, output: Output, names: Callable[[], Mapping[str, str]], position: int = 0
+    ) -> Output:
+        """Return the table; with ``--long`` or ``-c``, ``name`` is its last column.
+
+        :param names: returns the names by the values of the column at ``position``
+        """
+        if not self.wants('name'):
+            return output
+        name_of = names()
+        return with_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
 
     def says_nothing(self) -> bool:
         """Return whether the command prints :attr:`nothing` instead of an empty table."""

@@ -30,7 +30,7 @@ PROVIDER = Option(
     'provider',
     missable=True,
     help='Name or UUID of the resource provider; not with --all, --match, --with-trait, '
-    '--with-class, --member-of, which select many',
+    '--with-class, --member-of, which select many: those that meet all conditions',
 )
 
 

@@ -25,12 +25,12 @@ class ListAggregate(base.Lister):
 
     def execute(self) -> columns.Output:
         output = columns.UUID.rows(api.aggregate.list(self.client, self.provider_uuid).value)
-        if not self.wants('name'):
-            return output
+        return self.named(output, self._names)
+
+    def _names(self) -> dict[str, str]:
         from placementclient.producers.names import aggregates_of_nova
 
-        names = aggregates_of_nova(self.client)
-        return base.with_column(output, 'name', lambda row: names.get(row[0].lower(), ''))
+        return aggregates_of_nova(self.client)
 
 
 class SetAggregate(base.Lister):
@@ -77,9 +77,6 @@ class SetAggregate(base.Lister):
 class AddAggregate(editing.NamesEditing):
     """Add one or many resource providers to aggregates.
 
-    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all conditions.
-
     Example:
 
       openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
@@ -105,9 +102,6 @@ class AddAggregate(editing.NamesEditing):
 
 class RemoveAggregate(AddAggregate):
     """Remove one or many resource providers from aggregates.
-
-    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all conditions.
 
     Example:
 

@@ -26,33 +26,24 @@ def ratio(text: str) -> float:
     return ratio
 
 
-def _amount(flag: str, help: str, **settings: Any) -> Option:
-    # osc-placement has underscores here.
-    flags = dict.fromkeys((flag, flag.replace('_', '-')))
-    return Option(*flags, type=int, help=help, **settings)
-
-
-_FIELD_OPTIONS = (
+_UNITS = 'in units of the class'
+_FIELD_HELP = {
+    'allocation_ratio': 'Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
+    'min_unit': f'Smallest amount of one allocation, {_UNITS}; default: 1',
+    'max_unit': f'Largest amount of one allocation, {_UNITS}; default: no limit',
+    'reserved': f'Amount that is never allocated, {_UNITS}; default: 0',
+    'step_size': f'Amounts of allocations are multiples of this step, {_UNITS}; default: 1',
+    'total': f'Physical amount, {_UNITS}: MiB for MEMORY_MB, GiB for DISK_GB; required',
+}
+_FIELD_OPTIONS = tuple(
     Option(
-        '--allocation_ratio',
-        '--allocation-ratio',
-        type=ratio,
-        help='Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
-    ),
-    _amount('--min_unit', 'Smallest amount of one allocation, in units of the class; default: 1'),
-    _amount(
-        '--max_unit', 'Largest amount of one allocation, in units of the class; default: no limit'
-    ),
-    _amount('--reserved', 'Amount that is never allocated, in units of the class; default: 0'),
-    _amount(
-        '--step_size',
-        'Amounts of allocations are multiples of this step, in units of the class; default: 1',
-    ),
-    _amount(
-        '--total',
-        'Physical amount, in units of the class: MiB for MEMORY_MB, GiB for DISK_GB; required',
-        required=True,
-    ),
+        # osc-placement has underscores here.
+        *dict.fromkeys((f'--{field}', f'--{field.replace("_", "-")}')),
+        type=ratio if field == 'allocation_ratio' else int,
+        required=field == 'total',
+        help=help,
+    )
+    for field, help in _FIELD_HELP.items()
 )
 
 
@@ -107,37 +98,36 @@ class CreateInventory(base.ShowOne):
     prints = columns.INVENTORY.names
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
-    def write(self, *args: Any) -> Read[Inventory]:
-        return api.inventory.create(self.client, *args)
+    function = staticmethod(api.inventory.create)
 
-    def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation for the write; refuse an inventory of which there is one.
-
-        Placement would say that another client has changed it.
-        """
-        read = api.inventory.list(self.client, uuid)
-        if name in read.value:
+    def check(self, present: Mapping[str, Inventory]) -> None:
+        """Refuse a class that has an inventory: Placement would say that another client made it."""
+        name, provider = self.args.resource_class, self.args.provider
+        if name in present:
             raise errors.BadArgument(
-                f'{self.client.names.get(uuid, uuid)} has an inventory of {name} already: '
-                f'"resource provider inventory class set {uuid} {name}" replaces it'
+                f'{provider} has an inventory of {name} already: "resource provider inventory '
+                f'class set {provider} {name}" replaces it'
             )
-        return read.generation or 0
 
     def execute(self) -> columns.Output:
-        uuid = self.provider_uuid
+        client, uuid = self.client, self.provider_uuid
         name, given = self.args.resource_class, self.args.generation
         values = {field: getattr(self.args, field) for field in FIELDS}
         fields = {field: value for field, value in values.items() if value is not None}
 
         def write() -> Read[Inventory]:
-            generation = self.generation(uuid, name, fields) if given is None else given
-            return self.write(uuid, name, fields, generation)
+            generation = given
+            if generation is None:
+                read = api.inventory.list(client, uuid)
+                self.check(read.value)
+                generation = read.generation or 0
+            return self.function(client, uuid, name, fields, generation)
 
         def is_done() -> bool:
-            return api.inventory.list(self.client, uuid).value.get(name) == Inventory(**fields)
+            return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-        written = attempts.confirmed(self.client, write, is_done, given)
-        written = written or api.inventory.show(self.client, uuid, name)
+        written = attempts.confirmed(client, write, is_done, given)
+        written = written or api.inventory.show(client, uuid, name)
         return columns.INVENTORY.fields(written.value.as_fields())
 
 
@@ -153,26 +143,10 @@ class SetInventory(CreateInventory):
     """
 
     endpoint = endpoints.SET_INVENTORY
-    #: After a conflict it is read again.
-    _is_told = False
+    function = staticmethod(api.inventory.set)
 
-    def write(self, *args: Any) -> Read[Inventory]:
-        return api.inventory.set(self.client, *args)
-
-    def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation for the write, and warn about fields that are reset."""
-        read = api.inventory.list(self.client, uuid)
-        defaults = Inventory(0).as_fields()
-        before = read.value.get(name, Inventory(0))
-        reset = [
-            f'{field} (was {value:g})'
-            for field, value in before.as_fields().items()
-            if field not in fields and value != defaults.get(field, value)
-        ]
-        if reset and not self._is_told:
-            self._is_told = True
-            self.hint(f'Not given, so set to the default: {", ".join(reset)}')
-        return read.generation or 0
+    def check(self, present: Mapping[str, Inventory]) -> None:
+        """Accept any class."""
 
 
 class DeleteInventory(base.ProviderDeletion):
@@ -208,8 +182,7 @@ class ReplaceInventories(editing.Editing):
 
     VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
 
-    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all of the selectors. Then --amend skips providers that lack a class, unless you give its
+    With selectors such as --match, --amend skips providers that lack a class, unless you give its
     total, and only --replace deletes other classes. The command shows the changes before it asks.
     If a tree fails, it continues with the others.
 
@@ -253,25 +226,23 @@ class ReplaceInventories(editing.Editing):
         if self.is_many and (provider is not None or is_aggregate):
             raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
         self.check_number()
-        given = _parsed(self.args.resource)
+        fields = _parsed(self.args.resource)
         if self.is_many:
             from placementclient.producers.edited import InventoryEdit
 
-            edit = InventoryEdit(given, self.args.amend, self.args.replace)
+            edit = InventoryEdit(fields, self.args.amend, self.args.replace)
             return self.edit('resource provider inventory set', edit)
         if not is_aggregate:
             uuid = self.provider_uuid
-            return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, self._set(uuid, given)))
+            return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, self._set(uuid, fields)))
         if self.args.generation is not None:
             raise errors.UsageError("--generation is one provider's, and --aggregate has several")
-        return self._set_members(given)
+        return self._set_members(fields)
 
-    def _set_members(self, given: Mapping[str, Fields]) -> columns.Output:
+    def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
-        members = api.resource_provider.list(
-            self.client,
-            matching=Filter(member_of=filters.any_of([self.args.provider], self.client)),
-        )
+        selection = Filter(member_of=filters.any_of([self.args.provider], self.client))
+        members = api.resource_provider.list(self.client, matching=selection)
         if not members:
             raise errors.BadArgument(
                 f'No resource providers found in aggregate with uuid {self.args.provider}.'
@@ -280,7 +251,7 @@ class ReplaceInventories(editing.Editing):
         failed = 0
         for member in members:
             try:
-                rows += _rows(member.uuid, self._set(member.uuid, given))
+                rows += _rows(member.uuid, self._set(member.uuid, fields))
             except errors.PlacementError as failure:
                 failed += 1
                 self.log.error(
@@ -291,19 +262,17 @@ class ReplaceInventories(editing.Editing):
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
         output = columns.INVENTORY_OF_PROVIDER.rows(rows)
-        if not self.wants('name'):
-            return output
-        names = {member.uuid: member.name for member in members}
-        return base.with_column(output, 'name', lambda row: names[row[0]])
+        return self.named(output, lambda: {member.uuid: member.name for member in members})
 
-    def _set(self, uuid: str, given: Mapping[str, Fields]) -> Mapping[str, Mapping[str, Any]]:
-        def attempt() -> Mapping[str, Mapping[str, Any]]:
+    def _set(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
+        def attempt() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)
-            desired = _amended(_fields(current.value), given) if self.args.amend else given
+            present = _fields(current.value)
+            desired = fields
+            if self.args.amend:
+                amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
+                desired = present | amended
             if self.args.dry_run:
-                if deleted := ', '.join(name for name in current.value if name not in desired):
-                    provider = self.client.names.get(uuid, uuid)
-                    self.hint(f'{provider} would lose {deleted}: --amend keeps other classes')
                 return desired
             generation = self.args.generation
             if generation is None:
@@ -341,16 +310,7 @@ def _field_value(name: str, field: str, text: str) -> int | float:
         raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 
 
-def _amended(
-    current: Mapping[str, Fields], given: Mapping[str, Fields]
-) -> dict[str, dict[str, int | float]]:
-    amended = {name: dict(fields) for name, fields in current.items()}
-    for name, fields in given.items():
-        amended[name] = {**amended.get(name, {}), **fields}
-    return amended
-
-
-def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, Any]]:
     return [
         {'resource_provider': provider_uuid, 'resource_class': name, **fields}
         for name, fields in inventories.items()

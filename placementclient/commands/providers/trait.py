@@ -166,9 +166,6 @@ class SetProviderTrait(base.Lister):
 class AddProviderTrait(NamesEditing):
     """Add traits to one or many resource providers.
 
-    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all conditions.
-
     Example:
 
       openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
@@ -187,9 +184,6 @@ class AddProviderTrait(NamesEditing):
 
 class RemoveProviderTrait(AddProviderTrait):
     """Remove traits from one or many resource providers.
-
-    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
-    meet all conditions.
 
     Example:
 
