@@ -77,7 +77,6 @@ class Editing(Changing):
         selection = selectors.selection(self.client, self.args)
         with_usages = bool(self.args.plan)
         edits = self._edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
-        self.nothing = Changing.nothing
         output = self.change(edits)
         if edits.notes and self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
             self.exit_status = errors.ExitStatus.PARTIAL
@@ -96,7 +95,7 @@ class Editing(Changing):
 class NamesEditing(Editing):
     """Adds or removes names of a resource provider: traits or aggregates.
 
-    Its options have :data:`PROVIDER` and then the names, of which the option is a subclass's.
+    Its options have :data:`PROVIDER`, and then the names.
     """
 
     #: The field of a provider's state.
@@ -106,8 +105,6 @@ class NamesEditing(Editing):
         Callable[[Client, str], Read[list[str]]],
         Callable[[Client, str, list[str], int], Read[list[str]]],
     ]
-    #: Says that a resource provider lacks the name that follows, which is to be removed.
-    lacks = ''
     #: The argument with the names, and the column of those of one provider.
     names: Option
     column: Columns
@@ -123,7 +120,7 @@ class NamesEditing(Editing):
         if lacking := [argument.settings['metavar'] for argument in needed if not needed[argument]]:
             self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
         self.check_number()
-        names = self.known(words)
+        names = self.spelled(words)
         return self._edit_many(frozenset(names)) if self.is_many else self._edit_one(names)
 
     def _edit_many(self, names: frozenset[str]) -> Output:
@@ -134,12 +131,13 @@ class NamesEditing(Editing):
         command = f'resource provider {self.facet.removesuffix("s")} {verb}'
         return self.edit(command, NamesEdit(self.facet, *sets))
 
-    def known(self, given: list[str]) -> list[str]:
+    def spelled(self, names: list[str]) -> list[str]:
         """Return the names in Placement's spelling."""
-        return given
+        return names
 
     def _edit_one(self, given: list[str]) -> Output:
         uuid = self.provider_uuid
+        self.nothing = f'The resource provider has no {self.facet}'
         read, write = self.functions
         live = edited(
             self.client,
@@ -157,6 +155,6 @@ class NamesEditing(Editing):
         # Where it is read again, what it had may be gone by what was sent.
         for name in [] if self._is_told else lacking:
             near = '' if is_uuid(name) else suggestion(name, live)
-            self.log.warning(f'{self.lacks} {name}{near}')
+            self.log.warning(f'The resource provider has no {self.names.dest} {name}{near}')
         self._is_told = True
         return [name for name in live if name not in given]

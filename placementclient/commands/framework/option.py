@@ -51,10 +51,8 @@ class Option:
         self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
             settings.setdefault('default', [])
-        if (
-            settings.get('action') not in ('store_true', 'store_const')
-            and 'choices' not in settings
-        ):
+        has_value = settings.get('action') not in ('store_true', argparse.BooleanOptionalAction)
+        if has_value and 'choices' not in settings:
             settings.setdefault('metavar', f'<{self.dest}>')
         self.since = Microversion.parse(since) if since else LOWEST
         self.until = Microversion.parse(until) if until else HIGHEST

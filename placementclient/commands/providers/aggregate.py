@@ -88,16 +88,14 @@ class AddAggregate(editing.NamesEditing):
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
     facet, functions = 'aggregates', (api.aggregate.list, api.aggregate.set)
-    lacks = 'The resource provider is not in the aggregate'
     names = Option(
         'aggregate', nargs='+', missable=True, help='Aggregates, by UUID or by their name in Nova'
     )
     column, prints_one = columns.UUID, columns.UUID.names
-    nothing = 'The resource provider is in no aggregate'
     options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
 
-    def known(self, given: list[str]) -> list[str]:
-        return filters.aggregates(self.client, given)
+    def spelled(self, names: list[str]) -> list[str]:
+        return filters.aggregates(self.client, names)
 
 
 class RemoveAggregate(AddAggregate):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from placementclient import api
@@ -37,32 +38,22 @@ class ListTrait(base.Lister):
         ),
         Option(
             '--associated',
-            action='store_const',
-            const=True,
-            help='Only traits that some resource provider has',
-        ),
-        Option(
-            '--no-associated',
-            action='store_const',
-            const=False,
-            dest='associated',
-            help='Only traits that no resource provider has',
+            action=argparse.BooleanOptionalAction,
+            help='Only traits that some resource provider has, or that none has',
         ),
         *option.PRESENCE,
     )
 
     def execute(self) -> base.Output:
+        name, associated = self.args.name or None, self.args.associated
         traits: Sequence[str] | None = None
-        if self.args.snapshot:
-            if self.args.name or self.args.associated is not None:
-                raise errors.UsageError('--snapshot goes with no other selection of traits')
-        else:
+        if not self.args.snapshot:
             self.client.require('', endpoints.LIST_TRAITS.since)
-            traits = api.trait.list(
-                self.client, name=self.args.name or None, associated=self.args.associated
-            )
+            traits = api.trait.list(self.client, name=name, associated=associated)
             if not self.args.long:
                 return columns.NAME.rows(traits)
+        elif name or associated is not None:
+            raise errors.UsageError('--snapshot goes with no other selection of traits')
         from placementclient.commands.framework import reading
         from placementclient.insight import summary
 
@@ -158,8 +149,6 @@ class SetProviderTrait(base.Lister):
             return api.resource_provider.generation(self.client, uuid)
 
         written = attempts.guarded(self.client, write, self.args.generation, read)
-        if not self.args.trait:
-            self.hint('No --trait is given: the resource provider has no traits now')
         return columns.NAME.rows(written.value)
 
 
@@ -175,10 +164,8 @@ class AddProviderTrait(NamesEditing):
 
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     facet, functions = 'traits', (api.trait.list_of_provider, api.trait.set_on_provider)
-    lacks = 'The resource provider has no trait'
     names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
     column, prints_one = columns.NAME, columns.NAME.names
-    nothing = 'The resource provider has no traits'
     options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
 
 

@@ -44,8 +44,8 @@ CASES = {
     'what it is not in is told where it is taken out': Case(
         f'resource provider aggregate remove {RP} {AGG}',
         [get(PATH, {**HELD, 'aggregates': []})],
-        stderr=f'The resource provider is not in the aggregate {AGG}\n'
-        'The resource provider is in no aggregate\n',
+        stderr=f'The resource provider has no aggregate {AGG}\n'
+        'The resource provider has no aggregates\n',
     ),
 }
 

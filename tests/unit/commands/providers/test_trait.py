@@ -53,7 +53,6 @@ CASES = {
             ),
         ],
         '[]\n',
-        'No --trait is given: the resource provider has no traits now\n',
     ),
     'after a conflict the generation is read again': Case(
         f'{SET} -f value',
