@@ -120,11 +120,7 @@ def setup(app):
     described, ended = sphinxext._format_description, sphinxext._format_epilog
 
     def description(parser):
-        program = parser.prog.split()[0]
-        text = re.sub(
-            r'openstack (?=resource |allocation |trait )', f'{program} ', parser.description
-        )
-        parser.description = with_literal_blocks(text)
+        parser.description = with_literal_blocks(parser.description)
         return described(parser)
 
     def epilog(parser):

@@ -52,13 +52,9 @@ OWNER = (
 
 
 class ListAllocation(base.Lister):
-    """List the consumers of a resource provider with their allocations.
+    """List the consumers of a resource provider with their allocations."""
 
-    Example:
-
-      openstack resource provider allocation list compute1
-    """
-
+    examples = ('compute1',)
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
     options = (option.PROVIDER,)
 
@@ -92,12 +88,9 @@ class ShowAllocation(ConsumerLister):
     """Show the allocations of a consumer on all resource providers.
 
     The column name, with --long or -c name, has the names of the providers.
-
-    Example:
-
-      openstack resource provider allocation show 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
     """
 
+    examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)
     endpoint = endpoints.SHOW_ALLOCATIONS
     options = (
         option.CONSUMER,
@@ -113,15 +106,14 @@ class ShowAllocation(ConsumerLister):
 
 
 class SetAllocation(ConsumerLister):
-    """Replace all allocations of a consumer.
+    """Replace all allocations of a consumer."""
 
-    Example:
-
-      openstack resource provider allocation set 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
-        --allocation rp=compute1,VCPU=2,MEMORY_MB=2048 --allocation rp=storage,DISK_GB=20 \\
-        --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
-    """
-
+    examples = (
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --allocation '
+        'rp=compute1,VCPU=2,MEMORY_MB=2048 --allocation rp=storage,DISK_GB=20 '
+        '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id '
+        'a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
+    )
     endpoint = endpoints.SET_ALLOCATIONS
     options = (
         option.CONSUMER,
@@ -173,13 +165,9 @@ class UnsetAllocation(ConsumerLister):
     """Remove some allocations of a consumer and leave the rest.
 
     Without an option, all allocations are removed.
-
-    Example:
-
-      openstack resource provider allocation unset 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
-        --provider compute1 --resource-class VGPU
     """
 
+    examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --provider compute1 --resource-class VGPU',)
     endpoint = endpoints.SET_ALLOCATIONS
     first_version = _SHOWS_OWNER
     options = (
@@ -231,13 +219,9 @@ class UnsetAllocation(ConsumerLister):
 
 
 class DeleteAllocation(base.Command):
-    """Delete all allocations of a consumer.
+    """Delete all allocations of a consumer."""
 
-    Example:
-
-      openstack resource provider allocation delete 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
-    """
-
+    examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)
     endpoint = endpoints.DELETE_ALLOCATIONS
     options = (option.CONSUMER,)
 
@@ -254,12 +238,9 @@ class ReplaceAllocation(base.Command):
     """Replace the allocations of several consumers in one transaction.
 
     The file has the body of POST /allocations for the API version in use, as JSON or YAML.
-
-    Example:
-
-      openstack resource provider allocation replace --file allocations.json
     """
 
+    examples = ('--file allocations.json',)
     endpoint = endpoints.REPLACE_ALLOCATIONS
     options = (Option('--file', required=True, help='The file; - for standard input'),)
 
@@ -280,12 +261,9 @@ class SubmitReshape(ReplaceAllocation):
     The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
     replaces all that the body names, and does not check for losses. "resource provider reshape
     plan" and "apply" do.
-
-    Example:
-
-      openstack resource provider reshape submit --file body.json
     """
 
+    examples = ('--file body.json',)
     endpoint = endpoints.RESHAPE
 
     def send(self, body: Any) -> None:

@@ -102,13 +102,12 @@ class ListCandidate(base.Lister):
 
     Options after a --group belong to that group: one resource provider alone satisfies it. Options
     before the first --group are satisfied by a provider tree as a whole.
-
-    Example:
-
-      openstack allocation candidate list --resource VCPU=2 --resource MEMORY_MB=2048 \\
-        --group 1 --resource VGPU=1 --required CUSTOM_NVIDIA_A40 --group-policy isolate
     """
 
+    examples = (
+        '--resource VCPU=2 --resource MEMORY_MB=2048 --group 1 --resource VGPU=1 '
+        '--required CUSTOM_NVIDIA_A40 --group-policy isolate',
+    )
     endpoint = endpoints.LIST_CANDIDATES
     options = (
         *FILTERS,

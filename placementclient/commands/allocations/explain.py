@@ -46,15 +46,13 @@ class ExplainCandidate(DocumentCommand):
     With --flavor or --server it explains "No valid host" of a server. The command names parts of
     the request that need a list which you did not give. It does not know filters of Nova's
     scheduler that do not ask Placement.
-
-    Example:
-
-      openstack allocation candidate explain --flavor gpu.large
-      openstack allocation candidate explain --flavor gpu.large --print-request
-      openstack allocation candidate explain --resource VCPU=2 \\
-        --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40
     """
 
+    examples = (
+        '--flavor gpu.large',
+        '--flavor gpu.large --print-request',
+        '--resource VCPU=2 --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40',
+    )
     # With --snapshot there is no service to authenticate with.
     auth_required = False
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)

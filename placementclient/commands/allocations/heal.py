@@ -33,12 +33,9 @@ class HealAllocation(Changing):
 
     The command asks Nova again just before the write: a server that was deleted since gets nothing.
     With --plan it cannot ask again: apply the plan soon.
-
-    Example:
-
-      openstack resource provider allocation heal --dry-run
     """
 
+    examples = ('--dry-run',)
     first_version = GUARDS_CONSUMERS
     options = (
         Option('--server <uuid>...', type=normalized, help='Only this server; may be repeated'),

@@ -40,13 +40,11 @@ class MoveAllocation(_Relocation):
 
     Allocations on other providers stay as they are. Amounts are added to those that the consumer
     has on the target. If the target has no room, Placement refuses and nothing changes.
-
-    Example:
-
-      openstack resource provider allocation move 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
-        --from compute1 --to compute1_gpu0 --class VGPU
     """
 
+    examples = (
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --from compute1 --to compute1_gpu0 --class VGPU',
+    )
     options = (
         option.CONSUMER,
         Option(
@@ -125,13 +123,11 @@ class TransferAllocation(_Relocation):
     Nova does so between a server and its migration. The other consumer takes over project and user,
     and the type unless you give another. A consumer with allocations is refused, unless you give
     --replace.
-
-    Example:
-
-      openstack resource provider allocation transfer 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
-        --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11
     """
 
+    examples = (
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11',
+    )
     options = (
         option.CONSUMER,
         Option(

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 #: What cliff says of a command that another package than the program's has.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
-
-#: An example of a command of ours in a docstring: it is written for OpenStackClient.
-_EXAMPLE = re.compile(r'^( +)openstack(?= (?:resource|allocation|trait) )', re.MULTILINE)
 
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
 #: did up to this one, whatever the service knows: 1.38 made an option required and changed tables.
@@ -68,6 +66,8 @@ class PlacementCommand(command.Command):
     #: The first microversion with which the command can do its work; None: the endpoint's.
     first_version: ClassVar[Microversion | None] = None
     options: ClassVar[Sequence[Option]] = ()
+    #: The arguments of command lines that the help shows below the docstring.
+    examples: ClassVar[Sequence[str]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
     statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
@@ -89,11 +89,6 @@ class PlacementCommand(command.Command):
     def program(self) -> str:
         """The name of the running program, as the user types it."""
         return 'placement' if self._is_lean else 'openstack'
-
-    def get_description(self) -> str:
-        """Return the docstring, with examples for the running program."""
-        description: str = super().get_description()
-        return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
         """Return the exit statuses and the origin; cliff would read all metadata for it."""
@@ -118,7 +113,9 @@ class PlacementCommand(command.Command):
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        # Keeps the examples of the docstrings as they are.
+        if self.examples:
+            lines = (_example(f'{prog_name} {arguments}') for arguments in self.examples)
+            parser.description = '\n'.join((f'{parser.description}\n\nExample:\n', *lines))
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         refuse, known = parser.error, [parser]
         if self._is_lean:
@@ -334,6 +331,16 @@ class PlacementCommand(command.Command):
                 missing.append(option.flags[-1])
         if missing:
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+
+
+def _example(line: str) -> str:
+    """Return a command line as indented lines, broken before options as a shell takes them."""
+    space = '\N{NO-BREAK SPACE}'
+    unbroken = re.sub(' (?!-)', space, line.rstrip())
+    lines = textwrap.wrap(
+        unbroken, 96, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
+    )
+    return ' \\\n'.join(lines).replace(space, ' ')
 
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:

@@ -56,13 +56,9 @@ class AuditProvider(Changing):
     nothing if the list of servers is not complete, and nothing of a migration under way. Before
     each deletion it reads and checks again. --dry-run prints the changes that --fix would make, and
     --plan writes them as a plan and exits with 0.
-
-    Example:
-
-      openstack resource provider audit --servers servers.json --migrations migrations.json
-      openstack resource provider audit --explain orphan
     """
 
+    examples = ('--servers servers.json --migrations migrations.json', '--explain orphan')
     auth_required = False
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     statuses = (base.WOULD_DO, (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'))

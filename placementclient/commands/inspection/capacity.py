@@ -61,12 +61,9 @@ class ShowCapacity(base.Lister):
 
     Placement grants each class, and each group, from one provider of a tree, or from a provider
     that shares with the tree. The count follows the same rule.
-
-    Example:
-
-      openstack resource capacity show --fits VCPU=4,MEMORY_MB=8192 --snapshot cloud.json
     """
 
+    examples = ('--fits VCPU=4,MEMORY_MB=8192 --snapshot cloud.json',)
     auth_required = False
     options = (
         Option(

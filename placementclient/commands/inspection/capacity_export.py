@@ -36,12 +36,9 @@ class ExportCapacity(base.Command):
     With --serve the command answers scrapes from the last reading. If a reading fails, the last
     good figures stay. openstack_placement_up is 1 while the last successful reading is younger than
     three intervals, else 0. A SIGTERM stops the command.
-
-    Example:
-
-      openstack resource capacity export --flavors nova --serve 127.0.0.1:9180 --interval 60
     """
 
+    examples = ('--flavors nova --serve 127.0.0.1:9180 --interval 60',)
     auth_required = False
     _deadline: serving.Deadline | None = None
     options = (

@@ -51,12 +51,9 @@ class PlanDrain(base.Lister):
     --rolling empties each host once, batch by batch. Each batch is back in service, empty, before
     the next one begins. --lose plans nothing: it prints the losses of hosts after which some
     servers have no place.
-
-    Example:
-
-      openstack resource provider drain plan compute1 compute2 --requests nova
     """
 
+    examples = ('compute1 compute2 --requests nova',)
     auth_required = False
     # Standard error has the answer.
     nothing = ''

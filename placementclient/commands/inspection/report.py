@@ -20,12 +20,9 @@ class ReportProvider(base.Command):
     capacity of each class, the fill of each host, and the findings of the audit. Lists can be
     searched, filtered, and saved as CSV. With --plan it has each host before and after, and the
     place of each server with the reason. Use it for a change request, or for the morning meeting.
-
-    Example:
-
-      openstack resource provider report --snapshot cloud.json --plan plan.json -o report.html
     """
 
+    examples = ('--snapshot cloud.json --plan plan.json -o report.html',)
     auth_required = False
     options = (
         *reading.OPTIONS,

@@ -10,13 +10,9 @@ from placementclient.render import columns
 
 
 class ListAggregate(base.Lister):
-    """List the aggregates that a resource provider is in.
+    """List the aggregates that a resource provider is in."""
 
-    Example:
-
-      openstack resource provider aggregate list compute1 --long
-    """
-
+    examples = ('compute1 --long',)
     endpoint = endpoints.LIST_AGGREGATES
     options = (
         option.PROVIDER,
@@ -34,14 +30,9 @@ class ListAggregate(base.Lister):
 
 
 class SetAggregate(base.Lister):
-    """Replace the aggregates of a resource provider.
+    """Replace the aggregates of a resource provider."""
 
-    Example:
-
-      openstack resource provider aggregate set compute1 --generation 7 \\
-        --aggregate 42896e0d-205d-4fe3-bd1e-100924931787
-    """
-
+    examples = ('compute1 --generation 7 --aggregate 42896e0d-205d-4fe3-bd1e-100924931787',)
     endpoint = endpoints.SET_AGGREGATES
     prints = columns.UUID.names
     options = (
@@ -75,16 +66,12 @@ class SetAggregate(base.Lister):
 
 
 class AddAggregate(editing.NamesEditing):
-    """Add one or many resource providers to aggregates.
+    """Add one or many resource providers to aggregates."""
 
-    Example:
-
-      openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
-
-      openstack resource provider aggregate add --match 'compute7*' \\
-        42896e0d-205d-4fe3-bd1e-100924931787 --dry-run
-    """
-
+    examples = (
+        'compute1 42896e0d-205d-4fe3-bd1e-100924931787',
+        "--match 'compute7*' 42896e0d-205d-4fe3-bd1e-100924931787 --dry-run",
+    )
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
     facet, functions = 'aggregates', (api.aggregate.list, api.aggregate.set)
@@ -99,16 +86,12 @@ class AddAggregate(editing.NamesEditing):
 
 
 class RemoveAggregate(AddAggregate):
-    """Remove one or many resource providers from aggregates.
+    """Remove one or many resource providers from aggregates."""
 
-    Example:
-
-      openstack resource provider aggregate remove compute1 42896e0d-205d-4fe3-bd1e-100924931787
-
-      openstack resource provider aggregate remove --all 42896e0d-205d-4fe3-bd1e-100924931787 \\
-        --plan plan.json
-    """
-
+    examples = (
+        'compute1 42896e0d-205d-4fe3-bd1e-100924931787',
+        '--all 42896e0d-205d-4fe3-bd1e-100924931787 --plan plan.json',
+    )
     removes = True
 
 
@@ -118,12 +101,9 @@ class SyncAggregate(changing.Changing):
     Without a file the command asks Nova. It leaves sharing providers alone, and aggregates that
     Nova does not have. It names a host that Placement does not know; --remove then takes no other
     host out of the aggregate of that host.
-
-    Example:
-
-      openstack resource provider aggregate sync --remove --dry-run
     """
 
+    examples = ('--remove --dry-run',)
     # From here on the trait distinguishes sharing providers from hosts.
     first_version = Microversion(1, 22)
     options = (

@@ -48,13 +48,9 @@ _FIELD_OPTIONS = tuple(
 
 
 class ListInventory(base.Lister):
-    """List the inventories of a resource provider, and how much of each is used.
+    """List the inventories of a resource provider, and how much of each is used."""
 
-    Example:
-
-      openstack resource provider inventory list compute1
-    """
-
+    examples = ('compute1',)
     endpoint = endpoints.LIST_INVENTORIES
     options = (option.PROVIDER,)
 
@@ -68,13 +64,9 @@ class ListInventory(base.Lister):
 
 
 class ShowInventory(base.ShowOne):
-    """Show the inventory of one class of a resource provider, and how much of it is used.
+    """Show the inventory of one class of a resource provider, and how much of it is used."""
 
-    Example:
-
-      openstack resource provider inventory show compute1 VCPU
-    """
-
+    examples = ('compute1 VCPU',)
     endpoint = endpoints.SHOW_INVENTORY
     options = (option.PROVIDER, option.RESOURCE_CLASS, option.LONG)
 
@@ -87,13 +79,9 @@ class ShowInventory(base.ShowOne):
 
 
 class CreateInventory(base.ShowOne):
-    """Add the inventory of a class that a resource provider does not have yet.
+    """Add the inventory of a class that a resource provider does not have yet."""
 
-    Example:
-
-      openstack resource provider inventory class create compute1 VGPU --total 8 --max_unit 1
-    """
-
+    examples = ('compute1 VGPU --total 8 --max_unit 1',)
     endpoint = endpoints.CREATE_INVENTORY
     prints = columns.INVENTORY.names
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
@@ -135,13 +123,9 @@ class SetInventory(CreateInventory):
     """Replace the inventory of one class of a resource provider.
 
     Fields without an option get the default of Placement, not their present value.
-
-    Example:
-
-      openstack resource provider inventory class set compute1 VCPU --total 48 \\
-        --allocation_ratio 16
     """
 
+    examples = ('compute1 VCPU --total 48 --allocation_ratio 16',)
     endpoint = endpoints.SET_INVENTORY
     function = staticmethod(api.inventory.set)
 
@@ -150,13 +134,9 @@ class SetInventory(CreateInventory):
 
 
 class DeleteInventory(base.ProviderDeletion):
-    """Delete the inventory of one class of a resource provider, or all its inventories.
+    """Delete the inventory of one class of a resource provider, or all its inventories."""
 
-    Example:
-
-      openstack resource provider inventory delete compute1 --resource-class VGPU
-    """
-
+    examples = ('compute1 --resource-class VGPU',)
     endpoint = endpoints.DELETE_INVENTORY
     functions = (api.inventory.delete_all, api.inventory.list)
     options = (
@@ -185,15 +165,15 @@ class ReplaceInventories(editing.Editing):
     With selectors such as --match, --amend skips providers that lack a class, unless you give its
     total, and only --replace deletes other classes. The command shows the changes before it asks.
     If a tree fails, it continues with the others.
-
-    Example:
-
-      openstack resource provider inventory set compute1 --amend --resource VCPU:reserved=2
-
-      openstack resource provider inventory set --match 'compute[1-9]' --with-class VCPU \\
-        --amend --resource VCPU:allocation_ratio=4 --dry-run
     """
 
+    examples = (
+        'compute1 --amend --resource VCPU:reserved=2',
+        (
+            "--match 'compute[1-9]' --with-class VCPU --amend --resource "
+            'VCPU:allocation_ratio=4 --dry-run'
+        ),
+    )
     endpoint = endpoints.SET_INVENTORIES
     prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
     only_many = (changing.PLAN,)

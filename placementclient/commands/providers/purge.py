@@ -23,12 +23,9 @@ class PurgeProvider(Changing):
     If the command refuses, the table has the reason for each consumer. With --force a consumer may
     keep shared resources only. If its server is gone, these are leaked allocations: the table has
     the command that frees them, and "resource provider audit" finds them too.
-
-    Example:
-
-      openstack resource provider purge compute1 --dry-run
     """
 
+    examples = ('compute1 --dry-run',)
     first_version = GUARDS_CONSUMERS
     options = (
         option.PROVIDER,

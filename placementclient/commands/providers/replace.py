@@ -43,12 +43,9 @@ class ReplaceProvider(Changing):
     One POST /reshaper moves inventories and allocations together: you need the role service. If the
     command is killed, run it again: it continues. --plan writes the changes as a plan with a
     rollback.
-
-    Example:
-
-      openstack resource provider replace compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f
     """
 
+    examples = ('compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f',)
     first_version = endpoints.RESHAPE.since
     options = (
         Option('old', help='Name or UUID of the resource provider to delete'),

@@ -20,13 +20,9 @@ class ListClass(base.Lister):
     With --long, also print how many providers and hosts have inventory of each class, the amount,
     and the usage. The units are those of Placement: MEMORY_MB in MiB, DISK_GB in GiB. The column
     burned counts the devices for one-time use that were used and wait to be cleaned.
-
-    Example:
-
-      openstack resource class list
-      openstack resource class list --long --snapshot cloud.json
     """
 
+    examples = ('', '--long --snapshot cloud.json')
     endpoint = endpoints.LIST_CLASSES
     auth_required = False
     options = option.PRESENCE
@@ -53,26 +49,18 @@ class ListClass(base.Lister):
 
 
 class CreateClass(base.NameCommand):
-    """Create a custom resource class. Its name has to be of the form CUSTOM_NAME.
+    """Create a custom resource class. Its name has to be of the form CUSTOM_NAME."""
 
-    Example:
-
-      openstack resource class create CUSTOM_FPGA
-    """
-
+    examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.CREATE_CLASS
     options = (_NAME,)
     functions = (api.resource_class.create, api.resource_class.show)
 
 
 class ShowClass(base.NameShowOne):
-    """Show whether a resource class exists.
+    """Show whether a resource class exists."""
 
-    Example:
-
-      openstack resource class show CUSTOM_FPGA
-    """
-
+    examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.SHOW_CLASS
     options = (_NAME, option.LONG)
     function = staticmethod(api.resource_class.show)
@@ -82,12 +70,9 @@ class SetClass(base.Command):
     """Create a custom resource class unless it exists already.
 
     Up to API version 1.6, the service can only rename a class.
-
-    Example:
-
-      openstack resource class set CUSTOM_FPGA
     """
 
+    examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.SET_CLASS
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
@@ -113,13 +98,9 @@ class SetClass(base.Command):
 
 
 class DeleteClass(base.NameCommand):
-    """Delete a custom resource class. No provider may have inventory of it.
+    """Delete a custom resource class. No provider may have inventory of it."""
 
-    Example:
-
-      openstack resource class delete CUSTOM_FPGA
-    """
-
+    examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.DELETE_CLASS
     options = (_NAME,)
     functions = (api.resource_class.delete, api.resource_class.show)

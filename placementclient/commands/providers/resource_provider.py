@@ -13,13 +13,9 @@ from placementclient.render import columns
 
 
 class ListResourceProvider(base.Lister):
-    """List resource providers, all or those that satisfy every condition given.
+    """List resource providers, all or those that satisfy every condition given."""
 
-    Example:
-
-      openstack resource provider list --resource VGPU=1 --required CUSTOM_NVIDIA_A40
-    """
-
+    examples = ('--resource VGPU=1 --required CUSTOM_NVIDIA_A40',)
     endpoint = endpoints.LIST_PROVIDERS
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
@@ -57,13 +53,9 @@ class ListResourceProvider(base.Lister):
 
 
 class CreateResourceProvider(base.ShowOne):
-    """Create a resource provider.
+    """Create a resource provider."""
 
-    Example:
-
-      openstack resource provider create compute1_numa0 --parent-provider compute1
-    """
-
+    examples = ('compute1_numa0 --parent-provider compute1',)
     endpoint = endpoints.CREATE_PROVIDER
     prints = columns.PROVIDER.names
     options = (
@@ -108,13 +100,9 @@ class CreateResourceProvider(base.ShowOne):
 
 
 class ShowResourceProvider(base.ShowOne):
-    """Show a resource provider.
+    """Show a resource provider."""
 
-    Example:
-
-      openstack resource provider show compute1 --allocations
-    """
-
+    examples = ('compute1 --allocations',)
     endpoint = endpoints.SHOW_PROVIDER
     options = (
         option.PROVIDER,
@@ -133,13 +121,9 @@ class ShowResourceProvider(base.ShowOne):
 
 
 class SetResourceProvider(base.ShowOne):
-    """Rename a resource provider, or move it below another parent.
+    """Rename a resource provider, or move it below another parent."""
 
-    Example:
-
-      openstack resource provider set compute1_numa0 --parent-provider compute2
-    """
-
+    examples = ('compute1_numa0 --parent-provider compute2',)
     endpoint = endpoints.SET_PROVIDER
     prints = columns.PROVIDER.names
     options = (
@@ -197,13 +181,9 @@ class SetResourceProvider(base.ShowOne):
 
 
 class DeleteResourceProvider(base.ProviderDeletion):
-    """Delete a resource provider with its inventory. It must not have allocations or children.
+    """Delete a resource provider with its inventory. It must not have allocations or children."""
 
-    Example:
-
-      openstack resource provider delete compute1_numa0
-    """
-
+    examples = ('compute1_numa0',)
     endpoint = endpoints.DELETE_PROVIDER
     options = (option.PROVIDER,)
     functions = (api.resource_provider.delete, api.resource_provider.show)

@@ -18,13 +18,9 @@ _PARTS = {
 
 
 class ShowApi(base.ShowOne):
-    """Show the service: its URL, its microversions, and whether it lets you reshape.
+    """Show the service: its URL, its microversions, and whether it lets you reshape."""
 
-    Example:
-
-      openstack resource api show
-    """
-
+    examples = ('',)
     endpoint = endpoints.SHOW_API
 
     def execute(self) -> base.Output:
@@ -40,12 +36,9 @@ class CheckApi(base.Lister):
 
     The table has a row for each requirement: a microversion and, for a reshape, a role of your
     user.
-
-    Example:
-
-      openstack resource api check --for 2025.1
     """
 
+    examples = ('--for 2025.1',)
     prints = ('need', 'needs', 'has', 'is_met')
     statuses = ((errors.ExitStatus.DIFFERS, 'a need is not met'),)
     options = (

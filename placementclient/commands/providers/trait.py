@@ -22,13 +22,9 @@ class ListTrait(base.Lister):
 
     With --long, also print how many providers and hosts have each trait. If only one host has a
     trait, servers that require it cannot leave that host.
-
-    Example:
-
-      openstack trait list --name startswith:CUSTOM --associated
-      openstack trait list --long --associated --sort-column hosts
     """
 
+    examples = ('--name startswith:CUSTOM --associated', '--long --associated --sort-column hosts')
     endpoint = endpoints.LIST_TRAITS
     auth_required = False
     options = (
@@ -65,39 +61,27 @@ class ListTrait(base.Lister):
 
 
 class ShowTrait(base.NameShowOne):
-    """Show whether a trait exists.
+    """Show whether a trait exists."""
 
-    Example:
-
-      openstack trait show HW_CPU_X86_AVX2
-    """
-
+    examples = ('HW_CPU_X86_AVX2',)
     endpoint = endpoints.SHOW_TRAIT
     options = (_NAME, option.LONG)
     function = staticmethod(api.trait.show)
 
 
 class CreateTrait(base.NameCommand):
-    """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME.
+    """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME."""
 
-    Example:
-
-      openstack trait create CUSTOM_NVIDIA_A40
-    """
-
+    examples = ('CUSTOM_NVIDIA_A40',)
     endpoint = endpoints.CREATE_TRAIT
     options = (_NAME,)
     functions = (api.trait.create, api.trait.show)
 
 
 class DeleteTrait(base.NameCommand):
-    """Delete a custom trait. No resource provider may have it.
+    """Delete a custom trait. No resource provider may have it."""
 
-    Example:
-
-      openstack trait delete CUSTOM_NVIDIA_A40
-    """
-
+    examples = ('CUSTOM_NVIDIA_A40',)
     endpoint = endpoints.DELETE_TRAIT
     options = (_NAME,)
     functions = (api.trait.delete, api.trait.show)
@@ -105,13 +89,9 @@ class DeleteTrait(base.NameCommand):
 
 
 class ListProviderTrait(base.Lister):
-    """List the traits of a resource provider.
+    """List the traits of a resource provider."""
 
-    Example:
-
-      openstack resource provider trait list compute1
-    """
-
+    examples = ('compute1',)
     endpoint = endpoints.LIST_PROVIDER_TRAITS
     options = (option.PROVIDER,)
 
@@ -121,13 +101,9 @@ class ListProviderTrait(base.Lister):
 
 
 class SetProviderTrait(base.Lister):
-    """Replace the traits of a resource provider.
+    """Replace the traits of a resource provider."""
 
-    Example:
-
-      openstack resource provider trait set compute1 --trait HW_CPU_X86_AVX2
-    """
-
+    examples = ('compute1 --trait HW_CPU_X86_AVX2',)
     endpoint = endpoints.SET_PROVIDER_TRAITS
     prints = columns.NAME.names
     options = (
@@ -153,15 +129,12 @@ class SetProviderTrait(base.Lister):
 
 
 class AddProviderTrait(NamesEditing):
-    """Add traits to one or many resource providers.
+    """Add traits to one or many resource providers."""
 
-    Example:
-
-      openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
-
-      openstack resource provider trait add --match 'compute7*' CUSTOM_RACK_7 --dry-run
-    """
-
+    examples = (
+        'compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7',
+        "--match 'compute7*' CUSTOM_RACK_7 --dry-run",
+    )
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     facet, functions = 'traits', (api.trait.list_of_provider, api.trait.set_on_provider)
     names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
@@ -170,26 +143,16 @@ class AddProviderTrait(NamesEditing):
 
 
 class RemoveProviderTrait(AddProviderTrait):
-    """Remove traits from one or many resource providers.
+    """Remove traits from one or many resource providers."""
 
-    Example:
-
-      openstack resource provider trait remove compute1 CUSTOM_FAST_DISK
-
-      openstack resource provider trait remove --with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json
-    """
-
+    examples = ('compute1 CUSTOM_FAST_DISK', '--with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json')
     removes = True
 
 
 class DeleteProviderTrait(base.ProviderDeletion):
-    """Remove all traits from a resource provider, even if others change it at the same time.
+    """Remove all traits from a resource provider, even if others change it at the same time."""
 
-    Example:
-
-      openstack resource provider trait delete compute1
-    """
-
+    examples = ('compute1',)
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
     options = (option.PROVIDER,)
     functions = (api.trait.delete_from_provider, api.trait.list_of_provider)

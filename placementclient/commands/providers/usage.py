@@ -14,13 +14,9 @@ _BY_TYPE = Microversion(1, 38)
 
 
 class ShowProviderUsage(base.Lister):
-    """Show how much of each resource class of a resource provider is used.
+    """Show how much of each resource class of a resource provider is used."""
 
-    Example:
-
-      openstack resource provider usage show compute1
-    """
-
+    examples = ('compute1',)
     endpoint = endpoints.SHOW_PROVIDER_USAGES
     options = (option.PROVIDER, option.LONG)
 
@@ -34,12 +30,9 @@ class ShowUsage(base.Lister):
 
     From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
     one for each type and class, with the number of consumers.
-
-    Example:
-
-      openstack resource usage show 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --consumer-type all
     """
 
+    examples = ('2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --consumer-type all',)
     endpoint = endpoints.SHOW_USAGES
     options = (
         Option('project', help='ID of the project'),

@@ -30,12 +30,9 @@ class DemoReshape(base.Command):
 
     With --keep, the cloud stays as it was before the reshape, in an embedded Placement in a folder.
     Beside it are files to try commands on, such as lists of Nova. The demo prints how to go on.
-
-    Example:
-
-      openstack resource provider reshape demo --keep demo
     """
 
+    examples = ('--keep demo',)
     auth_required = False
     options = (Option('--keep <folder>', help='Leave the cloud in this folder, which must be new'),)
 

@@ -21,12 +21,9 @@ class CollectorReshape(base.Command):
 
     The script needs virsh, and mdevctl if there is one. It changes nothing, leaves secrets out, and
     writes a tar archive to its standard output: ssh gpu1 sh < collect.sh > facts/gpu1.tar
-
-    Example:
-
-      openstack resource provider reshape collector
     """
 
+    examples = ('',)
     auth_required = False
 
     def execute(self) -> None:
@@ -63,13 +60,9 @@ class AssignmentsReshape(_Fitting):
     From --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers;
     with --numa, the NUMA cell of each server. From --servers with --pinned: the servers with
     dedicated CPUs. The command writes the rows that are certain, and prints the contradictions.
-
-    Example:
-
-      openstack resource provider reshape assignments --host-facts facts \\
-        --snapshot cloud.json -o gpu-map.csv
     """
 
+    examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
     auth_required = False
     options = (
         Option(
@@ -151,13 +144,9 @@ class DevicesReshape(_Fitting):
 
     The devices are rows of Nova's tables, and the device_spec is that of nova.conf. The rules are
     those of Nova's [pci] report_in_placement. The command prints the devices that it leaves out.
-
-    Example:
-
-      openstack resource provider reshape devices --devices pci.csv --device-spec nova.conf \\
-        --snapshot cloud.json -o pci.yaml
     """
 
+    examples = ('--devices pci.csv --device-spec nova.conf --snapshot cloud.json -o pci.yaml',)
     auth_required = False
     options = (
         Option(

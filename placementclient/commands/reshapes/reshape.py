@@ -50,13 +50,9 @@ class PlanReshape(base.ShowOne):
     the provider in the specification or in a file of assignments. With --write-assignments the
     command writes such a file to fill in. A plan that has a journal is kept, unless you give
     --overwrite.
-
-    Example:
-
-      openstack resource provider reshape plan --spec vgpu.yaml --snapshot cloud.json \\
-        --assignments gpu-map.csv -o plan.json
     """
 
+    examples = ('--spec vgpu.yaml --snapshot cloud.json --assignments gpu-map.csv -o plan.json',)
     auth_required = False
     prints = (
         'plan',
@@ -177,13 +173,9 @@ class PlanReshape(base.ShowOne):
 
 
 class ShowReshape(DocumentCommand):
-    """Show a plan for people: each tree before and after, the allocations that move, warnings.
+    """Show a plan for people: each tree before and after, the allocations that move, warnings."""
 
-    Example:
-
-      openstack resource provider reshape show plan.json --tree compute1
-    """
-
+    examples = ('plan.json --tree compute1',)
     auth_required = False
     options = (
         PLAN_FILE,
@@ -211,12 +203,9 @@ class RehearseReshape(base.Lister):
 
     The command sends the requests of "apply", verifies, and rolls back; the real service code
     decides if it grants them. It prints the result of each tree, there and back, and differences.
-
-    Example:
-
-      openstack resource provider reshape rehearse plan.json --snapshot cloud.json
     """
 
+    examples = ('plan.json --snapshot cloud.json',)
     auth_required = False
     prints = ('stage', 'tree', 'state', 'reason')
     statuses = (
@@ -254,12 +243,9 @@ class SchemaReshape(DocumentCommand):
 
     Editors use it to check and complete the file; programs generate code from it. A file may match
     the schema and still be refused, with the line, when a command reads it.
-
-    Example:
-
-      openstack resource provider reshape schema spec
     """
 
+    examples = ('spec',)
     auth_required = False
     options = (
         Option(

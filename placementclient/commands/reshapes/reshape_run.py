@@ -128,12 +128,9 @@ class ApplyReshape(_RunCommand):
     A running nova-compute puts the old inventory back. If Nova says that nova-compute is up on a
     host of the plan, the command asks again, even with --yes. Without a terminal, stop nova-compute
     or give --compute-is-up.
-
-    Example:
-
-      openstack resource provider reshape apply plan.json --limit 1 --yes
     """
 
+    examples = ('plan.json --limit 1 --yes',)
     options = (
         *_RUN,
         Flag(
@@ -181,12 +178,9 @@ class RollbackReshape(_RunCommand):
 
     The rollback is planned on the present state. It includes consumers that were created after the
     plan; deleted consumers stay deleted. A tree that cannot go back is left alone.
-
-    Example:
-
-      openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
+    examples = ('plan.json --tree compute1 --yes',)
     options = (*_RUN, option.YES)
 
     def execute(self) -> base.Output:
@@ -202,12 +196,9 @@ class StatusReshape(_PlanCommand):
     """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
-
-    Example:
-
-      openstack resource provider reshape status plan.json
     """
 
+    examples = ('plan.json',)
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
     options = _READ
 
@@ -235,12 +226,9 @@ class VerifyReshape(_PlanCommand):
     The command reads allocations, inventories and traits, and everything that the plan must not
     touch. Each difference has a verdict: pending, changed later (by others, which is allowed),
     damaged. If the journal lists a tree as still to come, the tree is not pending.
-
-    Example:
-
-      openstack resource provider reshape verify plan.json
     """
 
+    examples = ('plan.json',)
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
     options = _READ

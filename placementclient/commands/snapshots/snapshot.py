@@ -20,12 +20,9 @@ class SaveSnapshot(base.ShowOne):
 
     Each tree is consistent in itself: if a tree changes while it is read, it is read again. A file
     name that ends in .gz is compressed. An existing file is kept, unless you give --overwrite.
-
-    Example:
-
-      openstack resource provider snapshot save cloud.json.gz --tree compute1
     """
 
+    examples = ('cloud.json.gz --tree compute1',)
     auth_required = False
     prints = ('file', 'trees', 'providers', 'consumers')
     options = (
@@ -56,13 +53,9 @@ class SaveSnapshot(base.ShowOne):
 
 
 class ShowSnapshot(base.ShowOne):
-    """Show the content of a snapshot in numbers.
+    """Show the content of a snapshot in numbers."""
 
-    Example:
-
-      openstack resource provider snapshot show cloud.json.gz
-    """
-
+    examples = ('cloud.json.gz',)
     auth_required = False
     options = (_FILE, reading.ASSUME)
 
@@ -91,12 +84,9 @@ class DiffSnapshot(LineLister):
 
     On a terminal each difference is a line that begins with + (added), ~ (changed) or - (removed),
     elsewhere it is a row of a table.
-
-    Example:
-
-      openstack resource provider snapshot diff before.json live --kind provider
     """
 
+    examples = ('before.json live --kind provider',)
     auth_required = False
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     nothing = 'No differences'
@@ -138,12 +128,9 @@ class RestoreSnapshot(Changing):
 
     The command only creates objects. So it asks only on a terminal, and only if the service has
     other resource providers and the snapshot is of another service.
-
-    Example:
-
-      openstack resource provider snapshot restore cloud.json.gz --missing
     """
 
+    examples = ('cloud.json.gz --missing',)
     options = (
         _FILE,
         Flag(

@@ -17,12 +17,9 @@ class ApplyTree(Changing):
     --previous removes what an older version of the file added.
 
     The command refuses to delete an inventory in use, before it writes anything.
-
-    Example:
-
-      openstack resource provider tree apply trees.yaml --dry-run
     """
 
+    examples = ('trees.yaml --dry-run',)
     options = (
         Option('file', help='The declaration; - for stdin'),
         Flag(
@@ -60,12 +57,9 @@ class ExportTree(base.Command):
 
     Applied to the same Placement, the file changes nothing. Applied to an empty one, it creates the
     same trees.
-
-    Example:
-
-      openstack resource provider tree export --tree compute1 -o compute1.yaml
     """
 
+    examples = ('--tree compute1 -o compute1.yaml',)
     auth_required = False
     options = (*selectors.TREES, reading.SNAPSHOT, option.OUTPUT)
 

@@ -52,12 +52,9 @@ class ShowTree(_Trees):
     """Show the tree of a resource provider: used amount and capacity of each class.
 
     Sharing providers that serve the tree stand below it.
-
-    Example:
-
-      openstack resource provider tree show compute1 --traits
     """
 
+    examples = ('compute1 --traits',)
     options = (option.PROVIDER, *_WITH)
 
     def text(self) -> Text:
@@ -73,13 +70,9 @@ class ShowTree(_Trees):
 
 
 class ListTree(_Trees):
-    """Show all provider trees, or some, each as soon as it has been read.
+    """Show all provider trees, or some, each as soon as it has been read."""
 
-    Example:
-
-      openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
-    """
-
+    examples = ("--tree 'compute2*' --snapshot cloud.json.gz",)
     options = (*selectors.TREES, *_WITH)
 
     def text(self) -> Text:
@@ -93,13 +86,9 @@ class GraphTree(base.Command):
 
     dot is for Graphviz. svg needs no other program: any browser shows it. With --plan, each tree
     stands before and after the plan, side by side, and the changes have a color.
-
-    Example:
-
-      openstack resource provider tree graph --tree compute1 --format svg -o compute1.svg
-      openstack resource provider tree graph --plan plan.json -o plan.svg
     """
 
+    examples = ('--tree compute1 --format svg -o compute1.svg', '--plan plan.json -o plan.svg')
     auth_required = False
     options = (
         *selectors.TREES,

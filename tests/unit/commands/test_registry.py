@@ -40,15 +40,6 @@ def parser_of(point):
     return parser
 
 
-def examples_of(point):
-    """The arguments of each command line below ``Example:``, without the command."""
-    after = (point.load().__doc__ or '').partition('Example:')[2].replace('\\\n', ' ')
-    lines = [shlex.split(line) for line in after.splitlines() if line.strip()]
-    prefix = ['openstack', *name(point).split()]
-    assert all(line[: len(prefix)] == prefix for line in lines), lines
-    return [line[len(prefix) :] for line in lines]
-
-
 def rows_of(command):
     """The rows of the table that a command stands for, whatever its own version need."""
     row = command.endpoint
@@ -116,11 +107,11 @@ def test_the_help_begins_with_what_the_command_does(point):
 
 
 @every_command
-def test_the_example_parses_as_it_stands(point):
-    examples = examples_of(point)
+def test_the_examples_parse_as_they_stand(point):
+    examples = point.load().examples
     assert examples
     for example in examples:
-        parser_of(point).parse_args(example)
+        parser_of(point).parse_args(shlex.split(example))
 
 
 @every_command
@@ -134,7 +125,7 @@ def test_every_option_has_a_help_text(point):
 @every_command
 def test_the_help_is_plain(point):
     command = point.load()
-    text = inspect.cleandoc(command.__doc__).partition('Example:')[0]
+    text = inspect.cleandoc(command.__doc__)
     found = [*faults(text), *(fault for each in command.options for fault in faults(each.help))]
     assert found == []
 
