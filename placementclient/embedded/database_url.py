@@ -5,7 +5,7 @@ is mistyped. So it is printed from its parts, or not at all; and what a library 
 printed only where it comes from the database.
 """
 
-from collections.abc import Iterator
+import itertools
 
 from oslo_config import cfg
 from oslo_db import exception
@@ -23,17 +23,11 @@ UNREADABLE = 'a database whose URL cannot be read'
 
 def shown(url: str | URL) -> str:
     """Return a URL without its password and parameters, or :data:`UNREADABLE`."""
-    try:
-        parsed = make_url(url)
-    except Exception:
-        return UNREADABLE
-    # An @ in a password that is not quoted makes the rest of the password a part of the host.
-    if '@' in (parsed.host or ''):
-        return UNREADABLE
-    return parsed.set(query={}).render_as_string(hide_password=True)
+    parsed = _parsed(url)
+    return parsed.set(query={}).render_as_string() if parsed else UNREADABLE
 
 
-def reason(failure: Exception, url: str | URL | None) -> str:
+def reason(failure: Exception, url: str) -> str:
     """Return the reason why a library cannot use the database of a URL, as a phrase."""
     if isinstance(failure, ModuleNotFoundError):
         return f'{failure}, the driver of this database'
@@ -43,25 +37,18 @@ def reason(failure: Exception, url: str | URL | None) -> str:
         return 'it cannot be parsed'
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
-    if isinstance(failure, exception.DBError | DBAPIError):
-        said = (str(failure).strip() or type(failure).__name__).splitlines()[0]
-        if not any(secret in said for secret in _secrets(url)):
-            return said
+    if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parsed(url)):
+        message = (str(failure).strip() or type(failure).__name__).splitlines()[0]
+        secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
+        if not any(secret and str(secret) in message for secret in secrets):
+            return message
     return f'{type(failure).__name__}; the URL is dialect+driver://user:password@host/database'
 
 
-def _secrets(url: str | URL | None) -> Iterator[str]:
-    """Return the secret parts of a URL; all of it, if they cannot be found."""
-    if url is None:
-        return
+def _parsed(url: str | URL) -> URL | None:
     try:
         parsed = make_url(url)
     except Exception:
-        yield ''
-        return
-    if '@' in (parsed.host or ''):
-        yield ''
-    if parsed.password:
-        yield str(parsed.password)
-    for value in parsed.query.values():
-        yield from [value] if isinstance(value, str) else value
+        return None
+    # An @ in a password that is not quoted makes the rest of the password a part of the host.
+    return None if '@' in (parsed.host or '') else parsed

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import shutil
 import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,13 +23,13 @@ from placementclient.client.wording import installing
 
 if TYPE_CHECKING:
     from placementclient.embedded.service import Service
-    from placementclient.model.snapshots import Snapshot, SnapshotReader
+    from placementclient.model.snapshots import SnapshotReader
 
 #: The default policy requires an administrator, and for ``POST /reshaper`` a service.
 ROLES = 'admin,service'
 #: The token, the user and the project of the caller.
 CALLER = 'admin'
-#: Held while a service starts in this process.
+#: Held while a service starts or stops: a process has one.
 _STARTING = threading.Lock()
 
 
@@ -101,7 +100,7 @@ class Direct(plugin.FixedEndpointPlugin):
             'X-Roles': placement_roles or ROLES,
         }
         self._transport = _Transport(
-            functools.partial(_start, 'start', placement_database, placement_conf)
+            lambda service: service.start(placement_database, placement_conf)
         )
 
     @classmethod
@@ -112,7 +111,7 @@ class Direct(plugin.FixedEndpointPlugin):
         """
         direct = cls()
         made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
-        direct._transport = _Transport(functools.partial(_start, 'start_scratch', made))
+        direct._transport = _Transport(lambda service: service.start_scratch(made))
         if folder is None:
             direct._transport.remove = weakref.finalize(
                 direct._transport, shutil.rmtree, made, ignore_errors=True
@@ -122,7 +121,7 @@ class Direct(plugin.FixedEndpointPlugin):
     @property
     def snapshot_reader(self) -> SnapshotReader:
         """The reader of the tables, which replaces requests."""
-        return self._transport
+        return self._transport.started()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -136,7 +135,7 @@ class Direct(plugin.FixedEndpointPlugin):
     @property
     def database(self) -> str:
         """The URL of the database, without the password."""
-        return self._transport.database
+        return self._transport.started().database
 
     def close(self) -> None:
         """Close the database, and delete a scratch one; further requests are refused."""
@@ -170,12 +169,14 @@ class Direct(plugin.FixedEndpointPlugin):
 
 
 class _Transport(HTTPAdapter):
-    """Carries requests to the service, which it starts for the first one."""
+    """Carries requests to the service, which it starts for the first one.
 
-    def __init__(self, start: Callable[[], Service]) -> None:
+    :param start: a call of a function of the module that it gets
+    """
+
+    def __init__(self, start: Callable[[Any], Service]) -> None:
         super().__init__()
         self._start = start
-        self._starting = threading.Lock()
         self._service: Service | None = None
         #: Deletes a scratch database.
         self.remove: Callable[[], object] = bool
@@ -183,17 +184,18 @@ class _Transport(HTTPAdapter):
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
         body = request.body or b''
-        if isinstance(body, str):
-            body = body.encode()
         headers = {
             name: value.decode('latin-1') if isinstance(value, bytes) else value
             for name, value in request.headers.items()
-            if name.lower() not in ('content-length', 'transfer-encoding')
         }
-        body = body if isinstance(body, bytes) else b''.join(body)
-        answer = self.started().answer(request.method, request.url, headers, body)
+        answer = self.started().answer(
+            request.method,
+            request.url,
+            headers,
+            body.encode() if isinstance(body, str) else body,
+        )
         raw = urllib3.HTTPResponse(
-            body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
+            body=io.BytesIO(answer.body),
             headers=urllib3.HTTPHeaderDict(answer.headerlist),
             status=answer.status_int,
             reason=answer.status.partition(' ')[2],
@@ -201,19 +203,10 @@ class _Transport(HTTPAdapter):
         )
         return self.build_response(request, raw)
 
-    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
-        """See :class:`placementclient.model.snapshots.SnapshotReader`."""
-        return self.started().snapshot(roots, types)
-
-    @property
-    def database(self) -> str:
-        """The URL of the database, without a password."""
-        return self.started().database
-
     def started(self) -> Service:
-        with self._starting:
+        with _STARTING:
             if self._service is None:
-                self._service = self._start()
+                self._service = self._start(_server())
                 self._closing = weakref.finalize(self, self._service.close)
             return self._service
 
@@ -222,30 +215,28 @@ class _Transport(HTTPAdapter):
 
     def stop(self) -> None:
         """Close the service and start it no more."""
-        with self._starting:
+        with _STARTING:
             service, self._service, self._start = self._service, None, _refuse
         if service:
             self._closing()
         self.remove()
 
 
-def _start(how: str, *args: Any) -> Service:
-    """Start the only service of this process by a function of its module."""
+def _server() -> Any:
+    """Return the module of the service, unless this process runs one already."""
     try:
         from placementclient.embedded import service  # loads the server's libraries
     except ImportError as error:
         raise errors.DirectError(
             f'The embedded Placement is not installed ({error}): {installing("direct")}'
         ) from error
-    with _STARTING:
-        if service.is_taken():
-            raise errors.DirectError(
-                'This process runs a Placement already and cannot run a second one: close the '
-                'first, or run this command or program in a process of its own'
-            )
-        start: Callable[..., Service] = getattr(service, how)
-        return start(*args)
+    if service.is_taken():
+        raise errors.DirectError(
+            'This process runs a Placement already and cannot run a second one: close the '
+            'first, or run this command or program in a process of its own'
+        )
+    return service
 
 
-def _refuse() -> NoReturn:
+def _refuse(_service: Any) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')

@@ -9,7 +9,7 @@ import os
 import tempfile
 import threading
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,10 @@ def start(database: str | None, conf_file: str | None) -> Service:
     if not (database or conf_file):
         return _start_own()
     where = database_url.shown(database) if database else str(conf_file)
-    with _explained(where, database or _configured_url(str(conf_file))):
-        service = Service(database, conf_file)
-        with service.closed_on_failure():
-            service.check()
-            service.load()
-        return service
+    with _explained(where):
+        conf = configured(database, conf_file)
+    with _explained(where, str(conf.placement_database.connection)):
+        return _started(Service(conf), Service.check)
 
 
 def start_scratch(folder: Path) -> Service:
@@ -61,10 +59,7 @@ def start_scratch(folder: Path) -> Service:
         path = folder / 'placement.sqlite'
         if not path.exists():
             path.write_bytes(template())
-        service = Service(_sqlite(path), durable=False)
-        with service.closed_on_failure():
-            service.load()
-        return service
+        return _started(Service(configured(_sqlite(path), durable=False)))
 
 
 def _start_own() -> Service:
@@ -77,15 +72,22 @@ def _start_own() -> Service:
 
 
 def _start_migrated(path: Path, durable: bool = True) -> Service:
-    """The service on a SQLite file that is created, or brought up to date, where needed."""
+    """Return the service on a SQLite file that is created or migrated where needed."""
     from oslo_concurrency import lockutils
 
-    service = Service(_sqlite(path), durable=durable)
     # One process at a time, because SQLite's locks do not span a migration.
-    lock = lockutils.external_lock('migration.lock', lock_path=str(path.parent))
-    with service.closed_on_failure(), lock:
-        service.migrate()
+    with lockutils.external_lock('migration.lock', lock_path=str(path.parent)):
+        return _started(Service(configured(_sqlite(path), durable=durable)), Service.migrate)
+
+
+def _started(service: Service, prepare: Callable[[Service], None] | None = None) -> Service:
+    try:
+        if prepare:
+            prepare(service)
         service.load()
+    except BaseException:
+        service.close()
+        raise
     return service
 
 
@@ -99,7 +101,7 @@ def template() -> bytes:
 
 
 @contextlib.contextmanager
-def _explained(where: str, url: str | None = None) -> Iterator[None]:
+def _explained(where: str, url: str = '') -> Iterator[None]:
     """Make one line of whatever keeps the service from starting; the URL is secret."""
     try:
         yield
@@ -117,15 +119,46 @@ def _sqlite(path: Path) -> str:
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 
-def _configured_url(conf_file: str) -> str:
-    """The URL in a ``placement.conf``; empty if it cannot be read."""
+def configured(database: str | None, conf_file: str | None = None, durable: bool = True) -> Any:
+    """Return the server's configuration, of no file but the named one.
+
+    :param database: a URL, which wins over the connection in the file
+    :param durable: whether the database must survive a crash of the machine
+    """
     conf = cfg.ConfigOpts()
-    conf.register_opt(cfg.StrOpt('connection', default=''), 'placement_database')
-    try:
-        conf(args=[], default_config_files=[conf_file], default_config_dirs=[], use_env=True)
-        return str(conf.placement_database.connection)
-    except Exception:
-        return ''
+    root, silent = logging.getLogger(), logging.NullHandler()
+    # oslo.log, as it registers options, would make an unconfigured root logger talk.
+    root.addHandler(silent)
+    options.register_opts(conf)
+    root.removeHandler(silent)
+    # The groups of options are the modules' own, with what was set in them before.
+    conf.reset()
+    # As it is, the server tries for 100 seconds to reach a database that does not answer.
+    settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
+    if database:
+        settings |= {
+            'connection': database.replace('$', '$$'),
+            'connection_parameters': '',
+            'slave_connection': None,
+        }
+    if not durable:
+        settings['sqlite_synchronous'] = False
+    for name, value in settings.items():
+        conf.set_override(name, value, 'placement_database')
+    conf.set_override('auth_strategy', 'noauth2', 'api')
+    if not conf_file:
+        # Else oslo.policy takes what it finds in the home directory and in /etc.
+        conf.set_override('policy_file', os.devnull, 'oslo_policy')
+        conf.set_override('policy_dirs', [], 'oslo_policy')
+    conf(
+        args=[],
+        prog='placement',
+        project='placement',
+        default_config_files=[conf_file] if conf_file else [],
+        default_config_dirs=[],
+        use_env=bool(conf_file),
+    )
+    return conf
 
 
 class _Turn(threading.local):
@@ -136,15 +169,9 @@ class _Turn(threading.local):
 
 
 class Service:
-    """The server with one database in this process, until it is closed.
+    """The server with one database in this process, until it is closed."""
 
-    :param database: a URL, which wins over the connection in the file
-    :param durable: whether the database must survive a crash of the machine
-    """
-
-    def __init__(
-        self, database: str | None, conf_file: str | None = None, durable: bool = True
-    ) -> None:
+    def __init__(self, conf: Any) -> None:
         for log in map(logging.getLogger, ('placement', 'alembic')):
             # What it warns of, the answer says too.
             if not (log.level or log.handlers or log.isEnabledFor(logging.DEBUG)):
@@ -152,7 +179,7 @@ class Service:
         # What it says of an engine has the URL.
         logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
         self._turn = _Turn()
-        self._conf = self._configure(database, conf_file, durable)
+        self._conf = conf
         settings = dict(self._conf.placement_database.items())
         del settings['sync_on_startup']
         manager = enginefacade.transaction_context()
@@ -231,7 +258,7 @@ class Service:
         with self._transactions.begin(headers):
             yield
 
-    def snapshot(self, roots: Collection[str] | None, types: bool) -> Snapshot:
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
         self._turn.writes = False
         with translated():
@@ -242,52 +269,6 @@ class Service:
         self._engine.dispose()
         self._conf.reset()
         self._release()
-
-    @contextlib.contextmanager
-    def closed_on_failure(self) -> Iterator[None]:
-        """Close the service if the block fails."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-
-    def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
-        """The server's configuration: reads no file but the named one, sets up no logging."""
-        conf = cfg.ConfigOpts()
-        root, silent = logging.getLogger(), logging.NullHandler()
-        # oslo.log, as it registers options, would make an unconfigured root logger talk.
-        root.addHandler(silent)
-        options.register_opts(conf)
-        root.removeHandler(silent)
-        # The groups of options are the modules' own, with what was set in them before.
-        conf.reset()
-        # As it is, the server tries for 100 seconds to reach a database that does not answer.
-        settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
-        if database:
-            settings |= {
-                'connection': database.replace('$', '$$'),
-                'connection_parameters': '',
-                'slave_connection': None,
-            }
-        if not durable:
-            settings['sqlite_synchronous'] = False
-        for name, value in settings.items():
-            conf.set_override(name, value, 'placement_database')
-        conf.set_override('auth_strategy', 'noauth2', 'api')
-        if not conf_file:
-            # Else oslo.policy takes what it finds in the home directory and in /etc.
-            conf.set_override('policy_file', os.devnull, 'oslo_policy')
-            conf.set_override('policy_dirs', [], 'oslo_policy')
-        conf(
-            args=[],
-            prog='placement',
-            project='placement',
-            default_config_files=[conf_file] if conf_file else [],
-            default_config_dirs=[],
-            use_env=bool(conf_file),
-        )
-        return conf
 
     def _order_writers(self, engine: Any) -> None:
         """Make those who write to the same SQLite file wait for each other."""

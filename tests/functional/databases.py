@@ -6,7 +6,7 @@ import sqlite3
 import sqlalchemy
 
 from placementclient.embedded import Direct
-from placementclient.embedded.service import Service
+from placementclient.embedded.service import Service, configured
 
 SQLITE = 'sqlite:///'
 #: Those that name providers or consumers come before those that hold them.
@@ -39,7 +39,7 @@ def emptied(url):
     tables.reflect(engine)
     tables.drop_all(engine)
     engine.dispose()
-    service = Service(url)
+    service = Service(configured(url))
     service.migrate()
     service.close()
 

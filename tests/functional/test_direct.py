@@ -465,14 +465,11 @@ def test_what_is_encoded_in_urls_is_decoded(scratch, name):
     assert [provider['name'] for provider in answer.json()['resource_providers']] == [name]
 
 
-@pytest.mark.parametrize(
-    'body', [b'{"name": "node"}', '{"name": "node"}', [b'{"name": ', b'"node"}']]
-)
+@pytest.mark.parametrize('body', [b'{"name": "node"}', '{"name": "node"}'])
 def test_bodies(scratch, body):
     answer = scratch.post(
-        '/resource_providers', data=iter(body) if isinstance(body, list) else body,
-        headers={'Content-Type': 'application/json'},
-    )  # fmt: skip
+        '/resource_providers', data=body, headers={'Content-Type': 'application/json'}
+    )
     assert answer.status_code == 200, answer.text
 
 
