@@ -29,20 +29,15 @@ class _NewProvider:
     is_one_time: bool = False
 
 
-@dataclass(slots=True)
-class Additions:
-    """The section ``additions`` of a specification, and what was left out."""
-
-    entries: list[Mapping[str, Any]] = field(default_factory=list)
-    misfits: list[Misfit] = field(default_factory=list)
+Entry = dict[str, Any]
 
 
 def of_devices(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
-) -> Additions:
-    """Return the additions that bring devices into Placement.
+) -> tuple[list[Entry], list[Misfit]]:
+    """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
     :param devices: the rows of all hosts
     :param specs: the entries of each host; those of ``''`` are of all others
@@ -54,24 +49,25 @@ def of_devices(
     for device in devices:
         if device.status != REMOVED:
             by_host[device.host].append(device)
-    outcome = Additions()
+    entries: list[Entry] = []
+    misfits: list[Misfit] = []
     for host, local in sorted(by_host.items()):
-        _add_host(outcome, host, local, specs.get(host, specs.get('', ())), snapshot)
-    outcome.misfits += [
+        for result in _of_host(host, local, specs.get(host, specs.get('', ())), snapshot):
+            if isinstance(result, Misfit):
+                misfits.append(result)
+            else:
+                entries.append(result)
+    misfits += [
         Misfit(host, 'has a device_spec of its own, and no device is listed', '')
         for host in specs
         if host and host not in by_host
     ]
-    return outcome
+    return entries, misfits
 
 
-def _add_host(
-    outcome: Additions,
-    host: str,
-    devices: Sequence[Device],
-    specs: Sequence[DeviceSpec],
-    snapshot: Snapshot | None,
-) -> None:
+def _of_host(
+    host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
+) -> Iterator[Entry | Misfit]:
     physical = physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
     unmanaged: list[Misfit] = []
@@ -84,16 +80,16 @@ def _add_host(
             _add(providers, device, spec)
     root = snapshot.find(host) if snapshot is not None else None
     if unmanaged:
-        outcome.misfits += unmanaged
+        yield from unmanaged
     elif snapshot is not None and root is None:
         reason = 'has devices, and no resource provider in the snapshot'
-        outcome.misfits.append(Misfit(host, reason, devices[0].path))
+        yield Misfit(host, reason, devices[0].path)
     else:
         for address, provider in sorted(providers.items()):
             consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
             name = f'{host}_{address.upper()}'
-            outcome.misfits += [*gone, *_to_reserve(name, provider)]
-            outcome.entries.append(_entry(host, name, provider, consumers))
+            yield from (*gone, *_to_reserve(name, provider))
+            yield _entry(host, name, provider, consumers)
 
 
 def _unmanaged(device: Device) -> Misfit:
@@ -168,14 +164,12 @@ def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
         yield Misfit(name, reason, device.path)
 
 
-def _entry(
-    host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
-) -> dict[str, Any]:
+def _entry(host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]) -> Entry:
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time and provider.devices[0].type in (PCI, PF):
         traits.add(ONE_TIME_USE)
-    entry: dict[str, Any] = {
+    entry: Entry = {
         'resource_provider': name,
         'parent': host,
         'inventories': {provider.resource_class: {'total': total, 'max_unit': total}},

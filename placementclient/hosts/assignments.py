@@ -3,8 +3,9 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from placementclient.hosts.facts import Domain, HostFacts
 from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
@@ -29,10 +30,25 @@ class Misfit:
 
 @dataclass(slots=True)
 class Assignments:
-    """The result for the facts of hosts."""
+    """The rows that are certain, and the contradictions."""
 
-    rows: list[AssignmentRow] = field(default_factory=list)
-    misfits: list[Misfit] = field(default_factory=list)
+    rows: list[AssignmentRow]
+    misfits: list[Misfit]
+
+    @classmethod
+    def of(cls, results: Iterable[AssignmentRow | Misfit]) -> Self:
+        assignments = cls([], [])
+        for result in results:
+            if isinstance(result, Misfit):
+                assignments.misfits.append(result)
+            else:
+                assignments.rows.append(result)
+        return assignments
+
+
+Results = Iterator[AssignmentRow | Misfit]
+#: What each consumer holds in the tree of a host.
+_Allocated = Mapping[str, Mapping[str, int]]
 
 
 def of_mediated_devices(
@@ -47,23 +63,17 @@ def of_mediated_devices(
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
     :param default: the class of all others
     """
-    outcome = Assignments()
-    twice = _on_several(hosts)
-    for facts in hosts:
-        tree = _HostTree(snapshot, facts)
-        for domain in facts.domains:
-            if domain.uuid in twice:
-                continue
-            rows, misfits = _of_domain(facts, domain, classes or {}, default)
-            if snapshot is not None and not misfits:
-                misfits = list(_compared(tree, facts, domain, rows))
-            outcome.misfits += misfits
-            outcome.rows += [] if misfits else rows
-        if snapshot is not None:
-            named = {default, *(classes or {}).values()}
-            outcome.misfits += _without_device(tree, facts, named, twice)
-    outcome.misfits += _named(twice)
-    return outcome
+    by_type = classes or {}
+
+    def results(facts: HostFacts, domains: Sequence[Domain], allocated: _Allocated) -> Results:
+        for domain in domains:
+            proved = Assignments.of(_of_domain(facts, domain, by_type, default))
+            if snapshot is not None and proved.rows and not proved.misfits:
+                proved.misfits += _compared(allocated, facts, domain, proved.rows)
+            yield from proved.misfits or proved.rows
+        yield from _without_device(allocated, facts, domains, {default, *by_type.values()})
+
+    return _of_hosts(hosts, snapshot, results)
 
 
 def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Assignments:
@@ -71,29 +81,30 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
-    outcome = Assignments()
-    twice = _on_several(hosts)
-    for facts in hosts:
-        tree = _HostTree(snapshot, facts)
-        for domain in facts.domains:
-            if domain.uuid in twice:
-                continue
-            held = tree.held(domain.uuid)
-            if snapshot is not None and not held:
-                outcome.misfits.append(_unknown(facts, domain))
-                continue
-            names = [name for name in CELL_CLASSES if name in held] or ['VCPU', 'MEMORY_MB']
-            found = _cell(facts, domain)
-            if isinstance(found, Misfit):
-                outcome.misfits.append(found)
-                continue
-            evidence = f'NUMA cell {found} in {domain.path}'
-            target = f'{facts.hostname}_NUMA{found}'
-            outcome.rows += [
-                AssignmentRow(domain.uuid, name, None, target, evidence) for name in names
-            ]
-    outcome.misfits += _named(twice)
-    return outcome
+
+    def results(facts: HostFacts, domains: Sequence[Domain], allocated: _Allocated) -> Results:
+        for domain in domains:
+            resources = allocated.get(domain.uuid, {})
+            cells = domain.nodeset
+            if not cells and facts.cells:
+                cells = frozenset(facts.cells[cpu] for cpu in domain.cpus if cpu in facts.cells)
+            if snapshot is not None and not resources:
+                yield _unknown(facts, domain)
+            elif len(cells) != 1:
+                spanned = ', '.join(map(str, sorted(cells)))
+                reason = (
+                    f'spans the NUMA cells {spanned}' if cells else 'is not bound to a NUMA cell'
+                )
+                yield Misfit(domain.uuid, reason, domain.path)
+            else:
+                [cell] = cells
+                evidence = f'NUMA cell {cell} in {domain.path}'
+                target = f'{facts.hostname}_NUMA{cell}'
+                names = [name for name in CELL_CLASSES if name in resources]
+                for name in names or ['VCPU', 'MEMORY_MB']:
+                    yield AssignmentRow(domain.uuid, name, None, target, evidence)
+
+    return _of_hosts(hosts, snapshot, results)
 
 
 def written(rows: Iterable[AssignmentRow]) -> str:
@@ -106,72 +117,66 @@ def written(rows: Iterable[AssignmentRow]) -> str:
     return out.getvalue()
 
 
-def _on_several(hosts: Iterable[HostFacts]) -> dict[str, list[str]]:
-    """Return the servers that are found more than once, and the files."""
+def _of_hosts(
+    hosts: Sequence[HostFacts],
+    snapshot: Snapshot | None,
+    results: Callable[[HostFacts, Sequence[Domain], _Allocated], Results],
+) -> Assignments:
+    """Return the results of all hosts; a server that several hosts have is a misfit."""
     paths = defaultdict[str, list[str]](list)
     for facts in hosts:
         for domain in facts.domains:
             paths[domain.uuid].append(domain.path)
-    return {uuid: found for uuid, found in paths.items() if len(found) > 1}
+
+    def every() -> Results:
+        for facts in hosts:
+            domains = [domain for domain in facts.domains if len(paths[domain.uuid]) == 1]
+            allocated = {
+                uuid: resources
+                for uuid, resources in _allocated(snapshot, facts.hostname).items()
+                if len(paths.get(uuid, ())) < 2
+            }
+            yield from results(facts, domains, allocated)
+        for uuid, files in paths.items():
+            if len(files) > 1:
+                reason = f'is on several hosts, as in a migration: {", ".join(files)}'
+                yield Misfit(uuid, reason, files[0])
+
+    return Assignments.of(every())
 
 
-def _named(twice: Mapping[str, Sequence[str]]) -> Iterator[Misfit]:
-    for uuid, paths in twice.items():
-        reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
-        yield Misfit(uuid, reason, paths[0])
+def _allocated(snapshot: Snapshot | None, hostname: str) -> _Allocated:
+    root = snapshot.find(hostname) if snapshot is not None else None
+    allocated = defaultdict[str, Counter[str]](Counter)
+    for state in snapshot.tree(root.uuid) if snapshot is not None and root is not None else ():
+        for consumer in snapshot.consumers_on(state.uuid) if snapshot is not None else ():
+            allocated[consumer.uuid].update(consumer.allocations[state.uuid])
+    return allocated
 
 
 def _of_domain(
     facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
-) -> tuple[list[AssignmentRow], list[Misfit]]:
-    misfits: list[Misfit] = []
+) -> Results:
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
         devices = facts.mdevs.get(uuid, ())
         parents = sorted({device.parent for device in devices if device.parent})
-        if len(parents) != 1:
+        if len(parents) == 1:
+            kind = next((device.type for device in devices if device.type), '')
+            key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
+            placed.setdefault(key, []).append(uuid)
+        elif parents:
+            reason = (
+                f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is attached '
+                f'to server {domain.uuid}'
+            )
+            yield Misfit(uuid, reason, devices[0].path)
+        else:
             reason = f'is attached to server {domain.uuid}, and nothing says where it is'
-            path = domain.path
-            if parents:
-                reason = (
-                    f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is '
-                    f'attached to server {domain.uuid}'
-                )
-                path = devices[0].path
-            misfits.append(Misfit(uuid, reason, path))
-            continue
-        kind = next((device.type for device in devices if device.type), '')
-        key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
-        placed.setdefault(key, []).append(uuid)
-    rows = []
+            yield Misfit(uuid, reason, domain.path)
     for (name, provider), mdevs in placed.items():
         evidence = f'mdev {", ".join(mdevs)} on {facts.hostname}'
-        rows.append(AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence))
-    return rows, misfits
-
-
-class _HostTree:
-    """The consumers of the tree of a host; without a snapshot there are none."""
-
-    def __init__(self, snapshot: Snapshot | None, facts: HostFacts) -> None:
-        self._snapshot = snapshot
-        root = snapshot.find(facts.hostname) if snapshot is not None else None
-        states = snapshot.tree(root.uuid) if snapshot is not None and root is not None else ()
-        self._uuids = {state.uuid for state in states}
-
-    def held(self, consumer_uuid: str) -> dict[str, int]:
-        consumer = self._snapshot.consumers.get(consumer_uuid) if self._snapshot else None
-        held = Counter[str]()
-        for uuid, resources in (consumer.allocations if consumer else {}).items():
-            if uuid in self._uuids:
-                held.update(resources)
-        return held
-
-    def consumers(self) -> set[str]:
-        """Return the UUIDs of all that hold something in the tree."""
-        snapshot = self._snapshot
-        trees = [snapshot.consumers_on(uuid) for uuid in self._uuids] if snapshot else ()
-        return {consumer.uuid for consumers in trees for consumer in consumers}
+        yield AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence)
 
 
 def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
@@ -180,49 +185,37 @@ def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
 
 
 def _compared(
-    tree: _HostTree, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
+    allocated: _Allocated, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
 ) -> Iterator[Misfit]:
-    if not rows:
-        return
-    held = tree.held(domain.uuid)
-    if not held:
+    resources = allocated.get(domain.uuid)
+    if not resources:
         yield _unknown(facts, domain)
         return
-    found = Counter[str]()
+    attached = Counter[str]()
     for row in rows:
-        found[row.resource_class] += row.amount or 0
-    for name, amount in found.items():
-        if held.get(name, 0) != amount:
+        attached[row.resource_class] += row.amount or 0
+    for name, amount in attached.items():
+        if resources.get(name, 0) != amount:
             reason = (
-                f'has {amount} mediated devices of {name}, and {held.get(name, 0)} {name} is '
+                f'has {amount} mediated devices of {name}, and {resources.get(name, 0)} {name} is '
                 'allocated to it'
             )
             yield Misfit(domain.uuid, reason, domain.path)
 
 
 def _without_device(
-    tree: _HostTree, facts: HostFacts, names: set[str], known: Mapping[str, object]
+    allocated: _Allocated, facts: HostFacts, domains: Iterable[Domain], names: set[str]
 ) -> Iterator[Misfit]:
-    """The consumers that hold such a class on a host, and have no device there."""
-    having = {domain.uuid for domain in facts.domains if domain.mdevs}.union(known)
-    for uuid in sorted(tree.consumers() - having):
-        held = tree.held(uuid)
-        found = ', '.join(f'{held[name]} {name}' for name in sorted(names) if name in held)
-        if found:
+    """Return the consumers that hold such a class on a host, and have no device there."""
+    equipped = {domain.uuid for domain in domains if domain.mdevs}
+    for uuid in sorted(allocated.keys() - equipped):
+        resources = allocated[uuid]
+        amounts = ', '.join(
+            f'{resources[name]} {name}' for name in sorted(names & resources.keys())
+        )
+        if amounts:
             reason = (
-                f'holds {found} on {facts.hostname}, where no mediated device of it is known: it '
+                f'holds {amounts} on {facts.hostname}, where no mediated device of it is known: it '
                 'may be shut off, or be a migration'
             )
             yield Misfit(uuid, reason, facts.path)
-
-
-def _cell(facts: HostFacts, domain: Domain) -> int | Misfit:
-    """The one cell that a server is bound to."""
-    found = domain.nodeset
-    if not found and domain.cpus and facts.cells:
-        found = frozenset(facts.cells[cpu] for cpu in domain.cpus if cpu in facts.cells)
-    if len(found) == 1:
-        return next(iter(found))
-    cells = ', '.join(map(str, sorted(found)))
-    reason = f'spans the NUMA cells {cells}' if cells else 'is not bound to a NUMA cell'
-    return Misfit(domain.uuid, reason, domain.path)

@@ -2,15 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
-
-from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.client import errors, strict_json
 from placementclient.hosts.devices import PF, Device
 from placementclient.nova import configuration
 from placementclient.nova.wishes import is_true
@@ -22,36 +18,31 @@ ANY = '*'
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
 #: How many entries a file may have.
 _MOST_ENTRIES = 1_000
+_CONTENT = re.compile(r'\S')
 
+#: The parts of an address such as ``0000:81:00.0``, in small letters.
+Address = tuple[str, ...]
 _Value = str | int | float | bool | None
 _Record = dict[str, _Value | dict[str, str]]
-_ENTRY = msgspec.json.Decoder(_Record | list[_Record])
-
-
-class Address(NamedTuple):
-    """An address such as ``0000:81:00.0``, or a pattern for addresses."""
-
-    domain: str
-    bus: str
-    slot: str
-    function: str
+_Fault = Callable[[str], errors.BadFile]
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """One entry of ``device_spec``; an ID or a part of the address may be ``*``.
+    """One entry of ``device_spec``; an ID may be ``*``.
 
-    :param is_pattern: whether the parts of the address are regular expressions
+    :param parts: what the parts of an address begin with: Nova does not compare their ends
+    :param address: the only one that matches; empty if there may be several
     :param tags: whatever else the entry says
     """
 
     vendor_id: str
     product_id: str
-    address: Address
-    is_pattern: bool = False
+    parts: tuple[re.Pattern[str], ...]
+    address: Address = ()
     tags: Mapping[str, str] = field(default_factory=dict)
 
-    def matches(self, device: Device, physical: frozenset[str]) -> bool:
+    def matches(self, device: Device, physical: Collection[Address]) -> bool:
         """Return whether the entry matches a device.
 
         :param physical: the addresses of the physical functions of the host; an entry that names
@@ -61,42 +52,33 @@ class DeviceSpec:
         if any(required not in (ANY, actual) for required, actual in ids):
             return False
         addresses = [device.address]
-        is_single = not self.is_pattern and ANY not in self.address
-        if device.parent and is_single and _text(self.address) in physical:
+        if device.parent and self.address in physical:
             addresses.append(device.parent)
-        return any(self._is_at(split(address)) for address in addresses)
-
-    def _is_at(self, address: Address) -> bool:
-        if self.is_pattern:
-            # From the start, not to the end: so "0" is any function, and "1" of bus "10" too.
-            return all(_begins(part, p) for p, part in zip(self.address, address, strict=True))
-        return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
+        return any(
+            all(
+                pattern.match(part)
+                for pattern, part in zip(self.parts, split(address), strict=True)
+            )
+            for address in addresses
+        )
 
     def is_true(self, tag: str) -> bool:
         return is_true(self.tags.get(tag, ''))
 
 
-@lru_cache(1 << 16)
-def _begins(part: str, pattern: str) -> bool:
-    """Return whether a part of an address begins as a regular expression says; most parts recur."""
-    return re.match(pattern, part) is not None
-
-
 def split(address: str) -> Address:
-    """Return the parts of an address, in small letters and with leading zeros."""
-    domain, bus, rest = address.lower().split(':')
-    slot, _, function = rest.partition('.')
-    return Address(domain[-4:].rjust(4, '0'), bus, slot, function)
+    """Return the parts of an address, of the domain the last four digits."""
+    return tuple(re.split('[:.]', address.lower()[-12:]))
 
 
-def physical_functions(devices: Sequence[Device]) -> frozenset[str]:
+def physical_functions(devices: Sequence[Device]) -> set[Address]:
     """Return the addresses of physical functions: listed as such, or the parent of a device."""
-    listed = {_text(split(device.address)) for device in devices if device.type == PF}
-    return frozenset(listed.union(_text(split(d.parent)) for d in devices if d.parent))
+    listed = {split(device.address) for device in devices if device.type == PF}
+    return listed | {split(device.parent) for device in devices if device.parent}
 
 
 def first(
-    specs: Sequence[DeviceSpec], device: Device, physical: frozenset[str]
+    specs: Sequence[DeviceSpec], device: Device, physical: Collection[Address]
 ) -> DeviceSpec | None:
     """Return the first entry that matches a device."""
     return next((spec for spec in specs if spec.matches(device, physical)), None)
@@ -117,112 +99,96 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """The values of the option, which may be there several times, each with its line."""
+    """Return the values of the option, which may be repeated, each with its line."""
     text = text.lstrip('\ufeff')
     first_line = text.lstrip().partition('\n')[0]
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
-        yield from _objects(text, path)
+        yield from _values(text, path)
         return
     for option in configuration.options(text, path):
         if option.section == 'pci' and option.name in OPTIONS and option.value:
             yield option.value, option.line
 
 
-def _objects(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """JSON, one value or one after the other."""
-    decoder, position, line = json.JSONDecoder(), 0, 1
-    while position < len(text):
-        if text[position].isspace():
-            line += text[position] == '\n'
-            position += 1
-            continue
+def _values(text: str, path: str) -> Iterator[tuple[str, int]]:
+    """Return values of JSON that follow each other, each with its line."""
+    decoder, end, line = json.JSONDecoder(), 0, 1
+    while content := _CONTENT.search(text, end):
+        begin = content.start()
+        line += text.count('\n', end, begin)
         try:
-            _, end = decoder.raw_decode(text, position)
+            _, end = decoder.raw_decode(text, begin)
         except (ValueError, RecursionError):
             raise errors.BadFile(path, 'not JSON', line) from None
-        yield text[position:end], line
-        line += text.count('\n', position, end)
-        position = end
+        yield text[begin:end], line
+        line += text.count('\n', begin, end)
 
 
-def _specs(entry: str, path: str, line: int) -> Iterator[DeviceSpec]:
+def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
+    def fault(reason: str) -> errors.BadFile:
+        return errors.BadFile(path, reason, line)
+
     try:
-        value = _ENTRY.decode(entry)
-    except msgspec.ValidationError as reason:
-        raise errors.BadFile(
-            path, f'not an entry, nor a list: {located(str(reason))}', line
-        ) from None
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise errors.BadFile(path, f'not JSON: {entry[:60]}', line) from None
-    for record in value if isinstance(value, list) else [value]:
-        yield _spec(record, path, line)
+        value: Any = strict_json.decoded(entry.encode(), _Record | list[_Record])
+    except (strict_json.InvalidJSON, UnicodeError) as reason:
+        raise fault(f'not an entry, nor a list: {reason}') from None
+    return [_spec(record, fault) for record in (value if isinstance(value, list) else [value])]
 
 
-def _spec(record: _Record, path: str, line: int) -> DeviceSpec:
+def _spec(record: _Record, fault: _Fault) -> DeviceSpec:
     if 'devname' in record:
-        raise errors.BadFile(
-            path, 'devname: only the host knows the address of it; give the address', line
-        )
-    address = record.get('address') or '*:*:*.*'
-    if isinstance(address, dict):
-        parts = Address(*(address.get(name, '.*') for name in _PARTS))
-        _check_patterns(parts, path, line)
-    elif isinstance(address, str):
-        parts = _glob(address, path, line)
+        raise fault('devname: only the host knows the address of it; give the address')
+    value = record.get('address') or ''
+    address: Address = ()
+    if isinstance(value, dict):
+        texts = [value.get(name, '.*') for name in _PARTS]
+    elif isinstance(value, str):
+        parts = _glob(value, fault)
+        address = parts if ANY not in parts else ()
+        texts = [part.replace(ANY, '.*') for part in parts]
     else:
-        raise errors.BadFile(path, f'{address!r} is not an address', line)
+        raise fault(f'{value!r} is not an address')
     known = ('vendor_id', 'product_id', 'address')
-    for name, value in record.items():
-        if name != 'address' and isinstance(value, dict):
-            raise errors.BadFile(path, f'{name} is an object: a text is expected', line)
+    for name, tag in record.items():
+        if name != 'address' and isinstance(tag, dict):
+            raise fault(f'{name} is an object: a text is expected')
     return DeviceSpec(
-        _id(record, 'vendor_id', path, line),
-        _id(record, 'product_id', path, line),
-        parts,
-        isinstance(address, dict),
-        {name: str(value) for name, value in record.items() if name not in known},
+        _number(str(record.get('vendor_id', ANY)), 0xFFFF, 4, 'vendor_id', fault),
+        _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id', fault),
+        tuple(_pattern(text, fault) for text in texts),
+        address,
+        {name: str(tag) for name, tag in record.items() if name not in known},
     )
 
 
-def _id(record: Mapping[str, Any], name: str, path: str, line: int) -> str:
-    text = str(record.get(name, ANY)).strip()
-    return text if text == ANY else _hex(text, 0xFFFF, 4, name, path, line)
-
-
-def _hex(text: str, largest: int, width: int, name: str, path: str, line: int) -> str:
+def _number(text: str, largest: int, width: int, name: str, fault: _Fault) -> str:
+    """Return a hexadecimal number with leading zeros, or ``*``."""
+    if text.strip() == ANY:
+        return ANY
     try:
         value = int(text, 16)
     except ValueError:
         value = -1
     if not 0 <= value <= largest:
-        raise errors.BadFile(path, f'{name} {text[:40]!r} is not from 0 to {largest:x}', line)
+        raise fault(f'{name} {text[:40]!r} is not from 0 to {largest:x}')
     return f'{value:0{width}x}'
 
 
-def _glob(text: str, path: str, line: int) -> Address:
-    """An address of which parts may be ``*``, and the first ones missing."""
+def _glob(text: str, fault: _Fault) -> Address:
+    """Return the parts of an address, of which the first may be missing; those may be ``*``."""
     front, _, function = text.partition('.')
     fields = front.split(':') if front else []
     if len(fields) > 3:
-        raise errors.BadFile(path, f'{text[:40]!r} is not an address', line)
+        raise fault(f'{text[:40]!r} is not an address')
     texts = [*[ANY] * (3 - len(fields)), *fields, function]
-    parts = [
-        ANY
-        if (given.strip() or ANY) == ANY
-        else _hex(given.strip(), *_PARTS[name], name, path, line)
-        for name, given in zip(_PARTS, texts, strict=True)
-    ]
-    return Address(*parts)
+    return tuple(
+        _number(part.strip() or ANY, *_PARTS[name], name, fault)
+        for name, part in zip(_PARTS, texts, strict=True)
+    )
 
 
-def _check_patterns(parts: Address, path: str, line: int) -> None:
-    for pattern in parts:
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError):
-            reason = f'{pattern[:40]!r} is no regular expression'
-            raise errors.BadFile(path, reason, line) from None
-
-
-def _text(address: Address) -> str:
-    return f'{address.domain}:{address.bus}:{address.slot}.{address.function}'
+def _pattern(text: str, fault: _Fault) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        raise fault(f'{text[:40]!r} is no regular expression') from None

@@ -5,10 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
-from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.client import errors, strict_json
 from placementclient.client.wording import counted, lines_of
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
@@ -31,7 +28,7 @@ REMOVED = 'removed'
 _ADDRESS = re.compile(r'[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]')
 _ID = re.compile(r'[0-9a-fA-F]{4}')
 #: Other columns may be there too.
-_RECORDS = msgspec.json.Decoder(list[dict[str, str | int | float | None]])
+_RECORDS = list[dict[str, str | int | float | None]]
 _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 
 
@@ -129,8 +126,8 @@ def _from_csv(text: str, path: str) -> Records:
 
 
 def _from_batch(text: str, path: str) -> Records:
-    lines = ((line.split('\t'), number) for number, line in enumerate(lines_of(text), 1))
-    yield from _table((([_unescaped(c) for c in cells], n) for cells, n in lines), path)
+    rows = (list(map(_unescaped, line.split('\t'))) for line in lines_of(text))
+    yield from _table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
 
 def _unescaped(cell: str) -> str:
@@ -160,15 +157,14 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
 
 def _from_json(text: str, path: str) -> Records:
     try:
-        document = _RECORDS.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
-        raise errors.BadFile(path, f'not a JSON list of devices: {located(str(reason))}') from None
+        document = strict_json.decoded(text.encode(), _RECORDS)
+    except (strict_json.InvalidJSON, UnicodeError) as reason:
+        raise errors.BadFile(path, f'not a JSON list of devices: {reason}') from None
     for record in document:
-        yield {name: _text(value) for name, value in record.items()}, None
-
-
-def _text(value: str | int | float | None) -> str:
-    return '' if value is None else str(value).strip()
+        yield (
+            {name: '' if value is None else str(value).strip() for name, value in record.items()},
+            None,
+        )
 
 
 def _from_xml(text: str, path: str) -> Records:

@@ -9,8 +9,7 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.client import errors, strict_json
 from placementclient.hosts import markup
 from placementclient.hosts.facts import Domain, MediatedDevice
 from placementclient.model.providers import is_uuid
@@ -26,7 +25,7 @@ class _MdevRecord(msgspec.Struct):
     mdev_type: str = ''
 
 
-_MDEVCTL = msgspec.json.Decoder(list[dict[str, list[dict[str, _MdevRecord]]]])
+_MDEVCTL = list[dict[str, list[dict[str, _MdevRecord]]]]
 
 
 def hostname(content: bytes, path: str) -> str:
@@ -76,10 +75,9 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
     """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
     try:
-        document = _MDEVCTL.decode(content or b'[]')
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
-        found = located(str(reason))
-        raise errors.BadFile(path, f'not what mdevctl list --dumpjson prints: {found}') from None
+        document = strict_json.decoded(content or b'[]', _MDEVCTL)
+    except strict_json.InvalidJSON as reason:
+        raise errors.BadFile(path, f'not what mdevctl list --dumpjson prints: {reason}') from None
     for parents in document:
         for address, devices in parents.items():
             parent = f'pci_{re.sub("[:.]", "_", address)}'

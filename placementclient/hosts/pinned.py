@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from placementclient.hosts.assignments import Assignments, Misfit
+from placementclient.hosts.assignments import Assignments, Misfit, Results
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
@@ -36,28 +36,31 @@ def of_servers(
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
     :param document: what ``GET /servers/detail`` answers, from compute API 2.47 on
-    :param path: where it came from
     :param snapshot: has the providers of their VCPU
     :param migrations: all that are under way
     :raises errors.BadFile: if the document is something else, or has a server twice
     """
-    outcome = Assignments()
     moving = defaultdict[str, list[str]](list)
     for migration in migrations:
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
-    for place, record in decoded(document, path, _PinnedServer):
-        uuid = record.id.lower()
-        policy, source = _policy(record, place)
-        if policy == 'mixed':
-            reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
-            outcome.misfits.append(Misfit(uuid, reason, path))
-        elif policy == 'dedicated':
-            outcome.rows += _rows(snapshot, uuid, source)
-            evidence = f'{source}, migration of server {uuid}'
-            for migration_uuid in moving[uuid]:
-                outcome.rows += _rows(snapshot, migration_uuid, evidence)
-    return outcome
+
+    def results() -> Results:
+        for place, record in decoded(document, path, _PinnedServer):
+            uuid = record.id.lower()
+            policy, source = _policy(record, place)
+            if policy == 'mixed':
+                reason = (
+                    f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
+                )
+                yield Misfit(uuid, reason, path)
+            elif policy == 'dedicated':
+                yield from _rows(snapshot, uuid, source)
+                evidence = f'{source}, migration of server {uuid}'
+                for migration_uuid in moving[uuid]:
+                    yield from _rows(snapshot, migration_uuid, evidence)
+
+    return Assignments.of(results())
 
 
 def _policy(record: _PinnedServer, place: RecordPlace) -> tuple[str, str]:

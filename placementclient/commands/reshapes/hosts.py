@@ -187,7 +187,6 @@ class DevicesReshape(_Fitting):
             self.uncompared(
                 'hosts that Placement does not know, and instances that hold nothing on theirs'
             )
-        result = additions.of_devices(rows, specs, snapshot)
-        document = {'additions': [dict(entry) for entry in result.entries]}
-        disk.write_document(self.args.output, document)
-        return self.misfits(result.misfits)
+        entries, misfits = additions.of_devices(rows, specs, snapshot)
+        disk.write_document(self.args.output, {'additions': entries})
+        return self.misfits(misfits)

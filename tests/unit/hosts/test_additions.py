@@ -19,10 +19,10 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 def made(devices, *specs, of=None):
     entries = device_spec.parse(json.dumps(list(specs) or [{}]), 'spec')
-    found = additions.of_devices(devices, {'': entries}, of)
+    added, misfits = additions.of_devices(devices, {'': entries}, of)
     return (
-        {str(entry['resource_provider']): dict(entry) for entry in found.entries},
-        [f'{misfit.subject} {misfit.reason}' for misfit in found.misfits],
+        {entry['resource_provider']: entry for entry in added},
+        [f'{misfit.subject} {misfit.reason}' for misfit in misfits],
     )
 
 

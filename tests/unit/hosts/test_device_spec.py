@@ -19,7 +19,7 @@ def spec(**entry):
     return found
 
 
-NONE: frozenset[str] = frozenset()
+NONE: frozenset[device_spec.Address] = frozenset()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_nova_conf(before):
     ('text', 'said'),
     [
         ('[pci]\n\ndevice_spec = {"devname": "eth0"}', 'nova.conf:3: devname: only the host knows'),
-        ('[pci]\ndevice_spec = {', 'nova.conf:2: not JSON: {'),
+        ('[pci]\ndevice_spec = {', 'nova.conf:2: not an entry, nor a list: no JSON'),
         ('[pci]\ndevice_spec = 7', 'nova.conf:2: not an entry, nor a list: expected object'),
         ('{"address": "0:1:2:3:4"}', "nova.conf:1: '0:1:2:3:4' is not an address"),
         ('{"address": "0000:81:00.9"}', "nova.conf:1: function '9' is not from 0 to 7"),

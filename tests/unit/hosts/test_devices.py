@@ -81,7 +81,7 @@ def test_what_batch_escapes():
         (CSV.replace(SERVER, 'x'), "pci:2: 'x' is no instance_uuid"),
         (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: is there twice'),
         (CSV + 'a,b\n', 'pci:3: 2 fields, the header has 8'),
-        ('[', 'pci: not a JSON list of devices: input data was truncated'),
+        ('[', 'pci: not a JSON list of devices: no JSON'),
         ('[1]', 'pci: not a JSON list of devices: [0]: expected object'),
         ('<a>', 'pci:1: not XML, or not complete'),
         ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'pci: declares entities or a document type'),

@@ -84,7 +84,8 @@ def of_lists(size, folder):
 
 
 def of_continued(size, folder):
-    text = '[pci]\ndevice_spec = {\n' + '  "tag": "value",\n' * size + '  "last": "value"}\n'
+    tags = ''.join(f'  "tag{n}": "value",\n' for n in range(size))
+    text = f'[pci]\ndevice_spec = {{\n{tags}  "last": "value"}}\n'
     return lambda: device_spec.parse(text, 'nova.conf')
 
 
