@@ -1,4 +1,4 @@
-"""``python -m tests.interleavings [--alone] [--part N/M] [--trace TRACE] [COMMAND …]``.
+"""``python -m tests.interleavings [--alone] [--part N/M] [--planted] [--trace TRACE] [COMMAND …]``.
 
 A line for each command, with the numbers of its runs and states. A failure prints the requests of
 its shortest trace, and the option that runs it again.
@@ -7,12 +7,14 @@ its shortest trace, and the option that runs it again.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from multiprocessing.pool import Pool
 from typing import NamedTuple
 
 from tests.simulation import clock
@@ -21,6 +23,7 @@ clock.inline_threads()
 
 from placementclient.embedded import service  # noqa: E402
 from tests.interleavings.exploring import Explorer, Findings  # noqa: E402
+from tests.interleavings.planted import DEFECTS  # noqa: E402
 from tests.interleavings.remembering import RememberingWorld  # noqa: E402
 from tests.interleavings.running import Trace, import_all  # noqa: E402
 from tests.interleavings.scenarios import scenarios  # noqa: E402
@@ -30,12 +33,13 @@ SLICES = 6
 
 
 class Task(NamedTuple):
-    """A slice of the traces of a scenario."""
+    """A slice of the traces of a scenario, maybe with a defect planted."""
 
     name: str
     number: int = 0
     count: int = 1
     is_alone: bool = False
+    defect: str = ''
 
 
 def explored(task: Task) -> tuple[str, Findings, float]:
@@ -43,10 +47,14 @@ def explored(task: Task) -> tuple[str, Findings, float]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        explorer = Explorer(RememberingWorld(), scenarios()[task.name])
-        findings = explorer.explore(task.number, task.count, is_alone=task.is_alone)
+        defect = DEFECTS.get(task.defect)
+        with defect.planted() if defect else contextlib.nullcontext():
+            explorer = Explorer(RememberingWorld(), scenarios()[task.name])
+            findings = explorer.explore(
+                task.number, task.count, is_alone=task.is_alone, is_quick=defect is not None
+            )
         os.chdir('/')
-    return task.name, findings, time.monotonic() - began
+    return task.defect or task.name, findings, time.monotonic() - began
 
 
 def replayed(trace: Trace) -> int:
@@ -75,6 +83,7 @@ def main() -> int:
     parser.add_argument('--processes', type=int, default=1, metavar='N')
     parser.add_argument('--part', metavar='N/M', help='the part of number N modulo M')
     parser.add_argument('--alone', action='store_true', help='nobody else acts')
+    parser.add_argument('--planted', action='store_true', help='plant defects, and find them')
     parser.add_argument('--trace', type=Trace.parsed, help='run one trace')
     parser.add_argument('--list', action='store_true', help='print the commands')
     arguments = parser.parse_args()
@@ -93,6 +102,9 @@ def main() -> int:
         # The number may be that of a day.
         tasks = whole[number % count :: count]
     context = multiprocessing.get_context('fork')
+    if arguments.planted:
+        with context.Pool(arguments.processes, maxtasksperchild=1) as pool:
+            return find_planted(pool)
     failed = runs = states = 0
     with context.Pool(arguments.processes, maxtasksperchild=1) as pool:
         for name, findings, seconds in pool.imap_unordered(explored, tasks):
@@ -104,6 +116,19 @@ def main() -> int:
             show(findings)
     print(f'{len(tasks)} tasks, {runs} runs, {states} states, {failed} tasks failed')
     return 1 if failed else 0
+
+
+def find_planted(pool: Pool) -> int:
+    """Plant each defect, and print the first trace that shows it."""
+    missed = 0
+    tasks = [Task(defect.scenario, defect=name) for name, defect in DEFECTS.items()]
+    for name, findings, seconds in pool.imap(explored, tasks):
+        missed += not findings.failures
+        print(f'{name}: {findings.runs} runs, {seconds:.0f} s')
+        for failure in findings.failures:
+            print(f'  {failure.trace}\n  {failure.violation}', flush=True)
+    print(f'{len(tasks)} defects planted, {missed} not found')
+    return 1 if missed else 0
 
 
 def show(findings: Findings) -> None:

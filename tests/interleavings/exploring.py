@@ -100,14 +100,19 @@ class Explorer:
         self.findings.runs += 1
         return run(self._world, Scenario('', line).words, trace)
 
-    def explore(self, number: int = 0, count: int = 1, *, is_alone: bool = False) -> Findings:
+    def explore(
+        self, number: int = 0, count: int = 1, *, is_alone: bool = False, is_quick: bool = False
+    ) -> Findings:
         """Run all traces, or one of so many slices of them.
 
         :param is_alone: whether nobody else acts
+        :param is_quick: whether the first failure ends it
         """
         traces = self.traces_alone() if is_alone else self.traces()
         for trace in itertools.islice(traces, number, None, count):
             self.judge(trace)
+            if is_quick and self.findings.failures:
+                break
         self.findings.states = len(self._seen)
         return self.findings
 

@@ -1,0 +1,79 @@
+"""Defects that the enumeration has to find, planted in the product of this process."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+from unittest import mock
+
+from placementclient.api import inventory
+from placementclient.changes.applier import Applier
+from placementclient.changes.inspector import Inspector
+from placementclient.changes.operations import SetTraits
+from placementclient.client import errors
+
+_check_position = Applier._check_position
+_perform = Applier.__dict__['_perform']
+_rest = Inspector._rest
+_set_all = inventory.set_all
+
+
+class Defect(NamedTuple):
+    """A defect, and the command whose traces show it.
+
+    :param name: of the attribute of the owner that the defect replaces
+    """
+
+    scenario: str
+    owner: Any
+    name: str
+    replacement: Callable[..., Any]
+
+    @contextlib.contextmanager
+    def planted(self) -> Iterator[None]:
+        with mock.patch.object(self.owner, self.name, self.replacement):
+            yield
+
+
+def _look_before_a_rename_alone(applier, uuid, position, generation=None):
+    if generation is None:
+        _check_position(applier, uuid, position)
+
+
+def _look_before_a_delete_alone(applier, uuid, position, generation=None):
+    if generation is not None:
+        _check_position(applier, uuid, position, generation)
+
+
+def _write_at_the_latest_generation(client, uuid, fields, generation):
+    return _set_all(client, uuid, fields, inventory.list(client, uuid).generation)
+
+
+def _take_no_answer_for_done(applier, operation):
+    with contextlib.suppress(errors.NoAnswer):
+        _perform.__get__(applier)(operation)
+
+
+def _forget_traits_on_the_way_back(inspector, tree, live, *, backward=False):
+    rebased = _rest(inspector, tree, live, backward=backward)
+    operations = tuple(each for each in rebased.operations if not isinstance(each, SetTraits))
+    return replace(rebased, operations=operations) if backward else rebased
+
+
+DEFECTS = {
+    'a DELETE without a look': Defect(
+        'purge', Applier, '_check_position', _look_before_a_rename_alone
+    ),
+    'a rename without a look': Defect(
+        'replace', Applier, '_check_position', _look_before_a_delete_alone
+    ),
+    'a generation read again just before the write': Defect(
+        'edit', inventory, 'set_all', _write_at_the_latest_generation
+    ),
+    'a lost answer taken for done': Defect('tag', Applier, '_perform', _take_no_answer_for_done),
+    'a rollback that forgets traits': Defect(
+        'apply the plan of declare', Inspector, '_rest', _forget_traits_on_the_way_back
+    ),
+}
