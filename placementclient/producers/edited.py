@@ -1,37 +1,29 @@
-"""Many providers with one edit of their inventories, traits or aggregates."""
+"""Edits of the inventories, traits or aggregates of providers."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.wording import listed, suggestion
 from placementclient.model.inventories import BOUNDS, Inventory
-from placementclient.model.outcomes import State
-from placementclient.model.snapshots import ProviderState, Snapshot
-
-#: The fields of inventories that are given, by class.
-Given = Mapping[str, Mapping[str, Any]]
-
-#: So many providers that an edit passes over are named.
-_NAMED = 3
+from placementclient.model.snapshots import ProviderState
 
 
 @dataclass(frozen=True)
 class InventoryEdit:
     """Sets inventories of each selected provider.
 
-    :param given: the fields of each class; what is not given falls back to the service's default
+    :param given: the fields of each class; others get the service's default
     :param amend: leave what is not given as it is, and pass over providers that lack a class of
         which no total is given
     :param replaces: drop the classes that are not given
     :raises errors.BadArgument: if no provider can have the values
     """
 
-    given: Given
+    given: Mapping[str, Mapping[str, Any]]
     amend: bool = False
     replaces: bool = False
     #: The field of a provider's state that it changes.
@@ -88,7 +80,7 @@ class InventoryEdit:
         for name, fields in self.given.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
-                yield f'Passed over, without {name}: {listed(lacking, _NAMED, "others")}'
+                yield f'Passed over, without {name}: {listed(lacking, 3, "others")}'
 
 
 @dataclass(frozen=True)
@@ -119,16 +111,3 @@ class NamesEdit:
 
 
 Edit = InventoryEdit | NamesEdit
-
-
-def edited(
-    snapshot: Snapshot, provider_uuids: Iterable[str], edit: Edit
-) -> tuple[Snapshot, list[Note]]:
-    """Return the snapshot with an edit where it is possible, and notes on the other providers."""
-    states, notes = dict(snapshot.providers), []
-    for uuid in provider_uuids:
-        try:
-            states[uuid] = edit.made(states[uuid])
-        except errors.BadArgument as reason:
-            notes.append(Note(states[uuid].name, State.FAILED, str(reason)))
-    return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin), notes

@@ -5,16 +5,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
+from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
+from placementclient.model.outcomes import State
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.edited import Edit, edited
+from placementclient.producers.edited import Edit
 from placementclient.producers.names import remedy
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import origin_of
@@ -44,7 +46,8 @@ class Edits(Producer):
         self._selection, self._edit = selection, edit
         self._facets = {edit.facet, *(['usages'] if with_usages else [])}
         self._before = Snapshot((), ())
-        self._selected: Sequence[str] = ()
+        #: The UUIDs of the selected providers that can have the edit.
+        self._selected: list[str] = []
         self._is_again = False
         self.remarks: list[str] = []
 
@@ -65,23 +68,25 @@ class Edits(Producer):
         :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
             meant the edit; when it is planned again, if one provider cannot have it
         """
-        selected = self._possible(live)
-        after, notes = edited(live, selected, self._edit)
-        if self._is_again:
-            for note in notes:
-                raise errors.BadArgument(note.reason)
-            return after
-        states = [live.providers[uuid] for uuid in selected]
-        self._edit.check(states)
-        self._check_names(states, after)
-        self.notes = notes
-        self.remarks = [*self._edit.remarks(states), *self._shortfalls(after)]
+        states = dict(live.providers)
+        for uuid in self._selected:
+            if uuid not in live.providers:
+                continue
+            try:
+                states[uuid] = self._edit.made(states[uuid])
+            except errors.BadArgument as reason:
+                if self._is_again:
+                    raise
+                self.notes.append(Note(states[uuid].name, State.FAILED, str(reason)))
+        after = Snapshot(states.values(), live.consumers.values(), live.origin)
+        if not self._is_again:
+            selected = [live.providers[uuid] for uuid in self._selected]
+            self._edit.check(selected)
+            self._check_names(selected, after)
+            refused = {note.object for note in self.notes}
+            self._selected = [state.uuid for state in selected if state.name not in refused]
+            self.remarks = [*self._edit.remarks(selected), *self._shortfalls(after)]
         return after
-
-    def _possible(self, live: Snapshot) -> list[str]:
-        refused = {note.object for note in self.notes}
-        states = (live.providers.get(uuid) for uuid in self._selected)
-        return [state.uuid for state in states if state and state.name not in refused]
 
     def _shortfalls(self, after: Snapshot) -> Iterator[str]:
         """Say where the edit leaves less than what is in use: the service takes that."""
@@ -109,16 +114,12 @@ class Edits(Producer):
                 f'No resource provider is selected: none of them has inventory of {name}{near}'
             )
         self._selected = list(states)
-        above = {state.provider.parent_provider_uuid for state in states.values()} - {None}
-        listed = resource_provider.list(self.client) if above - states.keys() else []
-        # Those above name the trees of a plan.
-        parents = {provider.uuid: ProviderState(provider) for provider in listed}
-        pending = list(above)
-        while pending:
-            parent = parents.get(pending.pop() or '')
-            if parent and parent.uuid not in states:
-                states[parent.uuid] = parent
-                pending.append(parent.provider.parent_provider_uuid)
+        parents = {state.provider.parent_provider_uuid for state in states.values()} - {None}
+        if parents - states.keys():
+            # The providers above name the trees of a plan.
+            roots = {state.provider.root_uuid for state in states.values()}
+            members = (p for p in resource_provider.list(self.client) if p.root_uuid in roots)
+            states = {member.uuid: ProviderState(member) for member in members} | states
         return Snapshot(states.values(), (), origin)
 
     def _read_again(self, roots: Collection[str]) -> Snapshot:
@@ -127,7 +128,7 @@ class Edits(Producer):
             for uuid, state in self._before.providers.items()
             if state.provider.root_uuid in roots
         }
-        for uuid in self._possible(Snapshot(states.values(), ())):
+        for uuid in filter(states.__contains__, self._selected):
             states[uuid] = self._state(states[uuid].provider, self._facets)
         return Snapshot(states.values(), (), self._before.origin)
 

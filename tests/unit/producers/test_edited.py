@@ -1,4 +1,4 @@
-"""Many providers with one edit made."""
+"""Edits of one provider."""
 
 import pytest
 from msgspec.structs import replace
@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from placementclient.client import errors
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.edited import InventoryEdit, NamesEdit, edited
+from placementclient.model.snapshots import ProviderState
+from placementclient.producers.edited import InventoryEdit, NamesEdit
 
 
 def state(name, traits='', **inventories):
@@ -16,12 +16,6 @@ def state(name, traits='', **inventories):
 
 HOST = state('host', 'A B', VCPU=Inventory(8, reserved=6), PCPU=Inventory(4))
 DISK = state('disk', DISK_GB=Inventory(100))
-
-
-def after(edit, *states):
-    after, notes = edited(Snapshot(states, ()), [each.uuid for each in states], edit)
-    assert not notes
-    return list(after.providers.values())
 
 
 @pytest.mark.parametrize(
@@ -40,26 +34,18 @@ def after(edit, *states):
     ],
 )
 def test_inventories(edit, inventories):
-    assert after(edit, HOST) == [replace(HOST, inventories=inventories)]
+    assert edit.made(HOST) == replace(HOST, inventories=inventories)
 
 
 def test_who_lacks_a_class_is_passed_over():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
-    assert after(edit, HOST, DISK)[1] == DISK
+    assert edit.made(DISK) == DISK
     assert list(edit.remarks([HOST, DISK])) == ['Passed over, without VCPU: disk']
 
 
-def test_only_the_selected_are_edited():
-    after, _ = edited(Snapshot([HOST, DISK], ()), ['disk'], InventoryEdit({}, replaces=True))
-    assert after.providers == {'host': HOST, 'disk': replace(DISK, inventories={})}
-
-
-def test_a_value_that_one_cannot_have():
-    edit = InventoryEdit({'VCPU': {'total': 4}}, amend=True)
-    after, notes = edited(Snapshot([HOST, state('b', VCPU=Inventory(8))], ()), ['host', 'b'], edit)
-    assert notes == [('host', 'failed', 'VCPU: reserved 6 is above the total of 4')]
-    assert after.providers['host'] == HOST
-    assert after.providers['b'].inventories == {'VCPU': Inventory(4)}
+def test_a_provider_that_cannot_have_a_value_is_refused():
+    with pytest.raises(errors.BadArgument, match='VCPU: reserved 6 is above the total of 4'):
+        InventoryEdit({'VCPU': {'total': 4}}, amend=True).made(HOST)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +76,9 @@ def test_an_edit_that_nobody_can_have_meant(edit, sentence):
     ],
 )
 def test_names(edit, names):
-    [found] = after(edit, HOST)
-    assert found.traits == frozenset(names)
-    assert found.aggregates == (edit.added if edit.facet == 'aggregates' else frozenset())
+    edited = edit.made(HOST)
+    assert edited.traits == frozenset(names)
+    assert edited.aggregates == (edit.added if edit.facet == 'aggregates' else frozenset())
 
 
 def test_names_that_nobody_has_are_told():
