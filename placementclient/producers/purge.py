@@ -1,7 +1,7 @@
 """Delete a provider, all below it, and the allocations there."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
@@ -21,7 +21,9 @@ from placementclient.producers.producer import Producer
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
+_MIGRATION = 'is a migration: confirm or revert it first'
 _NOTHING_LEFT = 'would be left with nothing: a server, or a resize that is not confirmed'
+_SHARED_LEFT = 'would be left with nothing but shared resources'
 _LEAKED = (
     '; leaked allocations if its server is gone: "resource provider allocation delete {}" frees '
     'them'
@@ -48,30 +50,10 @@ class Surroundings(NamedTuple):
     is_over: Mapping[str | None, bool] = {}
 
 
-class Objection(NamedTuple):
-    """The reason why a consumer should keep its allocations on the tree.
-
-    :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
-    :param consequence: of a purge in spite of it
-    """
-
-    consumer_uuid: str
-    reason: str
-    is_migration: bool = False
-    consequence: str = ''
-
-    def note(self, *, force: bool) -> Note:
-        """Return the reason, with the option that overrules it, or with the consequence."""
-        is_refused = self.is_migration or not force
-        hint = '' if self.is_migration else self.consequence if force else ' (--force does it)'
-        state = 'refused' if is_refused else 'overruled'
-        return Note(f'consumer {self.consumer_uuid}', state, f'{self.reason}{hint}')
-
-
 def purged(
     snapshot: Snapshot, provider_uuid: str, around: Surroundings
-) -> tuple[Snapshot, tuple[Objection, ...]]:
-    """Return the snapshot without a provider, and all objections.
+) -> tuple[Snapshot, dict[str, str]]:
+    """Return the snapshot without a provider, and the objections by the UUID of the consumer.
 
     A consumer keeps all that it holds elsewhere.
 
@@ -81,36 +63,33 @@ def purged(
     tree = [state.uuid for state in snapshot.tree(provider_uuid)]
     check_accounted(snapshot, tree)
     gone = set(tree)
-    consumers, objections = dict(snapshot.consumers), list[Objection]()
+    consumers, objections = dict(snapshot.consumers), dict[str, str]()
     for uuid, consumer in sorted(snapshot.consumers.items()):
         if gone.isdisjoint(consumer.allocations):
             continue
         rest = consumer.without(gone)
-        objections += _objections(consumer, rest.allocations, around)
+        if objection := _objection(consumer, rest.allocations, around):
+            objections[uuid] = objection
         if rest.allocations:
             consumers[uuid] = rest
         else:
             del consumers[uuid]
     states = (state for uuid, state in snapshot.providers.items() if uuid not in gone)
-    return Snapshot(states, consumers.values(), snapshot.origin), tuple(objections)
+    return Snapshot(states, consumers.values(), snapshot.origin), objections
 
 
-def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> Iterator[Objection]:
-    uuid = consumer.uuid
+def _objection(consumer: Consumer, rest: Allocations, around: Surroundings) -> str:
+    """Return the reason why a consumer should keep its allocations on the tree, if there is one."""
     # Nova gives its migrations no type unless it is new: its list identifies them.
-    if not around.is_over.get(uuid, consumer.type != MIGRATION):
-        yield Objection(uuid, 'is a migration: confirm or revert it first', is_migration=True)
-    elif not rest:
-        yield Objection(uuid, _NOTHING_LEFT)
-    elif rest.keys() <= around.sharing:
-        reason = 'would be left with nothing but shared resources'
-        yield Objection(uuid, reason, consequence=_LEAKED.format(uuid))
-    else:
-        staying = (around.staying[used] for used in rest if used in around.staying)
-        users = [provider.name for provider in staying if provider.root_uuid in around.dependent]
-        if users:
-            reason = f'would go on to use it: it holds something on {", ".join(users)}'
-            yield Objection(uuid, reason)
+    if not around.is_over.get(consumer.uuid, consumer.type != MIGRATION):
+        return _MIGRATION
+    if not rest:
+        return _NOTHING_LEFT
+    if rest.keys() <= around.sharing:
+        return _SHARED_LEFT
+    staying = (around.staying[used] for used in rest if used in around.staying)
+    users = [provider.name for provider in staying if provider.root_uuid in around.dependent]
+    return f'would go on to use it: it holds something on {", ".join(users)}' if users else ''
 
 
 class PurgeRefused(errors.PlacementError):
@@ -120,13 +99,12 @@ class PurgeRefused(errors.PlacementError):
     :ivar advice: the next step; empty if there is none
     """
 
-    def __init__(self, objections: Iterable[Objection]) -> None:
+    def __init__(self, objections: Iterable[str]) -> None:
         # First those that --force does not overrule: only some are shown.
-        ordered = sorted(objections, key=lambda objection: not objection.is_migration)
-        reasons = Counter(objection.reason for objection in ordered)
+        reasons = Counter(sorted(objections, key=lambda reason: reason != _MIGRATION))
         refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')
-        self.advice = '' if ordered[-1].is_migration else _ADVICE
+        self.advice = '' if reasons.keys() == {_MIGRATION} else _ADVICE
 
 
 class Purging(Producer):
@@ -179,12 +157,19 @@ class Purging(Producer):
         self._judge(objections)
         return after
 
-    def _judge(self, objections: Sequence[Objection]) -> None:
-        refused = [o for o in objections if o.is_migration or not self._force]
+    def _judge(self, objections: Mapping[str, str]) -> None:
+        refused = [
+            reason for reason in objections.values() if reason == _MIGRATION or not self._force
+        ]
         self.refusal = PurgeRefused(refused) if refused else None
         noted = {note.object for note in self.notes}
-        notes = (objection.note(force=self._force) for objection in objections)
-        self.notes += [note for note in notes if note.object not in noted]
+        for uuid, reason in objections.items():
+            state = 'refused' if reason in refused else 'overruled'
+            leaked = _LEAKED.format(uuid) if reason == _SHARED_LEFT else ''
+            hint = leaked if self._force else ' (--force does it)'
+            message = reason if reason == _MIGRATION else f'{reason}{hint}'
+            note = Note(f'consumer {uuid}', state, message)
+            self.notes += [] if note.object in noted else [note]
         if self.refusal and not self._is_asked_only:
             raise self.refusal
 

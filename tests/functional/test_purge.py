@@ -95,6 +95,7 @@ def test_what_would_be_lost_is_refused(client, placement, consumer, reason, forc
         (note,) = (line for line in result.stdout.splitlines() if ' refused ' in line)
         assert f'consumer {consumer.uuid} ' in note
         assert reason in note
+        assert ('(--force does it)' in note) == forced
         assert ('"resource provider audit --fix" frees it' in result.stderr) == forced
     assert content(clouds.captured(client)) == before
     assert placement(f'{PURGE} --force --yes').status == (0 if forced else 1)

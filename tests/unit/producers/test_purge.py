@@ -5,14 +5,11 @@ from msgspec import structs
 
 from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.purge import Objection, Surroundings, purged
+from placementclient.producers.purge import Surroundings, purged
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 NOTHING = 'would be left with nothing: a server, or a resize that is not confirmed'
 SHARED = 'would be left with nothing but shared resources'
-LEAKED = (
-    '; leaked allocations if its server is gone: "resource provider allocation delete c" frees them'
-)
 MIGRATION = 'is a migration: confirm or revert it first'
 HOSTS = cloud(
     [
@@ -43,14 +40,11 @@ def with_consumer(held):
     [
         (consumer('c', host={'VCPU': 1}, other={'VCPU': 2}), None),
         (consumer('c', host_gpu={'VGPU': 1}, other={'VCPU': 2}), None),
-        (consumer('c', host={'VCPU': 1}), Objection('c', NOTHING)),
-        (
-            consumer('c', host={'VCPU': 1}, storage={'DISK_GB': 1}),
-            Objection('c', SHARED, consequence=LEAKED),
-        ),
+        (consumer('c', host={'VCPU': 1}), NOTHING),
+        (consumer('c', host={'VCPU': 1}, storage={'DISK_GB': 1}), SHARED),
         (
             structs.replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
-            Objection('c', MIGRATION, is_migration=True),
+            MIGRATION,
         ),
     ],
 )
@@ -59,15 +53,15 @@ def test_a_consumer_keeps_what_it_holds_elsewhere(held, objection):
     assert {state.name for state in after.providers.values()} == {'other', 'storage'}
     kept = {u: r for u, r in held.allocations.items() if u in after.providers}
     assert [each.allocations for each in after.consumers.values()] == ([kept] if kept else [])
-    assert objections == ((objection,) if objection else ())
+    assert objections == ({'c': objection} if objection else {})
 
 
 @pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
 def test_migrations_are_those_that_nova_lists(is_over, reason):
     around = AROUND._replace(is_over={'c': is_over})
     held = consumer('c', host={'VCPU': 1})
-    _, [objection] = purged(with_consumer(held), UUIDS['host'], around)
-    assert objection.reason == reason
+    _, objections = purged(with_consumer(held), UUIDS['host'], around)
+    assert objections == {'c': reason}
 
 
 def test_the_users_of_a_child_are_named():
@@ -76,25 +70,7 @@ def test_the_users_of_a_child_are_named():
     after, objections = purged(with_consumer(held), UUIDS['host_gpu'], around)
     assert UUIDS['host'] in after.providers
     assert after.consumers['c'].allocations == {UUIDS['host']: {'VCPU': 1}}
-    assert objections == (Objection('c', 'would go on to use it: it holds something on host'),)
-
-
-@pytest.mark.parametrize(
-    ('objection', 'force', 'state', 'reason'),
-    [
-        (Objection('c', NOTHING), False, 'refused', f'{NOTHING} (--force does it)'),
-        (Objection('c', NOTHING), True, 'overruled', NOTHING),
-        (Objection('c', MIGRATION, is_migration=True), True, 'refused', MIGRATION),
-        (
-            Objection('c', SHARED, consequence=LEAKED),
-            True,
-            'overruled',
-            f'{SHARED}{LEAKED}',
-        ),
-    ],
-)
-def test_an_objection_says_what_overrules_it_or_what_comes_of_it(objection, force, state, reason):
-    assert objection.note(force=force) == ('consumer c', state, reason)
+    assert objections == {'c': 'would go on to use it: it holds something on host'}
 
 
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():
