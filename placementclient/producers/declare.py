@@ -1,6 +1,6 @@
 """Provider trees that a file declares."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -41,19 +41,17 @@ class Declaring(Producer):
 
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read the existing trees of all declared providers."""
-        return capture_any(self.client, list(dict.fromkeys(self._roots())))
+        existing = {
+            provider.root_uuid: provider
+            for declaration in all_of((*self._declarations, *self._previous))
+            for key in ('name', 'uuid')
+            if (reference := getattr(declaration, key))
+            for provider in resource_provider.list(self.client, **{key: reference})
+        }
+        return capture_any(self.client, list(existing))
 
     def desired(self, live: Snapshot) -> Snapshot:
         return declared(live, self._declarations, prune=self._prune, previous=self._previous)
-
-    def _roots(self) -> Iterator[str]:
-        for declaration in all_of((*self._declarations, *self._previous)):
-            providers = []
-            if declaration.name:
-                providers += resource_provider.list(self.client, name=declaration.name)
-            if declaration.uuid:
-                providers += resource_provider.list(self.client, uuid=declaration.uuid)
-            yield from (provider.root_uuid for provider in providers)
 
 
 class InUse(errors.PlacementError):
@@ -74,14 +72,12 @@ def declared(
     snapshot: Snapshot,
     declarations: Sequence[Declared],
     *,
-    new_uuid: Callable[[], str] = lambda: str(uuid4()),
     prune: bool = False,
     previous: Sequence[Declared] = (),
 ) -> Snapshot:
     """Return the snapshot with the declared providers as they are declared.
 
     :param snapshot: has the trees of all that is declared, as far as they exist
-    :param new_uuid: gives the UUID of a provider that is made and declares none
     :param prune: delete the providers below that are not declared and have no consumers
     :param previous: what was added before; what is not declared any more is taken away
     :raises errors.BadArgument: if a declaration contradicts the snapshot
@@ -98,7 +94,7 @@ def declared(
             'provider has'
         )
     _check_names(declarations, snapshot)
-    state = _DeclaredState(snapshot, new_uuid)
+    state = _DeclaredState(snapshot)
     for root in declarations:
         state.place(root, None)
     for root in previous:
@@ -114,10 +110,10 @@ def declared(
 class _DeclaredState:
     """The providers of a snapshot, changed by one declaration after the other."""
 
-    def __init__(self, snapshot: Snapshot, new_uuid: Callable[[], str]) -> None:
-        self._snapshot, self._new_uuid = snapshot, new_uuid
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         self.states = dict(snapshot.providers)
-        #: The UUIDs of the existing providers that are declared.
+        #: The UUIDs of the declared providers.
         self.placed = set[str]()
 
     def place(self, declared: Declared, parent_uuid: str | None) -> None:
@@ -135,8 +131,8 @@ class _DeclaredState:
             raise errors.BadArgument(
                 f'{live.name} is declared twice, by its name and by its UUID {live.uuid}'
             )
-        uuid = live.uuid if live else declared.uuid or self._new_uuid()
-        self.placed |= {live.uuid} if live else set()
+        uuid = live.uuid if live else declared.uuid or str(uuid4())
+        self.placed.add(uuid)
         state = live or ProviderState(Provider(uuid, declared.name, 0))
         name = state.name if declared.adds else declared.name
         parent = parent_uuid or state.provider.parent_provider_uuid

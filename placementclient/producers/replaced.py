@@ -18,7 +18,7 @@ class Irreplaceable(errors.PlacementError):
     """The replacement would lose or break something; nothing was written."""
 
 
-def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None) -> Snapshot:
+def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Snapshot:
     """Return the snapshot with one provider replaced by another.
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a
@@ -28,7 +28,7 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
 
     :param snapshot: has the whole trees of both, as far as they exist; also half way between
     :param new_uuid: of a provider that is there, or that is made where the old one is
-    :param name: of the new one; ``None``: the name of the old one
+    :param name: that the new one gets
     :raises errors.BadArgument: if one of the two is below the other
     :raises Irreplaceable: if a consumer holds the same class on both, or an inventory of the new
         one grants less
@@ -45,29 +45,27 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
 
 
-def check_related(
-    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None
-) -> None:
+def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
     """Refuse to join two hosts that are both in use.
 
     :raises errors.BadArgument: if one of the two is below the other
     :raises Irreplaceable: if the new one has consumers of its own, and the name of another host
     """
-    states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
+    states, _, heirs = _joined(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
         return
-    old, new, final = states[old_uuid], states[new_uuid], names[new_uuid]
+    old, new = states[old_uuid], states[new_uuid]
     former = original(old.name, old_uuid)
     if any(same_host(original(new.name, uuid), former) for uuid in (old_uuid, new_uuid)):
         return
     # Half way, it was moved aside for this name.
-    if new.name == final and old.name == aside(final, old_uuid):
+    if new.name == name and old.name == aside(name, old_uuid):
         return
     left = list(snapshot.tree(old_uuid))
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
-    joined = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, final)}
+    joined = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, name)}
     # Allocations move last: when the names are right, and only providers with an heir are left.
-    if new.name == final and all(state.uuid in heirs for state in left):
+    if new.name == name and all(state.uuid in heirs for state in left):
         joined -= {
             heirs[state.uuid]
             for state in left
@@ -96,7 +94,7 @@ def _made_before(
 
 
 def _joined(
-    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None
+    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
 ) -> tuple[dict[str, ProviderState], dict[str, str], dict[str, str]]:
     """Return all providers, the names that those of the two trees get, and heirs, each by UUID."""
     old = snapshot.providers[old_uuid]
@@ -111,11 +109,9 @@ def _joined(
                 f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
                 'a provider that is neither above nor below it'
             )
-    former = original(old.name, old_uuid)
-    final = name or former
-    of_old = _names(old_tree, final)
+    of_old = _names(old_tree, name)
     # Half way, some of the old one's are below the new one already, by either name.
-    of_new = _names(new_tree, final, former, final)
+    of_new = _names(new_tree, name, original(old.name, old_uuid), name)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
     heirs = {uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name}
     return states, of_old | of_new, heirs

@@ -6,14 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.model.aside import aside
+from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
 from placementclient.producers import restore
 from tests.deadline import ends_within
 from tests.functional import clouds
-from tests.functional.applying import client_of
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.hosts import build, holder, provider
 from tests.functional.lifecycles import Killed, killed_at, lifecycle
@@ -29,7 +28,6 @@ SERVER = holder(
 )
 UNTYPED_ALONE = holder('alone', {'compute0': {'VCPU': 1}}, kind=None)
 UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
-LATE = holder('late', {'compute0': {'VCPU': 1}})
 
 
 def under(document, names):
@@ -120,6 +118,10 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
         ('--with compute1', f'consumer {UNTYPED.uuid} holds VCPU on compute0 and on compute1'),
         (f'--uuid {NEW} --name compute1', f'The resource provider {uuid_of("compute1")} is called'),
         ('--with storage --name third', f'give --with its UUID {uuid_of("storage")}, which stays'),
+        (f'--uuid {NEW} --name {"n" * 201}', 'is longer than 200 characters'),
+        # That of a child is longer.
+        (f'--uuid {NEW} --name {"n" * 197}', 'is longer than 200 characters'),
+        (f'--uuid {NEW} --os-placement-api-version 1.36', 'to move children to another provider'),
     ],
 )
 def test_what_is_refused_changes_nothing(client, placement, options, said):
@@ -131,42 +133,16 @@ def test_what_is_refused_changes_nothing(client, placement, options, said):
     assert content(clouds.captured(client)) == before
 
 
-@pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
-@pytest.mark.parametrize('merge', ['', '--merge'])
-@pytest.mark.parametrize('is_half_way', [False, True])
-def test_a_child_is_not_replaced_with_its_own_root(client, placement, old, merge, is_half_way):
-    build(client, SERVER)
-    uuid = uuid_of('compute0_gpu0')
-    if is_half_way:
-        resource_provider.set(client, uuid, aside('compute0_gpu0', uuid))
-        resource_provider.set(client, uuid_of('compute0'), 'compute0_gpu0')
-    before = content(clouds.captured(client))
-    for twin in ('--with', '--name compute0_gpu0 --with'):
-        command = f'resource provider replace {old} {twin} {uuid_of("compute0")} {merge}'
-        with watched(client) as requests:
-            result = placement(f'{command} --yes')
-        assert (result.status, ' is below ' in result.stderr) == (1, True), result
-        assert {method for method, _ in requests} == {'GET'}
-    assert content(clouds.captured(client)) == before
-
-
 LIVE = holder('live', {'compute1': {'VCPU': 3}, 'compute1_gpu1': {'VGPU': 1}})
 
 
-@pytest.mark.parametrize(
-    'options',
-    [
-        '--with compute1',
-        f'--with {uuid_of("compute1")} --name third',
-        '--with compute1 --name compute1',
-        f'--uuid {uuid_of("compute1")} --name compute1',
-    ],
-)
+@pytest.mark.parametrize('options', ['--with compute1', f'--uuid {uuid_of("compute1")}'])
 def test_two_hosts_in_use_are_joined_with_merge_alone(client, placement, options):
     build(client, SERVER, LIVE)
     before = content(clouds.captured(client))
+    command = f'{REPLACE} {options} --name compute1 --yes'
     with watched(client) as requests:
-        result = placement(f'{REPLACE} {options} --yes')
+        result = placement(command)
     assert (result.status, result.stderr) == (
         1,
         'compute1 is in use: 1 consumer with nothing on compute0 has allocations there, and its '
@@ -175,17 +151,9 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(client, placement, options
     )
     assert {method for method, _ in requests} == {'GET'}
     assert content(clouds.captured(client)) == before
-    assert placement(f'{REPLACE} {options} --merge --yes').status == 0
+    assert placement(f'{command} --merge').status == 0
     after = clouds.captured(client)
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
-
-
-def test_an_unknown_provider_is_not_replaced(client, placement):
-    build(client)
-    for options in (f'--uuid {NEW}', '--with compute1'):
-        result = placement(f'resource provider replace nobody {options} --yes')
-        said = "No resource provider has the name or UUID 'nobody'\n"
-        assert (result.status, result.stderr) == (1, said)
 
 
 def hypervisor(uuid):
@@ -234,23 +202,13 @@ def test_a_nova_that_refuses_its_compute_nodes_is_named(client, placement, monke
     assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
 
-def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path):
-    build(client, SERVER, UNTYPED)
-    path = str(tmp_path / 'plan.json')
-    planned = placement(f'{REPLACE} --uuid {NEW} --plan {path}')
-    assert (planned.status, planned.stderr) == (
-        0,
-        '1 provider to create, 2 to change, 1 to delete; 2 allocations to move. '
-        f'The plan is in {path}\n',
-    )
-    lifecycle(placement, client, path, kill_at=2)
-
-
-def test_a_plan_with_a_twin_is_taken_back(client, placement, tmp_path):
+@pytest.mark.parametrize(('new', 'kill_at'), [(f'--uuid {NEW}', 2), ('--with compute1', 3)])
+def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path, new, kill_at):
     build(client, SERVER)
     path = str(tmp_path / 'plan.json')
-    assert placement(f'{REPLACE} --with compute1 --plan {path}').status == 0
-    lifecycle(placement, client, path, kill_at=3)
+    planned = placement(f'{REPLACE} {new} --plan {path}')
+    assert (planned.status, f'The plan is in {path}\n' in planned.stderr) == (0, True)
+    lifecycle(placement, client, path, kill_at=kill_at)
 
 
 def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):
@@ -313,14 +271,6 @@ def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(cl
     assert content(clouds.captured(client)) == before
 
 
-def test_a_service_that_cannot_move_children_is_asked_for_nothing(client, placement):
-    build(client, SERVER)
-    before = content(clouds.captured(client))
-    result = placement(f'{REPLACE} --uuid {NEW} --yes', microversion='1.36')
-    assert (result.status, 'to move children to another provider' in result.stderr) == (1, True)
-    assert content(clouds.captured(client)) == before
-
-
 @pytest.mark.parametrize('version', ['1.30', '1.39'])
 def test_a_host_without_children_needs_no_more_than_the_reshaper(client, placement, version):
     cloud = Snapshot([provider('compute0', {'VCPU': Inventory(8)})], [UNTYPED_ALONE])
@@ -331,30 +281,18 @@ def test_a_host_without_children_needs_no_more_than_the_reshaper(client, placeme
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
-@pytest.mark.parametrize('name', ['n' * 201, 'n' * 197])
-def test_a_name_that_is_too_long_is_refused_before_anything_is_done(client, placement, name):
-    build(client)
-    before = content(clouds.captured(client))
-    result = placement(f'{REPLACE} --uuid {NEW} --name {name} --yes')
-    assert (result.status, 'is longer than 200 characters' in result.stderr) == (1, True)
-    assert content(clouds.captured(client)) == before
-
-
-@pytest.mark.parametrize('is_embedded', [True, False])
-def test_a_host_with_a_new_consumer_is_not_taken_back(request, service_url, is_embedded, tmp_path):
+def test_a_host_with_a_new_consumer_is_not_taken_back(client, placement, tmp_path):
     """Otherwise its consumers would be on two providers, one of which has another name."""
-    run = request.getfixturevalue('placement' if is_embedded else 'placement_over_http')
-    client = request.getfixturevalue('client') if is_embedded else client_of(service_url)
-    clouds.emptied(client)
     build(client, SERVER, UNTYPED)
     path = str(tmp_path / 'plan.json')
-    assert run(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
-    assert run(f'resource provider reshape apply {path} --yes').status == 0
-    allocation.set(client, replace(LATE, allocations={NEW: {'VCPU': 1}}))
+    assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    assert placement(f'resource provider reshape apply {path} --yes').status == 0
+    late = Consumer(uuid_of('late'), {NEW: {'VCPU': 1}}, 'p', 'u')
+    allocation.set(client, late)
     before = content(clouds.captured(client))
-    result = run(f'resource provider reshape rollback {path} --yes')
+    result = placement(f'resource provider reshape rollback {path} --yes')
     assert (result.status, 'left alone' in result.stdout) == (3, True)
-    assert f'has allocations: consumer {LATE.uuid}' in result.stdout
+    assert f'has allocations: consumer {late.uuid}' in result.stdout
     assert content(clouds.captured(client)) == before
 
 

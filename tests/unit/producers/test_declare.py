@@ -1,7 +1,5 @@
 """A snapshot as a declaration wants it."""
 
-import itertools
-
 import pytest
 from msgspec.structs import replace
 
@@ -19,8 +17,7 @@ CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
 def found(*wanted, there=CLOUD, prune=False):
-    new = (f'new{number}' for number in itertools.count())
-    after = declared(there, wanted, new_uuid=lambda: next(new), prune=prune)
+    after = declared(there, wanted, prune=prune)
     return [row for tree in plan('', there, after).trees for row in rows(tree.before, tree.after)]
 
 
