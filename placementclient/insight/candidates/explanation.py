@@ -20,7 +20,6 @@ from placementclient.insight.candidates.requirements import (
     restricted,
 )
 from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
-from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -126,16 +125,19 @@ def explain(
     """
     required = requirements(request)
     offer = ask(request) if ask else None
-    matcher = Matcher(index, required)
+    matcher, topology = Matcher(index, required), index.topology
     alone = {need: len(roots) for need, roots in matcher.alone.items()}
-    if offer is None:
-        offer = Offer(len(matcher.satisfying(frozenset(required))))
-    named, providers = {need.value for need in required}, index.topology.snapshot.providers
-    names = {uuid: providers[uuid].name for uuid in named & providers.keys()}
-    if offer.trees:
-        return Explanation(offer, len(index.topology.trees), alone, names=names)
-    diagnosis = _RequestDiagnosis(request, index, matcher, ask)
-    return replace(diagnosis.explanation(alone, hosts), names=names)
+    providers = topology.snapshot.providers
+    names = {
+        need.value: providers[need.value].name
+        for need in required
+        if need.kind is Kind.IN_TREE and need.value in providers
+    }
+    offer = offer or Offer(len(matcher.satisfying(frozenset(required))))
+    explanation = Explanation(offer, len(topology.trees), alone, names=names)
+    if explanation.is_met:
+        return explanation
+    return _RequestDiagnosis(request, index, matcher, ask).completed(explanation, hosts)
 
 
 class _RequestDiagnosis:
@@ -147,51 +149,47 @@ class _RequestDiagnosis:
         self._all = frozenset(matcher.requirements)
         #: The roots of the trees for which some relaxation is enough.
         self._relieved: set[str] = set()
+        #: The providers that can serve the trees that were read, by root.
+        self._read: dict[str, Sequence[ProviderState]] = {}
 
-    def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
+    def completed(self, explanation: Explanation, hosts: int) -> Explanation:
+        """Return the explanation with conflicts, relaxations and the nearest trees."""
         is_known = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
         conflicts = [] if is_known else [minimized(self._needs, self._granted)]
         search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
-        corrections = list(search.corrections())
-        sizes = [list(sets) for _, sets in groupby(corrections, key=len)]
-        read_trees = self._index.read_trees
-        seen = dict(read_trees(list(self._nearest(hosts))))
+        sizes = [list(sets) for _, sets in groupby(list(search.corrections()), key=len)]
+        self._read |= self._index.read_trees(list(self._nearest(hosts)))
         # Of two things to give up nothing is said where one is enough.
-        by_size = (list(islice(self._relaxations(sets, seen), MAX_SETS)) for sets in sizes)
+        by_size = (list(islice(self._relaxations(sets), MAX_SETS)) for sets in sizes)
         relaxations = next(filter(None, by_size), [])
         # Of those that lack as much, the ones of which it is said what would be enough.
-        missing = self._nearest(hosts)
-        seen.update(read_trees([root for root in missing if root not in seen]))
-        return Explanation(
-            Offer(0),
-            len(self._index.topology.trees),
-            alone,
-            search.conflicts[:MAX_SETS],
-            relaxations,
-            self._hosts(missing, seen),
+        nearest = self._nearest(hosts)
+        self._read |= self._index.read_trees([root for root in nearest if root not in self._read])
+        return replace(
+            explanation,
+            conflicts=search.conflicts[:MAX_SETS],
+            relaxations=relaxations,
+            # Now by the exact amounts too.
+            nearest=sorted(
+                (self._host(root, lacking) for root, lacking in nearest.items()),
+                key=lambda host: (
+                    *self._distance(host.root_uuid, nearest[host.root_uuid]),
+                    host.missing,
+                ),
+            ),
             has_more_conflicts=(search.is_cut or not is_known or len(search.conflicts) > MAX_SETS),
             is_cut=search.is_cut,
         )
 
-    def _hosts(
-        self,
-        missing: Mapping[str, frozenset[Requirement]],
-        seen: Mapping[str, Sequence[ProviderState]],
-    ) -> list[Host]:
-        """Return trees that were read, the nearest first: now by the exact amounts too."""
-        hosts = [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()]
-
-        def distance(host: Host) -> tuple[int, bool, float]:
-            return *self._distance(host.root_uuid, missing[host.root_uuid]), host.missing
-
-        return sorted(hosts, key=distance)
-
     def _granted(self, retained: frozenset[Requirement]) -> bool:
         """Return whether the service has candidates for these, where it can be asked that."""
-        relaxed = restricted(self._request, [need for need in self._needs if need in retained])
-        offer = self._ask(relaxed) if self._ask and relaxed else None
+        offer = self._asked([need for need in self._needs if need in retained])
         return self._matcher.is_met(retained) if offer is None else offer.trees > 0
+
+    def _asked(self, retained: Sequence[Requirement]) -> Offer | None:
+        relaxed = restricted(self._request, retained)
+        return self._ask(relaxed) if self._ask and relaxed else None
 
     def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
         """Return how far a tree is, as something to sort by: first the ones that lack least.
@@ -202,27 +200,26 @@ class _RequestDiagnosis:
 
     def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
         """Return the shortages of the trees that lack the least, the nearest first."""
-        alone = self._matcher.alone
-        short = {
-            root: frozenset(need for need in self._needs if root not in alone[need])
-            for root in self._eligible()
-        }
-        providers = self._index.topology.snapshot.providers
+        alone, trees = self._matcher.alone, self._index.topology.trees
         met = {
             need: self._matcher.amounts_met(need)
             for need in self._needs
             if need.kind is Kind.RESOURCE
         }
 
-        def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, int, str]:
+        def sort_key(pair: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:
+            root, lacking = pair
             had = sum(met[need][root] for need in lacking & met.keys())
-            return *self._distance(root, lacking), -had, providers[root].name
+            return *self._distance(root, lacking), -had, trees[root][0].name
 
-        order = sorted(short, key=lambda root: distance(root, short[root]))
-        near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
-        nearest = sorted(near, key=lambda root: distance(root, near[root]))
-        promising = [root for root in nearest if len(near[root]) < len(self._all)]
-        return {root: near[root] for root in (promising or nearest)[:hosts]}
+        short = (
+            (root, frozenset(need for need in self._needs if root not in alone[need]))
+            for root in self._eligible()
+        )
+        closest = sorted(short, key=sort_key)[:CLOSE]
+        near = sorted(((root, self._lacking(root, lack)) for root, lack in closest), key=sort_key)
+        promising = [(root, lacking) for root, lacking in near if len(lacking) < len(self._all)]
+        return dict((promising or near)[:hosts])
 
     def _eligible(self) -> Collection[str]:
         """The roots of the trees that may be near: no pools; where a tree is named, only that."""
@@ -239,34 +236,27 @@ class _RequestDiagnosis:
         search = ConflictSearch(rest, partial(self._matcher.allows, root))
         return short | next(search.corrections(), frozenset(rest))
 
-    def _host(
-        self, root: str, lacking: frozenset[Requirement], seen: Sequence[ProviderState]
-    ) -> Host:
-        matcher = self._matcher
-        joint: dict[Requirement, frozenset[Requirement]] = {}
-        for need in lacking:
-            if root in matcher.alone[need]:
+    def _host(self, root: str, lacking: frozenset[Requirement]) -> Host:
+        lacks: list[Shortage] = []
+        for need in self._needs:
+            if need not in lacking:
+                continue
+            if root in self._matcher.alone[need]:
                 # Those with which it cannot be had on this tree.
                 rest = [other for other in self._needs if other not in lacking or other == need]
-                joint[need] = minimized(rest, partial(matcher.allows, root))
-        lacks = tuple(
-            shortage
-            for need in self._needs
-            if need in lacking
-            for shortage in shortages(need, joint.get(need, frozenset()), seen, self._needs)
-        )
-        return Host(self._index.topology.trees[root][0].name, root, lacks)
+                joint = minimized(rest, partial(self._matcher.allows, root))
+                others = tuple(sorted(joint - {need}, key=str))
+                lacks.append(Shortage(need, Reason.SHAPE, others=others))
+            else:
+                lacks += shortages(need, self._read.get(root, ()), self._needs)
+        return Host(self._index.topology.trees[root][0].name, root, tuple(lacks))
 
-    def _relaxations(
-        self,
-        corrections: Sequence[frozenset[Requirement]],
-        seen: Mapping[str, Sequence[ProviderState]],
-    ) -> Iterator[Relaxation]:
+    def _relaxations(self, corrections: Sequence[frozenset[Requirement]]) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
         for given_up in corrections:
             retained, lowered = self._all - given_up, dict[Requirement, int]()
             for need in [need for need in self._needs if need in given_up]:
-                amount = self._enough(need, retained, seen)
+                amount = self._enough(need, retained)
                 if amount:
                     lowered[need] = amount
                     retained |= {replace(need, amount=amount)}
@@ -289,27 +279,21 @@ class _RequestDiagnosis:
         retained: frozenset[Requirement],
     ) -> Relaxation | None:
         """Return the candidates of a relaxed request: of the service, where it can be asked."""
-        order = [*self._needs, *(replace(need, amount=n) for need, n in lowered.items())]
-        relaxed = restricted(self._request, [need for need in order if need in retained])
-        if relaxed is None:
+        needs = [*self._needs, *(replace(need, amount=n) for need, n in lowered.items())]
+        ordered = [need for need in needs if need in retained]
+        if restricted(self._request, ordered) is None:
             return None
-        offer = self._ask(relaxed) if self._ask else None
-        is_asked = offer is not None
+        offer = self._asked(ordered)
         satisfying = self._matcher.satisfying(retained)
         self._relieved |= satisfying
         return Relaxation(
             tuple(need for need in self._needs if need in dropped),
             tuple(lowered.items()),
             offer or Offer(len(satisfying)),
-            is_asked,
+            is_asked=offer is not None,
         )
 
-    def _enough(
-        self,
-        requirement: Requirement,
-        retained: frozenset[Requirement],
-        seen: Mapping[str, Sequence[ProviderState]],
-    ) -> int:
+    def _enough(self, requirement: Requirement, retained: frozenset[Requirement]) -> int:
         """The amount next to what is wanted that is possible beside the others; 0 if none is."""
         if requirement.kind is not Kind.RESOURCE:
             return 0
@@ -317,7 +301,12 @@ class _RequestDiagnosis:
         def fits(amount: int) -> bool:
             return self._matcher.is_met(retained | {replace(requirement, amount=amount)})
 
-        inventories = _inventories(requirement.value, seen)
+        inventories = [
+            state.inventories[requirement.value]
+            for states in self._read.values()
+            for state in states
+            if requirement.value in state.inventories
+        ]
         step = min((inventory.step_size for inventory in inventories), default=1)
         low, high = 0, (requirement.amount - 1) // step
         while low < high:
@@ -331,14 +320,3 @@ class _RequestDiagnosis:
             -(-requirement.amount // stock.step_size) * stock.step_size for stock in inventories
         }
         return next((n for n in sorted(more) if n > requirement.amount and fits(n)), 0)
-
-
-def _inventories(
-    resource_class: str, seen: Mapping[str, Sequence[ProviderState]]
-) -> list[Inventory]:
-    return [
-        state.inventories[resource_class]
-        for states in seen.values()
-        for state in states
-        if resource_class in state.inventories
-    ]

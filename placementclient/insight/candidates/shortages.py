@@ -51,59 +51,45 @@ class Shortage:
 
 
 def shortages(
-    requirement: Requirement,
-    joint: frozenset[Requirement],
-    providers: Sequence[ProviderState],
-    required: Sequence[Requirement] = (),
-) -> Iterator[Shortage]:
-    """Return the reasons why a tree does not satisfy a requirement.
+    requirement: Requirement, providers: Sequence[ProviderState], required: Sequence[Requirement]
+) -> list[Shortage]:
+    """Return the reasons why a tree does not satisfy a requirement, were it the only one.
 
-    :param joint: where it would, were it not for others: these together are too much
     :param providers: those that can serve the tree
     :param required: all requirements; traits of the same group decide which provider comes nearest
     """
-    if joint:
-        others = tuple(sorted(joint - {requirement}, key=str))
-        yield Shortage(requirement, Reason.SHAPE, others=others)
-    elif requirement.kind is Kind.RESOURCE:
-        traits = [
-            set(other.value.split(','))
-            for other in required
-            if other.kind is Kind.TRAIT and other.group == requirement.group
-        ]
-        yield from _of_resource(requirement, providers, traits)
-    else:
-        yield Shortage(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))
+    if requirement.kind is not Kind.RESOURCE:
+        return [Shortage(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))]
+    name = requirement.value
+    traits = [
+        set(other.value.split(','))
+        for other in required
+        if other.kind is Kind.TRAIT and other.group == requirement.group
+    ]
+    short = {
+        state.uuid: list(_shortcomings(requirement, state))
+        for state in providers
+        if name in state.inventories
+    }
+
+    def distance(state: ProviderState) -> tuple[int, int, int, str]:
+        lacking = sum(map(state.traits.isdisjoint, traits))
+        return lacking, len(short[state.uuid]), -state.free(name), state.name
+
+    able = [state for state in providers if state.uuid in short]
+    return (
+        short[min(able, key=distance).uuid] if able else [Shortage(requirement, Reason.INVENTORY)]
+    )
 
 
-def _of_resource(
-    requirement: Requirement, providers: Sequence[ProviderState], traits: Sequence[set[str]]
-) -> Iterator[Shortage]:
-    """Return the shortage of the provider that comes nearest."""
-
-    def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
-        state, short = pair
-        without = sum(state.traits.isdisjoint(alternatives) for alternatives in traits)
-        return without, len(short), -state.free(requirement.value), state.name
-
-    able = [state for state in providers if requirement.value in state.inventories]
-    if not able:
-        yield Shortage(requirement, Reason.INVENTORY)
-        return
-    candidates = [(state, list(_shortcomings(requirement, state))) for state in able]
-    state, nearest = min(candidates, key=distance)
-    for reason, amount in nearest:
-        yield Shortage(requirement, reason, state.name, amount)
-
-
-def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:
+def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
     inventory, amount = state.inventories[requirement.value], requirement.amount
     free = state.free(requirement.value)
-    if amount > free:
-        yield Reason.FREE, free
-    if amount > inventory.max_unit:
-        yield Reason.MAX_UNIT, inventory.max_unit
-    if amount < inventory.min_unit:
-        yield Reason.MIN_UNIT, inventory.min_unit
-    if amount % inventory.step_size:
-        yield Reason.STEP_SIZE, inventory.step_size
+    for reason, limit, is_short in (
+        (Reason.FREE, free, amount > free),
+        (Reason.MAX_UNIT, inventory.max_unit, amount > inventory.max_unit),
+        (Reason.MIN_UNIT, inventory.min_unit, amount < inventory.min_unit),
+        (Reason.STEP_SIZE, inventory.step_size, amount % inventory.step_size),
+    ):
+        if is_short:
+            yield Shortage(requirement, reason, state.name, limit)

@@ -34,7 +34,7 @@ def wanted(amount):
     ],
 )
 def test_the_limits_of_an_inventory(amount, inventory, reasons):
-    found = list(shortages(wanted(amount), frozenset(), [state('gpu', inventory, 6)]))
+    found = list(shortages(wanted(amount), [state('gpu', inventory, 6)], ()))
     assert [(shortage.reason, shortage.amount) for shortage in found] == reasons
     assert {shortage.provider for shortage in found} == {'gpu'}
 
@@ -42,17 +42,11 @@ def test_the_limits_of_an_inventory(amount, inventory, reasons):
 def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
-    [shortage] = shortages(wanted(4), frozenset(), providers, [wanted(4), trait])
+    [shortage] = shortages(wanted(4), providers, [wanted(4), trait])
     assert (shortage.provider, shortage.amount) == ('b', 1)
-    [shortage] = shortages(wanted(4), frozenset(), providers, [wanted(4)])
+    [shortage] = shortages(wanted(4), providers, [wanted(4)])
     assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
 def test_no_inventory_at_all():
-    assert list(shortages(wanted(1), frozenset(), [])) == [Shortage(wanted(1), Reason.INVENTORY)]
-
-
-def test_what_is_there_but_not_together():
-    trait = Requirement(Kind.TRAIT, 'CUSTOM_A40', '1')
-    [shortage] = shortages(trait, frozenset({trait, wanted(1)}), [])
-    assert (shortage.reason, shortage.others) == (Reason.SHAPE, (wanted(1),))
+    assert list(shortages(wanted(1), [], ())) == [Shortage(wanted(1), Reason.INVENTORY)]
