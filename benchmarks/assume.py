@@ -14,8 +14,7 @@ from pathlib import Path
 from benchmarks.audit_scale import Clock
 from placementclient.files import disk
 from placementclient.model.servers import Flavor
-from placementclient.producers.assuming.assumptions import NamedFiles, parse
-from placementclient.producers.assuming.overlay import assumed
+from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
 from placementclient.reshape import storage
 from tests.functional.clouds import used
 from tests.functional.planted import planted

@@ -76,7 +76,7 @@ def assumed(
     if not paths:
         return Assumed(snapshot)
     from placementclient.files import disk
-    from placementclient.producers.assuming import assumptions, overlay
+    from placementclient.producers.assuming import assumptions
 
     how = scheduling.scheduling(command)
     entries: list[Assumption] = []
@@ -85,7 +85,7 @@ def assumed(
             functools.partial(_plan, path), functools.partial(_flavors, command, path), how
         )
         entries += assumptions.parse(disk.read_text(path), path, sources)
-    result = overlay.assumed(snapshot, entries)
+    result = assumptions.assumed(snapshot, entries)
     for line in (*(f'assuming: {path}' for path in paths), *result.notes):
         (warn or command.log.warning)(line)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -183,7 +183,7 @@ class PlanDrain(base.Lister):
                 'Give hosts, --match, --with-trait, --with-class or --member-of'
             )
 
-    def _knowledge(self, snapshot: Snapshot, placed: frozenset[str]) -> Knowledge | None:
+    def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge | None:
         """Return what Nova says of servers, and of the placed ones, which it does not know yet."""
         if not self.args.requests:
             return None

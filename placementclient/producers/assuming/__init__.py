@@ -1,12 +1,11 @@
 """Snapshots under assumptions: the files of ``--assume``. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placementclient.model.snapshots import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Assumed:
     """A snapshot under assumptions.
 
@@ -16,6 +15,6 @@ class Assumed:
     """
 
     snapshot: Snapshot
-    notes: Sequence[str] = ()
-    lost: frozenset[str] = frozenset()
-    placed: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
+    placed: set[str] = field(default_factory=set)

@@ -1,17 +1,18 @@
 """A file of assumptions: changes to a snapshot, each with its line and column."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from placementclient.files.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
-from placementclient.insight.selecting import ProviderSelector
-from placementclient.insight.shapes import Flavors, ServerShape
+from placementclient.insight.shapes import Flavors
 from placementclient.model.plans import Plan
+from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import Scheduling
 from placementclient.planner.specification.specification import inventory_fields
+from placementclient.producers.assuming import Assumed, overlay
 
 #: How many hosts or servers one entry may add.
 MOST = 100_000
@@ -19,76 +20,8 @@ MOST = 100_000
 ANY = 'any'
 _NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
 
-
-@dataclass(frozen=True, slots=True)
-class ProviderEdit:
-    """Changed inventories, traits or aggregates of providers.
-
-    :param inventories: the fields that are given, by class; the others stay
-    :param traits: those that come, and those that go
-    :param aggregates: the same of aggregates, by UUID
-    """
-
-    at: Cursor
-    selector: ProviderSelector
-    inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    traits: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    aggregates: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class NewHosts:
-    """Empty copies of an existing host.
-
-    :param like: its name or UUID
-    :param name: of the new ones; ``{n}`` is their number, from 1
-    """
-
-    at: Cursor
-    add: int
-    like: str
-    name: str
-
-    def names(self) -> Iterator[str]:
-        """Yield the names of the new hosts; there may be too many for a list."""
-        for n in range(1, self.add + 1):
-            yield _NUMBER.sub(lambda match, n=n: format(n, match[1] or ''), self.name)  # type: ignore[misc]
-
-
-@dataclass(frozen=True, slots=True)
-class HostsGone:
-    """Removed hosts.
-
-    :param without: their names, UUIDs, or patterns of names
-    """
-
-    at: Cursor
-    without: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NewServers:
-    """Future servers.
-
-    :param count: how many
-    :param on: names, UUIDs, or patterns of names of hosts; empty: on any
-    """
-
-    at: Cursor
-    count: int
-    shape: ServerShape
-    on: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AfterPlan:
-    """The cloud after a plan."""
-
-    at: Cursor
-    plan: Plan
-
-
-Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
+#: Changes a cloud as an entry of a file says; raises :class:`errors.BadFile` if it cannot be.
+Assumption = Callable[[Assumed], None]
 
 
 class NamedFiles(NamedTuple):
@@ -101,6 +34,17 @@ class NamedFiles(NamedTuple):
     plan: Callable[[str], Plan]
     flavors: Flavors
     scheduling: Scheduling = Scheduling()
+
+
+def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
+    """Return a snapshot with assumptions applied in order.
+
+    :raises errors.BadFile: for one that does not suit the snapshot, with line and column
+    """
+    cloud = Assumed(snapshot)
+    for assume in assumptions:
+        assume(cloud)
+    return cloud
 
 
 def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
@@ -116,14 +60,15 @@ def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
 def _assumption(at: Cursor, sources: NamedFiles) -> Assumption:
     readers: Mapping[str, Callable[[Cursor, NamedFiles], Assumption]] = {
         'add': _new_hosts,
-        'without': lambda at, _: HostsGone(at, **at.fields({'without': _texts})),
+        'without': lambda at, _: partial(
+            overlay.remove_hosts, at=at, **at.fields({'without': _texts})
+        ),
         'servers': _new_servers,
-        'plan': lambda at, sources: AfterPlan(
-            at, sources.plan(at.fields({'plan': Cursor.text})['plan'])
+        'plan': lambda at, sources: partial(
+            overlay.carry_out, at=at, **at.fields({'plan': lambda name: sources.plan(name.text())})
         ),
     }
-    known = (*_EDIT, *readers, 'like', 'name')
-    inside = at.keys(known)
+    inside = at.keys((*_EDIT, *readers, 'like', 'name'))
     return next((read for key, read in readers.items() if key in inside), _edit)(at, sources)
 
 
@@ -133,10 +78,10 @@ def _changes(
     def names(at: Cursor) -> frozenset[str]:
         return frozenset(read(at))
 
-    given: dict[str, frozenset[str]] = cursor.fields({'add': names, 'remove': names})
-    if not given:
+    changes: dict[str, frozenset[str]] = cursor.fields({'add': names, 'remove': names})
+    if not changes:
         raise cursor.error('has neither add nor remove')
-    return given
+    return changes
 
 
 _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
@@ -147,20 +92,31 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
 }
 
 
-def _edit(at: Cursor, _: NamedFiles) -> ProviderEdit:
-    given = at.fields(_EDIT)
-    selector = selecting.taken(at, given)
-    if not given:
+def _edit(at: Cursor, _: NamedFiles) -> Assumption:
+    fields = at.fields(_EDIT)
+    selector = selecting.taken(at, fields)
+    if not fields:
         raise at.error('changes nothing: give inventories, traits or aggregates')
-    return ProviderEdit(at, selector, **given)
+    inventories = fields.pop('inventories', {})
+    return partial(
+        overlay.edit_providers, at=at, selector=selector, inventories=inventories, names=fields
+    )
 
 
-def _new_hosts(at: Cursor, _: NamedFiles) -> NewHosts:
+def _new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
     readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _template}
-    hosts = NewHosts(at, **at.fields(readers, list(readers)))
-    if hosts.add > 1 and not _NUMBER.search(hosts.name):
-        raise at.inside('name').error(f'is the same {hosts.add} times: put {{n}} in it')
-    return hosts
+    fields = at.fields(readers, list(readers))
+    number, name = fields['add'], fields['name']
+    if number > 1 and not _NUMBER.search(name):
+        raise at.inside('name').error(f'is the same {number} times: put {{n}} in it')
+
+    def named(n: int) -> str:
+        return _NUMBER.sub(lambda match: format(n, match[1] or ''), name)
+
+    # There may be too many for a list.
+    return lambda cloud: overlay.add_hosts(
+        cloud, at, map(named, range(1, number + 1)), fields['like']
+    )
 
 
 def _template(cursor: Cursor) -> str:
@@ -179,15 +135,15 @@ def _texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
-def _new_servers(at: Cursor, sources: NamedFiles) -> NewServers:
+def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
     inside = at.keys(['servers'])['servers']
     readers = {
         **shapes.READERS,
         'count': lambda cursor: cursor.integer(1, MOST),
         'on': _texts,
     }
-    given = inside.fields(readers, ['count'])
-    shape = shapes.taken(inside, given, sources.flavors, sources.scheduling)
-    if given.get('on') == (ANY,):
-        del given['on']
-    return NewServers(inside, shape=shape, **given)
+    fields = inside.fields(readers, ['count'])
+    shape = shapes.taken(inside, fields, sources.flavors, sources.scheduling)
+    if fields.get('on') == (ANY,):
+        del fields['on']
+    return partial(overlay.add_servers, at=inside, shape=shape, **fields)

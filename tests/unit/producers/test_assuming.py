@@ -15,8 +15,7 @@ from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.producers.assuming import Assumed
-from placementclient.producers.assuming.assumptions import NamedFiles, parse
-from placementclient.producers.assuming.overlay import assumed
+from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
@@ -85,10 +84,10 @@ def test_providers_get_what_is_given_and_keep_the_rest():
     }
     assert host.traits == {'CUSTOM_FAST'}
     assert found.snapshot.providers['nfs'] == small().providers['nfs']
-    assert found.notes == (
+    assert found.notes == [
         'assume.yaml:1: No resource provider that is selected has the aggregate '
         '1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa',
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +132,19 @@ def test_a_new_host_is_an_empty_copy_with_its_children():
     assert new.usages == {}
 
 
+@pytest.mark.parametrize(
+    ('name', 'names'),
+    [
+        ('new{n}', ['new1', 'new2', 'new3']),
+        ('new{n:02d}.example', ['new01.example', 'new02.example', 'new03.example']),
+        ('r{n}-h{n:3d}', ['r1-h  1', 'r2-h  2', 'r3-h  3']),
+    ],
+)
+def test_new_hosts_have_numbers_in_their_names(name, names):
+    found = under(f'[{{add: 3, like: compute2, name: "{name}"}}]').snapshot
+    assert {root.name for root in found.roots()} == {'compute1', 'compute2', 'nfs', *names}
+
+
 def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front():
     there = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
     found = under('- {add: 1, like: compute1, name: new}', there).snapshot
@@ -144,7 +156,7 @@ def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere():
     assert sorted(found.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
     assert found.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
     assert found.lost == {'b'}
-    assert found.notes == ('assume.yaml:1: Lost: 1 consumer on compute2: b',)
+    assert found.notes == ['assume.yaml:1: Lost: 1 consumer on compute2: b']
     found = under('- without: ["compute1*"]')
     assert sorted(found.snapshot.consumers) == ['b']
     assert used(found.snapshot)['nfs'] == {'DISK_GB': 10}
@@ -158,7 +170,7 @@ def test_servers_that_are_to_come_get_their_places_in_turn():
         'compute2': {'VCPU': 3, 'MEMORY_MB': 512},
         'nfs': {'DISK_GB': 10},
     }
-    assert found.notes == ()
+    assert found.notes == []
     new = [found.snapshot.consumers[uuid] for uuid in found.placed]
     assert sorted(held.type or '' for held in new) == ['INSTANCE'] * 3
 
@@ -168,7 +180,7 @@ def test_as_many_servers_get_a_place_as_fit():
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
     assert len(found.placed) == fits.by_tree(Topology(small()), [request])[-1].count == 4
     assert fits.by_tree(Topology(found.snapshot), [request])[-1].count == 0
-    assert found.notes == ('assume.yaml:1: No room for 36 of 40 servers of m1',)
+    assert found.notes == ['assume.yaml:1: No room for 36 of 40 servers of m1']
 
 
 def test_a_server_takes_a_group_and_a_share_of_a_pool():
@@ -260,6 +272,56 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
 @pytest.mark.parametrize(
     ('text', 'said'),
     [
+        ('- match: [a', ':1:10: the bracket that opens here is not closed'),
+        ('a: 1', ':1:1: has to be a list'),
+        ('- 7', ':1:3: [0]: has to be a mapping'),
+        (
+            '- match: a\n  inventory: {}\n',
+            ':2:3: [0].inventory: unknown key. Did you mean "inventories"?',
+        ),
+        ('- witout: [a]', ':1:3: [0].witout: unknown key. Did you mean "without"?'),
+        (
+            '- {traits: {add: [A]}}',
+            ':1:3: [0]: selects nothing: give match, with_trait, '
+            'without_trait, with_class, member_of',
+        ),
+        ('- {match: a}', ':1:3: [0]: changes nothing: give inventories, traits or aggregates'),
+        (
+            '- {match: a, inventories: {VCPU: {allocation_ratio: x}}}',
+            ':1:35: [0].inventories.VCPU.allocation_ratio: has to be a number',
+        ),
+        (
+            '- match: a\n  inventories: {VCPU: {ratio: 1}}',
+            ':2:24: [0].inventories.VCPU.ratio: unknown key, known are '
+            'allocation_ratio, min_unit, max_unit, reserved, step_size, total',
+        ),
+        ('- {match: a, traits: [A]}', ':1:14: [0].traits: has to be a mapping'),
+        ('- {match: a, traits: {}}', ':1:14: [0].traits: has neither add nor remove'),
+        (
+            '- {match: a, traits: {add: [A, b]}}',
+            ":1:32: [0].traits.add[1]: 'b' has to be A-Z, 0-9 and _ only",
+        ),
+        ('- {add: 2, like: a}', ':1:3: [0]: name is missing'),
+        ('- {add: 0, like: a, name: b}', ':1:4: [0].add: has to be from 1 to 100000'),
+        ('- {add: 2, like: a, name: b}', ':1:21: [0].name: is the same 2 times: put {n} in it'),
+        (
+            "- {add: 2, like: a, name: 'b{m}'}",
+            ':1:21: [0].name: unknown placeholder, known are {n} and with leading zeros {n:03d}',
+        ),
+        ('- {without: []}', ':1:4: [0].without: is empty'),
+        ('- {without: [a], match: b}', ':1:18: [0].match: unknown key, known are without'),
+        (
+            '- servers: {count: 1}',
+            ':1:3: [0].servers: has to have either a flavor or resources',
+        ),
+        (
+            '- servers: {flavor: m1x, count: 1}',
+            ':1:13: [0].servers.flavor: there is no flavor m1x. Did you mean "m1"?',
+        ),
+        (
+            '- servers: {flavor: m1.large, required: [A], count: 1}',
+            ':1:3: [0].servers: required and forbidden are for resources: a flavor has its own',
+        ),
         (
             '- {match: cmopute1, traits: {add: [CUSTOM_A]}}',
             ':1:4: [0].match: "cmopute1" matches no provider. Did you mean "compute1"?',
@@ -318,6 +380,20 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
 )
 def test_a_fault_says_where_it_is_and_what_was_meant(text, said):
     assert fault(text) == f'assume.yaml{said}'
+
+
+def test_all_faults_of_the_form_are_told_at_once():
+    with pytest.raises(errors.BadFile) as raised:
+        under('- {without: []}\n- {add: 0, like: a, name: b}')
+    assert [(fault.line, fault.column) for fault in raised.value.faults] == [(1, 4), (2, 4)]
+
+
+def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file():
+    def missing(path):
+        raise errors.BadFile(path, 'No such file or directory')
+
+    with pytest.raises(errors.BadFile, match=r'^plan\.json: No such file or directory$'):
+        parse('- plan: plan.json', 'assume.yaml', NamedFiles(missing, lambda _: FLAVORS))
 
 
 def test_long_names_of_many_hosts_are_refused_at_the_first():
