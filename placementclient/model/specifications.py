@@ -19,7 +19,10 @@ from placementclient.model.providers import normalized
 ALL: Final = 'all'
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
+SOURCE = '{source}'
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
+#: The UUID and the name of a provider.
+Named = tuple[str, str]
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -143,14 +146,17 @@ class Spec:
         return SpecNames(self)
 
 
-def filled(template: str, **names: str) -> str:
-    """Return a template with its placeholders replaced.
+def filled(template: str, root: Named, source: Named | None = None) -> str:
+    """Return the name or UUID that a template means in a tree.
 
-    :param names: a name for each placeholder; others stay as they are
+    :param source: of the move that leads there; without it, ``{source}`` stays as it is
     """
-    if '{' not in template:
-        return template
-    return PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
+    if template == ROOT:
+        return root[0]
+    if source is not None and template == SOURCE:
+        return source[0]
+    names = {ROOT: root[1], SOURCE: source[1] if source else SOURCE}
+    return PLACEHOLDER.sub(lambda match: names.get(match[0], match[0]), template)
 
 
 def has_placeholder(template: str) -> bool:
@@ -187,7 +193,7 @@ class SpecIndex:
         targets = {move.target for move in spec.moves}
         self._entries = _Entries(spec.providers, targets), _Entries(spec.additions)
 
-    def scope(self, root: str, names: Collection[str]) -> TreeScope:
+    def scope(self, root: Named, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
 
         :param names: names and UUIDs of all its providers
@@ -196,7 +202,7 @@ class SpecIndex:
         pending = [*names, *(self._spec.moves[index].target for index in moves)]
         indexes = [{*entries.open} for entries in self._entries]
         for entries, chosen in zip(self._entries, indexes, strict=True):
-            pending += (filled(entries.names[index], root=root) for index in chosen)
+            pending += (filled(entries.names[index], root) for index in chosen)
         while pending and any(entries.about for entries in self._entries):
             name = pending.pop()
             for entries, chosen in zip(self._entries, indexes, strict=True):
@@ -205,7 +211,7 @@ class SpecIndex:
                 pending += (entries.names[index] for index in new)
         return TreeScope(*(tuple(sorted(part)) for part in (moves, *indexes)))
 
-    def mentioned(self, root: str, names: Collection[str]) -> set[str]:
+    def mentioned(self, root: Named, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree.
 
         :param names: names and UUIDs of all its providers
@@ -216,9 +222,9 @@ class SpecIndex:
         for entry in (*entries, *(self._spec.additions[index] for index in additions)):
             templates.update(filter(None, (entry.name, entry.parent)))
         return {
-            filled(template, root=root, source=source)
+            filled(template, root, (name, name))
             for template in templates
-            for source in (names if '{source}' in template else ('',))
+            for name in (names if SOURCE in template else root[1:])
         }
 
 
@@ -267,10 +273,3 @@ class SpecNames:
         self.moved_traits = {trait for move in spec.moves for trait in move.traits}
         self.stated_traits = {trait for entry in entries for trait in entry.traits}
         self.aggregates = {uuid for entry in entries for uuid in entry.aggregates}
-        self._additions: dict[str, list[Addition]] = {}
-        for addition in spec.additions:
-            for consumer_uuid in addition.consumers:
-                self._additions.setdefault(consumer_uuid, []).append(addition)
-
-    def additions_for(self, consumer_uuid: str) -> Sequence[Addition]:
-        return self._additions.get(consumer_uuid, ())

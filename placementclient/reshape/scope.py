@@ -52,7 +52,7 @@ def _named_elsewhere(
     def named() -> Iterator[Provider | None]:
         for root, providers in members.items():
             names = [name for each in providers for name in (each.name, each.uuid)]
-            yield from map(find, spec.index.mentioned(by_uuid[root].name, names))
+            yield from map(find, spec.index.mentioned((root, by_uuid[root].name), names))
 
     found = (each.root_uuid for each in named() if each is not None)
     return dict.fromkeys(sorted(root for root in found if root not in members))

@@ -1,29 +1,15 @@
-"""The moves of a plan are those of its specification; its rows follow them and the assignments."""
+"""The moves of a plan are those of its specification; its rows keep the assignments."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
 
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
 from placementclient.model.specifications import ALL
-from placementclient.planner.invariants.subject import Subject
+from placementclient.planner.invariants.subject import Amounts, Subject
 
-
-class _Expected(NamedTuple):
-    """The amount of one class that the specification moves from one source.
-
-    :param amount: ``all`` is what other moves leave, too
-    """
-
-    amount: int | Literal['all']
-    is_exact: bool
-
-
-#: Source, class, target and the class there, all by name.
-_Way = tuple[str, str, str, str]
-#: A row of what belongs where, and the name of the source that it is about; ``None``: any.
-_Known = tuple[AssignmentRow, str | None]
+#: An assignment, and the name of the source that it is about; ``None``: any.
+_Assigned = tuple[AssignmentRow, str | None]
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -31,94 +17,76 @@ def faults(subject: Subject) -> Iterator[str]:
     if subject.backwards:
         # The way back is planned from what is there: it has rows, and no moves.
         return
-    expected = _expected(subject)
-    for each in subject.tree.moves:
-        possible = expected.get(_way(each), [])
-        use = next((one for one in possible if one.amount in (ALL, each.amount)), None)
-        if use is None or each.amount <= 0:
+    planned, specified = Counter(subject.tree.moves), Counter(_specified(subject))
+    for reason, moves in (
+        ('the specification does not move', planned - specified),
+        ('the plan does not move, as the specification says,', specified - planned),
+    ):
+        for move in moves:
             yield (
-                f'the specification does not move {each.amount} {each.resource_class} from '
-                f'{each.from_provider} to {each.to_provider} as {each.to_resource_class}'
+                f'{reason} {move.amount} {move.resource_class} from {move.from_provider} to '
+                f'{move.to_provider} as {move.to_resource_class}'
             )
-        else:
-            possible.remove(use)
-    for (source, name, target, _), left in expected.items():
-        if any(one.is_exact for one in left):
-            yield f'{name} of {source} does not move to {target}, as the specification says'
-    yield from _rows(subject)
 
 
-def _expected(subject: Subject) -> dict[_Way, list[_Expected]]:
-    result: dict[_Way, list[_Expected]] = {}
+def _specified(subject: Subject) -> Iterator[InventoryMove]:
+    taken = Amounts()
+    for move, source, _ in subject.moves:
+        for name, amount in move.resources.items():
+            taken[source.uuid, name] += 0 if amount == ALL else amount
     for move, source, target in subject.moves:
-        is_exact = not is_pattern(move.source)
         change = subject.find(target)
         for name, amount in move.resources.items():
-            if name in source.content_before.inventories:
-                way = source.name, name, change.name if change else target
-                key = *way, move.name_at_target(name)
-                result.setdefault(key, []).append(_Expected(amount, is_exact))
-    return result
-
-
-def _way(move: InventoryMove) -> _Way:
-    return move.from_provider, move.resource_class, move.to_provider, move.to_resource_class
-
-
-def _rows(subject: Subject) -> Iterator[str]:
-    """A row that leaves its place goes the way of a move."""
-    ways = {_way(move) for move in subject.tree.moves}
-    for row in subject.tree.rows:
-        way = (row.from_provider, row.resource_class, row.to_provider, row.to_resource_class)
-        stays = way[:2] == way[2:]
-        if row.from_provider is not None and not stays and way not in ways:
-            yield (
-                f'no move leads {row.resource_class} of {row.consumer_uuid} from '
-                f'{row.from_provider} to {row.to_provider}'
-            )
+            inventory = source.content_before.inventories.get(name)
+            if inventory is None:
+                continue
+            if amount == ALL:  # the first such move takes all that the others leave
+                amount = inventory.total - taken[source.uuid, name]
+                taken[source.uuid, name] += amount
+            target_name = change.name if change else target
+            yield InventoryMove(source.name, name, target_name, move.name_at_target(name), amount)
 
 
 def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[str]:
-    """A row that was given is kept, none says that it was given and was not, none is a guess."""
-    given: dict[str, list[_Known]] = {}
+    """Check that the rows keep every assignment, and that none is a guess without leave."""
+    assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
-        given.setdefault(row.consumer_uuid, []).append((row, None))
-    named = {uuid for move in recipe.spec.moves for uuid in move.consumers}
+        assigned.setdefault(row.consumer_uuid, []).append((row, None))
+    in_moves = {uuid for move in recipe.spec.moves for uuid in move.consumers}
     for subject in subjects:
-        tree = subject.tree
-        by_consumer: dict[str, list[PlannedRow]] = {}
-        for each in tree.rows:
-            by_consumer.setdefault(each.consumer_uuid, []).append(each)
-            if each.label is Label.INFERRED and not recipe.allow_inferred:
-                yield f'{tree.root_provider_name}: the place of {each.consumer_uuid} is a guess'
-        for uuid, rows in by_consumer.items():
-            known_of = given.get(uuid, [])
-            if uuid in named:
-                known_of = [*known_of, *_of_moves(subject, uuid)]
-            for fault in _of_consumer(subject, rows, known_of):
-                yield f'{tree.root_provider_name}: {fault}'
+        rows_of: dict[str, list[PlannedRow]] = {}
+        root_name = subject.tree.root_provider_name
+        for planned in subject.tree.rows:
+            rows_of.setdefault(planned.consumer_uuid, []).append(planned)
+            if planned.label is Label.INFERRED and not recipe.allow_inferred:
+                yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'
+        for uuid, rows in rows_of.items():
+            inline = _inline(subject, uuid) if uuid in in_moves else ()
+            for row, source in (*assigned.get(uuid, ()), *inline):
+                if not _is_kept(subject, row, source, rows):
+                    yield (
+                        f'{root_name}: {uuid} is known to have {row.resource_class} of '
+                        f'{row.to_provider}, and its rows do not say so'
+                    )
 
 
-def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_Known]:
-    """Return the amounts of a consumer that the moves of the specification know."""
+def _inline(subject: Subject, consumer_uuid: str) -> Iterator[_Assigned]:
+    """Return the assignments of a consumer in the moves of the specification."""
     for move, source, target in subject.moves:
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             yield AssignmentRow(consumer_uuid, name, amount, target), source.name
 
 
-def _of_consumer(subject: Subject, rows: list[PlannedRow], known: list[_Known]) -> Iterator[str]:
-    for assigned, source in known:
-        provider = subject.find(assigned.to_provider)
-        of_class = [
-            row
-            for row in rows
-            if row.resource_class == assigned.resource_class and source in (None, row.from_provider)
-        ]
-        if provider is None or not of_class:
-            continue  # it is about another tree
-        placed = sum(row.amount for row in of_class if row.to_provider == provider.name)
-        if placed < (assigned.amount or 1):
-            yield (
-                f'{assigned.consumer_uuid} is known to have {assigned.resource_class} of '
-                f'{provider.name}, and its rows do not say so'
-            )
+def _is_kept(
+    subject: Subject, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
+) -> bool:
+    provider = subject.find(assigned.to_provider)
+    of_class = [
+        row
+        for row in rows
+        if row.resource_class == assigned.resource_class and source in (None, row.from_provider)
+    ]
+    if provider is None or not of_class:
+        return True  # it is about another tree
+    placed = sum(row.amount for row in of_class if row.to_provider == provider.name)
+    return placed >= (assigned.amount or 1)

@@ -1,19 +1,18 @@
 """The plan of trees to check, with the parts of the specification about them."""
 
 import fnmatch
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from placementclient.model import patterns
 from placementclient.model.consumers import Allocations
-from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import normalized
-from placementclient.model.specifications import ROOT, Move, ProviderSpec, Spec, filled
-
-_SOURCE = '{source}'
+from placementclient.model.specifications import SOURCE, Move, Named, ProviderSpec, Spec, filled
 
 #: Amounts by provider UUID and class.
-Amounts = dict[tuple[str, str], int]
+Amounts = Counter[tuple[str, str]]
 
 
 class SourcedMove(NamedTuple):
@@ -46,97 +45,79 @@ class Subject:
         self.names = spec.names
         self.by_name = {change.name: change for change in tree.providers}
         self.by_uuid = {change.uuid: change for change in tree.providers}
-        self._roots = tree.roots
-        self._own: dict[str, list[ProviderChange]] = {uuid: [] for uuid in self._roots}
-        others: list[ProviderChange] = []
-        for change in tree.providers:
-            self._own.get(change.root_provider_uuid, others).append(change)
         #: the moves of the specification in these trees
         self.moves: list[SourcedMove] = []
         self._entries: dict[str, list[ProviderSpec]] = {}
-        for root_uuid, own in self._own.items():
-            names = {name for each in (*own, *others) for name in (each.name, each.uuid)}
-            self._learn(root_uuid, names | {root_uuid, self._roots[root_uuid]})
+        members: dict[str, list[ProviderChange]] = {uuid: [] for uuid in tree.roots}
+        others: list[ProviderChange] = []
+        for change in tree.providers:
+            members.get(change.root_provider_uuid, others).append(change)
+        for root in tree.roots.items():
+            self._add_tree(root, members[root[0]], others)
 
-    def _learn(self, root_uuid: str, names: Collection[str]) -> None:
-        scope = self.spec.index.scope(self._roots[root_uuid], names)
+    def _add_tree(
+        self, root: Named, members: Sequence[ProviderChange], others: Sequence[ProviderChange]
+    ) -> None:
+        spec = self.spec
+        names = {name for change in (*members, *others) for name in (change.name, change.uuid)}
+        scope = spec.index.scope(root, names.union(root))
         moves = [
-            SourcedMove(move, source, self.named(move.target, root_uuid, source))
-            for move in (self.spec.moves[index] for index in scope.moves)
-            for source in self._sources(move, root_uuid)
+            SourcedMove(move, source, filled(move.target, root, (source.uuid, source.name)))
+            for move in (spec.moves[index] for index in scope.moves)
+            for source in self._sources(move, root, members)
         ]
         self.moves += moves
-        for index in scope.providers:
-            entry = self.spec.providers[index]
-            for uuid in {change.uuid for change in self._meant(entry.name, root_uuid, moves)}:
+        for entry in (spec.providers[index] for index in scope.providers):
+            for uuid in {change.uuid for change in self._meant(entry.name, root, moves) if change}:
                 self._entries.setdefault(uuid, []).append(entry)
-        for index in scope.additions:
-            addition = self.spec.additions[index]
-            change = self.find(self.named(addition.name, root_uuid))
+        for addition in (spec.additions[index] for index in scope.additions):
+            change = self.find(filled(addition.name, root))
             # A sharing provider gets its additions in its own tree.
-            if change and change.root_provider_uuid == root_uuid:
+            if change is not None and change.root_provider_uuid == root[0]:
                 self._entries.setdefault(change.uuid, []).append(addition)
 
     def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
         return self._entries.get(change.uuid, ())
 
-    def named(self, template: str, root_uuid: str, source: ProviderChange | None = None) -> str:
-        """Return the name or UUID of a template."""
-        if template == ROOT:
-            return root_uuid
-        names = {'root': self._roots.get(root_uuid, '')}
-        if source is not None:
-            if template == _SOURCE:
-                return source.uuid
-            names['source'] = source.name
-        return filled(template, **names)
-
     def find(self, name_or_uuid: str) -> ProviderChange | None:
         """Return the provider of the plan with this UUID, or else with this name."""
-        by_uuid = self.by_uuid.get(normalized(name_or_uuid))
-        return by_uuid if by_uuid is not None else self.by_name.get(name_or_uuid)
+        return self.by_uuid.get(normalized(name_or_uuid)) or self.by_name.get(name_or_uuid)
 
-    def _sources(self, move: Move, root_uuid: str) -> Sequence[ProviderChange]:
-        """The providers of a tree that a move starts from."""
-        name = self.named(move.source, root_uuid)
+    def _sources(
+        self, move: Move, root: Named, members: Iterable[ProviderChange]
+    ) -> Iterator[ProviderChange]:
+        """Return the providers of a tree that a move starts from."""
+        name = filled(move.source, root)
         exact = self.find(name)
-        if exact is not None:
-            is_own = exact.root_provider_uuid == root_uuid
-            return [exact] if is_own and not exact.is_created else []
-        if not is_pattern(name):
-            return []
-        return [
-            change
-            for change in self._own[root_uuid]
-            if fnmatch.fnmatchcase(change.name, name)
-            and not move.resources.keys().isdisjoint(change.content_before.inventories)
-        ]
+        for change in members:
+            if exact is not None or not patterns.is_pattern(name):
+                is_source = change is exact and not change.is_created
+            else:
+                is_source = fnmatch.fnmatchcase(change.name, name) and not (
+                    move.resources.keys().isdisjoint(change.content_before.inventories)
+                )
+            if is_source:
+                yield change
 
     def _meant(
-        self, template: str, root_uuid: str, moves: Iterable[SourcedMove]
-    ) -> Iterator[ProviderChange]:
-        """The providers that a template means in a tree: with the name of a source, the targets of
-        its moves.
-        """
-        if _SOURCE not in template:
-            change = self.find(self.named(template, root_uuid))
-            if change is not None:
-                yield change
+        self, template: str, root: Named, moves: Iterable[SourcedMove]
+    ) -> Iterator[ProviderChange | None]:
+        """Return the providers of a template: with the name of a source, targets of its moves."""
+        if SOURCE not in template:
+            yield self.find(filled(template, root))
             return
         for move, source, target in moves:
-            change = self.find(self.named(template, root_uuid, source))
-            if move.moves_anything and change is not None and change is self.find(target):
+            change = self.find(filled(template, root, (source.uuid, source.name)))
+            if move.moves_anything and change is self.find(target):
                 yield change
 
 
 def amounts_of(allocations: Allocations) -> Amounts:
-    """Return the allocated amounts of a consumer, by provider and class."""
-    return {
-        (provider_uuid, name): amount
-        for provider_uuid, resources in allocations.items()
-        for name, amount in resources.items()
-    }
-
-
-def add(sums: Amounts, where: tuple[str, str], amount: int) -> None:
-    sums[where] = sums.get(where, 0) + amount
+    """Return the allocated amounts of a consumer."""
+    return Amounts(
+        {
+            (provider_uuid, name): amount
+            for provider_uuid, resources in allocations.items()
+            for name, amount in resources.items()
+        }
+    )

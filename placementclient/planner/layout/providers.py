@@ -11,6 +11,7 @@ from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import (
     ROOT,
+    SOURCE,
     Addition,
     Move,
     ProviderSpec,
@@ -50,7 +51,7 @@ class TargetProviders:
         self._applied: dict[str, ProviderSpec] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
-        scope = spec.index.scope(self._root.name, names)
+        scope = spec.index.scope((root.uuid, root.name), names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
         #: what leads to the name of each entry in the specification, by its key in this tree: the
@@ -132,13 +133,8 @@ class TargetProviders:
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
         """Return the name or UUID of a template, which may contain the root."""
-        if template == ROOT:
-            return self._root.uuid
-        if source is None:
-            return filled(template, root=self._root.name)
-        if template == '{source}':
-            return source.uuid
-        return filled(template, root=self._root.name, source=source.name)
+        root = self._root.uuid, self._root.name
+        return filled(template, root, (source.uuid, source.name) if source else None)
 
     def sources(self, move: Move) -> Iterator[ProviderState]:
         """Return the providers of this tree that are sources of a move."""
@@ -253,7 +249,7 @@ class TargetProviders:
         if owner != self._root.name:
             self.refuse(infeasibility.MADE_TWICE, name, owner)
             return None
-        template = ROOT if entry or source is None else '{source}'
+        template = ROOT if entry or source is None else SOURCE
         if entry is not None and entry.parent is not None:
             template = entry.parent
         parent_name = self.named(template, source)

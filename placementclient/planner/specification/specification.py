@@ -12,6 +12,7 @@ from placementclient.model.providers import normalized
 from placementclient.model.specifications import (
     ALL,
     PLACEHOLDER,
+    SOURCE,
     Addition,
     Move,
     ProviderSpec,
@@ -102,7 +103,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         if entry.name in names:
             raise item.error(f'{entry.name} is there twice')
         names.add(entry.name)
-        if '{source}' in (entry.parent or '') and '{source}' not in entry.name:
+        if SOURCE in (entry.parent or '') and SOURCE not in entry.name:
             raise item.inside('parent').error('{source} has no meaning if name lacks it')
         if entry.uuid is not None and has_placeholder(entry.name):
             raise item.inside('uuid').error('is for one provider, but the name has a placeholder')

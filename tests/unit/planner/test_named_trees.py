@@ -82,5 +82,5 @@ def test_of_many_entries_a_tree_sees_but_its_own():
     ]
     document = {'additions': additions, 'providers': BELOW, 'moves': MOVES}
     index = specification.from_document(document, 'spec.yaml').index
-    scope = index.scope('compute2', {'compute2', uuid_of('compute2')})
+    scope = index.scope((uuid_of('compute2'), 'compute2'), {'compute2', uuid_of('compute2')})
     assert scope == ((2,), (2,), tuple(range(16, 24)))
