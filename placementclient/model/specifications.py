@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ from placementclient.client import errors
 from placementclient.model.inventories import Amount, InventoryFields
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
+from placementclient.model.snapshots import ProviderState
 
 #: What stands for "as much as the source has" in ``moved_resources``.
 ALL: Final = 'all'
@@ -46,6 +48,17 @@ class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     uuids: tuple[Name, ...] = msgspec.field(default=(), name='uuid')
     traits: tuple[Symbol, ...] = msgspec.field(default=(), name='trait')
     classes: tuple[Symbol, ...] = msgspec.field(default=(), name='class')
+
+    def selects(self, uuid: str, name: str, root: ProviderState | None) -> bool:
+        """Return whether a root meets every condition, as far as its state is known."""
+        return (
+            (not self.names or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.names))
+            and (not self.uuids or uuid in self.uuids)
+            and (
+                root is None
+                or (root.traits.issuperset(self.traits) and {*self.classes} <= {*root.inventories})
+            )
+        )
 
 
 class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -1,6 +1,5 @@
 """Plans from a specification, a snapshot and assignment rows."""
 
-import fnmatch
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from placementclient.client import errors
@@ -13,7 +12,7 @@ from placementclient.model.plans import LeftOut, Notice, Plan, PlannedRow, Recip
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.specifications import Spec, TreeSelection
+from placementclient.model.specifications import Spec
 from placementclient.planner.assign import Assignment, assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import (
@@ -243,7 +242,7 @@ class _Maker:
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     """Return the roots of the trees that a specification selects, by name."""
     if (conditions := spec.trees) is not None:
-        return [root for root in snapshot.roots() if _meets(root, conditions)]
+        return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
     named = [move.source for move in spec.moves]
@@ -276,18 +275,6 @@ def _nothing_selected(spec: Spec) -> errors.BadFile:
     if spec.trees is None:
         return spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
     return spec.error('selects no tree: no root meets all conditions', 'trees')
-
-
-def _meets(root: ProviderState, selection: TreeSelection) -> bool:
-    return (
-        (
-            not selection.names
-            or any(fnmatch.fnmatchcase(root.name, pattern) for pattern in selection.names)
-        )
-        and (not selection.uuids or root.uuid in selection.uuids)
-        and root.traits.issuperset(selection.traits)
-        and all(name in root.inventories for name in selection.classes)
-    )
 
 
 def _is_pattern(snapshot: Snapshot, source: str) -> bool:

@@ -5,15 +5,14 @@ before it is applied or taken back, and on every tree that a journal has. Its co
 plan's size.
 """
 
-import fnmatch
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID, uuid5
 
 from placementclient.client import errors
 from placementclient.client.wording import first
 from placementclient.model.plans import Plan, ProviderChange, TreeChange
 from placementclient.model.providers import is_uuid
-from placementclient.model.specifications import ProviderSpec, Spec, TreeSelection
+from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.invariants import allocations, contents, moves
 from placementclient.planner.invariants.subject import Subject
 
@@ -70,26 +69,12 @@ def _faults_of(subject: Subject) -> Iterator[str]:
 def _unselected(trees: Iterable[TreeChange], selection: TreeSelection | None) -> Iterator[str]:
     for tree in trees if selection else ():
         for uuid, name in tree.roots.items():
-            if selection and not _is_selected(tree, uuid, name, selection):
+            if selection and not selection.selects(uuid, name, tree.before.providers.get(uuid)):
                 yield f'{name}: the specification does not select this tree'
 
 
-def _is_selected(tree: TreeChange, uuid: str, name: str, selection: TreeSelection) -> bool:
-    """Return True if a tree meets the conditions, as far as the plan shows."""
-    patterns = selection.names
-    if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
-        return False
-    if selection.uuids and uuid not in selection.uuids:
-        return False
-    root = next((change.before for change in tree.providers if change.uuid == uuid), None)
-    return root is None or (
-        root.traits.issuperset(selection.traits)
-        and root.inventories.keys() >= set(selection.classes)
-    )
-
-
 def _identities(subject: Subject) -> Iterator[str]:
-    """Names are unique, and UUIDs are those that the plan chooses."""
+    """Names are unique, and providers stay in their trees."""
     tree = subject.tree
     if not tree.is_atomic:
         yield 'it is to change step by step'
@@ -102,33 +87,23 @@ def _identities(subject: Subject) -> Iterator[str]:
         root = subject.by_uuid.get(root_uuid)
         if root is not None and root.name != name:
             yield f'the root is called {root.name} among the providers'
-    yield from _positions(subject)
-
-
-def _positions(subject: Subject) -> Iterator[str]:
-    """Providers are in the trees of their parents."""
-    roots = subject.tree.roots
-    for change in subject.tree.providers:
+    for change in tree.providers:
         if change.is_created:
-            yield from _creation(change, roots, subject.entries_of(change))
-        elif change.after is None:
-            yield f'{change.name} is to be deleted'
-        elif change.is_moved and not subject.backwards:
-            # On the way back others may have renamed it: only the reshape of that is sent.
-            yield f'{change.name} is to be renamed or moved'
+            yield from _creation(subject, change)
+        # On the way back others may have renamed it: only the reshape of that is sent.
+        elif change.after is None or (change.is_moved and not subject.backwards):
+            yield f'{change.name} is to be deleted, renamed or moved'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
         if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
             yield f'{change.name} is below {parent.name}, which is in another tree'
 
 
-def _creation(
-    change: ProviderChange, roots: Collection[str], entries: Iterable[ProviderSpec]
-) -> Iterator[str]:
-    if change.root_provider_uuid not in roots:
+def _creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
+    if change.root_provider_uuid not in subject.tree.roots:
         yield f'{change.name} is to be made in another tree'
         return
-    chosen = str(uuid5(UUID(change.root_provider_uuid), change.name))
-    expected = next((entry.uuid for entry in entries if entry.uuid), chosen)
+    stated = next((entry.uuid for entry in subject.entries_of(change) if entry.uuid), None)
+    expected = stated or str(uuid5(UUID(change.root_provider_uuid), change.name))
     if change.uuid != expected:
         yield f'{change.name} has not the UUID {expected}'
     if change.parent_provider_uuid is None:
