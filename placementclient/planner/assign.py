@@ -8,7 +8,6 @@ from operator import itemgetter
 from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import Cause, OpenRow, Refused
 from placementclient.planner.layout.assignment import AssignmentProblem
@@ -53,7 +52,7 @@ def assign(
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, found))
     if found is None:
-        raise Refused([infeasibility.UNDETERMINED(target_state.name, timeout)])
+        raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
 
 
@@ -84,8 +83,13 @@ def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
         if hidden and where not in target_state.limited:
             state = snapshot.providers[source]
             usage = state.used(name)
-            yield infeasibility.HIDDEN_ALLOCATIONS(
-                target_state.name, state.name, usage, name, usage - hidden
+            yield Cause(
+                'hidden-allocations',
+                target_state.name,
+                provider=state.name,
+                usage=usage,
+                resource_class=name,
+                listed=usage - hidden,
             )
 
 
@@ -101,7 +105,14 @@ def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec)
             was = before[name].capacity if name in before else 0
             excess = max(0, used - was, target_state.overcommitted.get(where, 0))
             if (name in spec.names.moved and used > room + excess) or room < 0:
-                yield infeasibility.OVERFULL(target_state.name, provider.name, room, name, used)
+                yield Cause(
+                    'overfull',
+                    target_state.name,
+                    provider=provider.name,
+                    room=room,
+                    resource_class=name,
+                    used=used,
+                )
 
 
 def assignment_of(
@@ -182,19 +193,26 @@ def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
             target = target_state.providers[where.provider_uuid]
             inventory = target.inventories[where.resource_class]
             if not inventory.admits(amount):
-                yield infeasibility.BAD_AMOUNT(
+                yield Cause(
+                    'bad-amount',
                     tree,
-                    consumer_uuid,
-                    where.resource_class,
-                    amount,
-                    ((target.name, *inventory.units),),
+                    consumer_uuid=consumer_uuid,
+                    resource_class=where.resource_class,
+                    amount=amount,
+                    units=((target.name, *inventory.units),),
                 )
     for where, need in needs.items():
         target = target_state.providers[where.provider_uuid]
         room = target.inventories[where.resource_class].capacity
         if need > room:
-            yield infeasibility.SHORTFALL(
-                tree, (target.name,), where.resource_class, need, room, mapped=True
+            yield Cause(
+                'shortfall',
+                tree,
+                mapped=True,
+                providers=(target.name,),
+                resource_class=where.resource_class,
+                need=need,
+                room=room,
             )
 
 

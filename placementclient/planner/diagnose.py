@@ -5,12 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from placementclient.planner.infeasibility import (
-    BAD_AMOUNT,
-    PACKING,
-    SHORTFALL,
-    TOO_LARGE,
+    ROOM,
     Cause,
-    Slack,
 )
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.target_state import TargetState, Where
@@ -22,7 +18,7 @@ def diagnose(
     target_state: TargetState,
     problem: AssignmentProblem,
     impossible: Impossible,
-) -> tuple[list[Cause], list[Slack]]:
+) -> tuple[list[Cause], list[Cause]]:
     """Return the causes of the first kind that applies, and the room of each place."""
     diagnosis = _Diagnosis(target_state, problem)
     slack = list(diagnosis.slack(impossible.free))
@@ -38,15 +34,16 @@ class _Diagnosis:
         self._target_state, self._problem, self._items = target_state, problem, problem.items
         self._tree = target_state.name
 
-    def slack(self, free: Sequence[int]) -> Iterator[Slack]:
+    def slack(self, free: Sequence[int]) -> Iterator[Cause]:
         for (provider_uuid, name), left in zip(self._problem.places, free, strict=True):
             provider = self._target_state.providers[provider_uuid]
-            yield Slack(
+            yield Cause(
+                ROOM,
                 self._tree,
-                provider.name,
-                name,
-                provider.inventories[name].capacity,
-                left,
+                provider=provider.name,
+                resource_class=name,
+                capacity=provider.inventories[name].capacity,
+                room=left,
             )
 
     def units(self) -> Iterator[Cause]:
@@ -73,12 +70,26 @@ class _Diagnosis:
         uuid, name, amount = item.consumer.uuid, holding.resource_class, holding.amount
         is_alone = not any(bin_.units.admit(total) for bin_, _, total in bins)
         if amount > largest:
-            return TOO_LARGE(self._tree, uuid, amount, name, largest), is_alone
+            return Cause(
+                'too-large',
+                self._tree,
+                consumer_uuid=uuid,
+                amount=amount,
+                resource_class=name,
+                largest=largest,
+            ), is_alone
         units = tuple(
             (self._name(where), *self._problem.bins[where].units)
             for where in dict.fromkeys(where for where, _, _ in tried)
         )
-        return BAD_AMOUNT(self._tree, uuid, name, amount, units), is_alone
+        return Cause(
+            'bad-amount',
+            self._tree,
+            consumer_uuid=uuid,
+            resource_class=name,
+            amount=amount,
+            units=units,
+        ), is_alone
 
     def overflows(self) -> Iterator[Cause]:
         """Places to which assignments alone send more than there is room for."""
@@ -135,7 +146,14 @@ class _Diagnosis:
         else:
             named = {self._name(where): free[where] for where in sorted(places)}
             amounts_left = tuple(sorted(demands, reverse=True))
-            yield PACKING(self._tree, scarcest, amounts_left, named, minimal)
+            yield Cause(
+                'packing',
+                self._tree,
+                minimal=minimal,
+                resource_class=scarcest,
+                demands=amounts_left,
+                rooms=named,
+            )
 
     def _rivals(self, index: int) -> tuple[int, ...]:
         wanted = {demand.bin for option in self._items[index].options for demand in option}
@@ -151,7 +169,15 @@ class _Diagnosis:
     ) -> Cause:
         providers = tuple(self._name(where) for where in places)
         name = self._class(places[0])
-        return SHORTFALL(self._tree, providers, name, need, free, mapped)
+        return Cause(
+            'shortfall',
+            self._tree,
+            mapped=mapped,
+            providers=providers,
+            resource_class=name,
+            need=need,
+            room=free,
+        )
 
     def _class(self, where: int) -> str:
         return self._problem.places[where].resource_class

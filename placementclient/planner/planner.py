@@ -17,12 +17,9 @@ from placementclient.planner.assign import Assignment, assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import (
     OPEN,
-    TOO_MANY,
-    UNDETERMINED,
     Cause,
     OpenRow,
     Refused,
-    Slack,
 )
 from placementclient.planner.joined_trees import SharedParts
 from placementclient.planner.layout.builder import build_target_state
@@ -110,7 +107,7 @@ class _Maker:
         self.trees: list[TreeChange] = []
         self.left: list[LeftOut] = []
         self.causes: list[Cause] = []
-        self.slack: list[Slack] = []
+        self.slack: list[Cause] = []
         self.undecided: list[OpenRow] = []
         self.unproved: list[Cause] = []
         self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
@@ -167,7 +164,9 @@ class _Maker:
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):
                 name = listed(list(tree.roots.values()), 8)
-                self.unproved.append(UNDETERMINED(name, self._solver_timeout, unproved))
+                self.unproved.append(
+                    Cause('undetermined', name, unproved=unproved, seconds=self._solver_timeout)
+                )
 
     def _refused(self, root: ProviderState) -> Refused | None:
         """Return the reason why a tree cannot be planned even alone."""
@@ -193,7 +192,16 @@ class _Maker:
             self.snapshot, target_state, assignment, self.spec, migrations=self._migrations
         )
         if tree.joined and len(tree.consumers) > MOST_CONSUMERS:
-            raise Refused([TOO_MANY(target_state.name, len(tree.consumers), MOST_CONSUMERS)])
+            raise Refused(
+                [
+                    Cause(
+                        'too-many',
+                        target_state.name,
+                        consumers=len(tree.consumers),
+                        most=MOST_CONSUMERS,
+                    )
+                ]
+            )
         return tree, assignment
 
     def _leave_out(self, roots: Iterable[ProviderState], refusal: Refused) -> None:

@@ -7,10 +7,9 @@ from placementclient.client import errors
 from placementclient.model.plans import Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
 from placementclient.planner.composition import compose
-from placementclient.planner.infeasibility import BAD_ROW, Refused
+from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.known import (
     KnownAssignments,
@@ -47,7 +46,9 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
         known |= _kept(live, target_state, tree)
         return _planned(live, target_state, recipe.spec, known)
     except errors.BadFile as reason:
-        raise errors.Infeasible([BAD_ROW(tree.root_provider_name, str(reason))]) from None
+        raise errors.Infeasible(
+            [Cause('bad-row', tree.root_provider_name, reason=str(reason))]
+        ) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -79,7 +80,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
 
 
 def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
-    if all(cause.kind == infeasibility.UNDETERMINED.name for cause in refusal.causes):
+    if all(cause.kind == 'undetermined' for cause in refusal.causes):
         return errors.Undetermined(refusal.causes)
     return errors.Infeasible(refusal.causes, refusal.slack)
 
@@ -99,7 +100,7 @@ def _planned(
     if assignment.unproved:
         unproved = len(assignment.unproved)
         raise errors.Undetermined(
-            [infeasibility.UNDETERMINED(target_state.name, TIMEOUT, unproved)]
+            [Cause('undetermined', target_state.name, unproved=unproved, seconds=TIMEOUT)]
         )
     return compose(snapshot, target_state, assignment, spec, backwards=back is not None)
 
@@ -107,7 +108,7 @@ def _planned(
 def _roots(snapshot: Snapshot, tree: TreeChange) -> list[ProviderState]:
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
-        raise Refused([infeasibility.NO_SOURCE(name, name) for name in missing])
+        raise Refused([Cause('no-source', name, provider=name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
@@ -117,7 +118,7 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
         state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
-            raise Refused([BAD_ROW(tree.root_provider_name, reason)])
+            raise Refused([Cause('bad-row', tree.root_provider_name, reason=reason)])
 
 
 def _kept(
@@ -131,6 +132,6 @@ def _kept(
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in places:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([BAD_ROW(target_state.name, reason)])
+                raise Refused([Cause('bad-row', target_state.name, reason=reason)])
         kept[key] = rows
     return kept

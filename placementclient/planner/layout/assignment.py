@@ -10,7 +10,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.infeasibility import APART, Cause, Refused
+from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.target_state import (
     HoldingKey,
     TargetProvider,
@@ -137,7 +137,14 @@ class AssignmentProblem:
             together = frozenset[str]().union(*targets)
             ways = tuple(way for way in ways if {way[0][0].place.provider_uuid} == together)
         if len(targets) > 1 or (open_amounts and not ways):
-            self._causes.append(APART(self._target_state.name, consumer.uuid, tuple(amounts)))
+            self._causes.append(
+                Cause(
+                    'apart',
+                    self._target_state.name,
+                    consumer_uuid=consumer.uuid,
+                    classes=tuple(amounts),
+                )
+            )
         elif open_amounts:
             divisible = spec.split and len(amounts) == 1 and len(ways) > 1
             holdings = tuple(HeldAmount(order, source, *each) for each in open_amounts.items())

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Sequence
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import ALL, Addition, Spec, has_placeholder
-from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout import inventories
 from placementclient.planner.layout.providers import TargetProviders
@@ -108,10 +107,10 @@ class _Builder(TargetProviders):
                 amount = _rest(inventory, Where(source.uuid, name), taken) if inventory else 0
             target_class = move.name_at_target(name)
             if inventory is None or not amount:
-                self.refuse(infeasibility.NO_INVENTORY, source.name, name)
+                self.refuse('no-inventory', provider=source.name, resource_class=name)
             elif target is origin and target_class == name:
                 keys = _keys(index, 'moved_resources', name)
-                self.refuse(infeasibility.SAME_PLACE, name, source.name, keys=keys)
+                self.refuse('same-place', keys, resource_class=name, provider=source.name)
             else:
                 yield InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
 
@@ -125,12 +124,12 @@ class _Builder(TargetProviders):
             total = before.inventories[flow.resource_class].total
             if moved[origin] > total >= moved[origin] - flow.amount:
                 self.refuse(
-                    infeasibility.TOO_MUCH,
-                    moved[origin],
-                    flow.resource_class,
-                    before.name,
-                    total,
-                    keys=_keys(flow.move, 'moved_resources', flow.resource_class),
+                    'too-much',
+                    _keys(flow.move, 'moved_resources', flow.resource_class),
+                    moved=moved[origin],
+                    resource_class=flow.resource_class,
+                    provider=before.name,
+                    total=total,
                 )
 
     def _add(self, index: int, addition: Addition) -> None:
@@ -141,11 +140,11 @@ class _Builder(TargetProviders):
         for name in addition.inventories:
             if name in target.inventories or Where(target.uuid, name) in gained:
                 keys = 'additions', index, 'inventories', name
-                self.refuse(infeasibility.HAS_ALREADY, target.name, name, keys=keys)
+                self.refuse('has-already', keys, provider=target.name, resource_class=name)
         for consumer_uuid, amounts in addition.consumers.items():
             if consumer_uuid not in self._snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
-                self.refuse(infeasibility.NO_CONSUMER, consumer_uuid, keys=at)
+                self.refuse('no-consumer', at, consumer_uuid=consumer_uuid)
             added = self._target_state.added.setdefault(consumer_uuid, {})
             added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.layout.target_state import (
     InventoryFlow,
@@ -110,7 +109,9 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 # All of it moves, and it is to be there again: as it was, but for what is stated.
                 there = before.get(name) or Inventory(int(stated['total']))
             if there is None:
-                yield infeasibility.NO_TOTAL(target_state.name, name, target.name)
+                yield Cause(
+                    'no-total', target_state.name, resource_class=name, provider=target.name
+                )
                 continue
             target.inventories[name] = there.with_fields(stated)
             if Where(target.uuid, name) not in target_state.places:
@@ -123,7 +124,9 @@ def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
     if target.before and before:
         used, room = target.before.used(name), target.inventories[name].capacity
         if room < min(used, before.capacity):
-            yield infeasibility.OVERFULL(tree, target.name, room, name, used)
+            yield Cause(
+                'overfull', tree, provider=target.name, room=room, resource_class=name, used=used
+            )
 
 
 def _check_reserved(
@@ -137,12 +140,13 @@ def _check_reserved(
             continue
         kept = left.total if left else 0
         if kept < before.reserved and where not in reserving:
-            yield infeasibility.RESERVED_UNPLACED(
+            yield Cause(
+                'reserved-unplaced',
                 target_state.name,
-                source.name,
-                before.reserved,
-                where.resource_class,
-                kept,
+                provider=source.name,
+                reserved=before.reserved,
+                resource_class=where.resource_class,
+                left=kept,
             )
         elif left is not None and 'reserved' not in source.stated.get(where.resource_class, {}):
             source.inventories[where.resource_class] = replace(left, reserved=left.total)

@@ -20,8 +20,7 @@ from placementclient.model.specifications import (
     filled,
     has_placeholder,
 )
-from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import Cause, CauseKind
+from placementclient.planner.infeasibility import Cause
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
@@ -122,14 +121,16 @@ class TargetProviders:
         there = self._snapshot.find(key)
         section = 'additions' if isinstance(other, Addition) else 'providers'
         self.refuse(
-            infeasibility.NAMED_TWICE, there.name if there else key, section, other.name, keys=keys
+            'named-twice',
+            keys,
+            provider=there.name if there else key,
+            section=section,
+            other=other.name,
         )
 
-    def refuse(
-        self, kind: CauseKind, *values: Any, keys: tuple[str | int, ...] | None = None
-    ) -> None:
+    def refuse(self, kind: str, keys: tuple[str | int, ...] | None = None, **values: Any) -> None:
         """Record why the tree cannot be planned."""
-        self._causes.append(kind(self._root.name, *values, keys=keys))
+        self._causes.append(Cause(kind, self._root.name, keys, **values))
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
         """Return the name or UUID of a template, which may contain the root."""
@@ -149,7 +150,7 @@ class TargetProviders:
                 ):
                     yield state
         elif exact is None or move.source != name:
-            self.refuse(infeasibility.NO_SOURCE, name)
+            self.refuse('no-source', provider=name)
 
     def provide(
         self, name: str, source: ProviderState | None = None, *keys: str | int
@@ -171,7 +172,7 @@ class TargetProviders:
             return None
         if there is None and is_uuid(name):
             keys = keys or self.places[template]
-            self.refuse(infeasibility.NO_TARGET, name, keys=keys)
+            self.refuse('no-target', keys, provider=name)
             return None
         provider = self._made.get(key)
         if provider is None:
@@ -197,13 +198,13 @@ class TargetProviders:
         ):
             return False
         keys = *keys[:-1], 'uuid'
-        self.refuse(infeasibility.OTHER_UUID, there.name, there.uuid, keys=keys)
+        self.refuse('other-uuid', keys, provider=there.name, uuid=there.uuid)
         return True
 
     def check_length(self, name: str, *keys: str | int) -> None:
         """Raise an error for a name that is too long for the service."""
         if len(name) > LONGEST_NAME:
-            self.refuse(infeasibility.LONG_NAME, name, LONGEST_NAME, keys=keys)
+            self.refuse('long-name', keys, name=name, longest=LONGEST_NAME)
 
     def _entries_of(
         self, name: str, there: ProviderState | None, source: ProviderState | None
@@ -221,7 +222,7 @@ class TargetProviders:
         elif SHARING_TRAIT not in state.traits:
             root = state.provider.root_uuid
             owner = self._snapshot.providers.get(root)
-            self.refuse(infeasibility.FOREIGN_TARGET, state.name, owner.name if owner else root)
+            self.refuse('foreign-target', provider=state.name, root=owner.name if owner else root)
             return None
         return self._target_state.providers.get(state.uuid) or TargetProvider(
             state.uuid,
@@ -240,14 +241,14 @@ class TargetProviders:
         if has_placeholder(wanted) or parent is None:
             return
         if self._snapshot.find(wanted) != parent:
-            self.refuse(infeasibility.WRONG_PARENT, state.name, parent.name, wanted)
+            self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=wanted)
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
     ) -> TargetProvider | None:
         owner = self._created.get(name, self._root.name)
         if owner != self._root.name:
-            self.refuse(infeasibility.MADE_TWICE, name, owner)
+            self.refuse('made-twice', provider=name, root=owner)
             return None
         template = ROOT if entry or source is None else SOURCE
         if entry is not None and entry.parent is not None:
@@ -256,7 +257,7 @@ class TargetProviders:
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
-            self.refuse(infeasibility.NO_PARENT, parent_name, name)
+            self.refuse('no-parent', parent=parent_name, provider=name)
             return None
         chosen = str(uuid.uuid5(uuid.UUID(self._root.uuid), name))
         stated = entry.uuid if entry is not None else None

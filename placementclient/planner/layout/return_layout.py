@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Label, PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
+from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.known import held, rows_by_key
 from placementclient.planner.layout.target_state import (
     HoldingKey,
@@ -59,7 +58,7 @@ class _Layout:
             self._keep_room_for_others()
 
     def _refuse(self, reason: str) -> None:
-        self.causes.append(BAD_ROW(self._tree.root_provider_name, reason))
+        self.causes.append(Cause('bad-row', self._tree.root_provider_name, reason=reason))
 
     def _tolerate(self) -> None:
         """Let a place be over-committed again, if it was before and gets nothing back."""
@@ -90,7 +89,14 @@ class _Layout:
                 if now != then and used > room + excess:
                     root = self._tree.root_provider_name
                     self.causes.append(
-                        infeasibility.STILL_IN_USE(root, target.name, room, name, used)
+                        Cause(
+                            'still-in-use',
+                            root,
+                            provider=target.name,
+                            room=room,
+                            resource_class=name,
+                            used=used,
+                        )
                     )
 
     def _take_back(self) -> None:
@@ -161,7 +167,12 @@ class _Layout:
                 restored = replace(now, total=max(total, 1))
             else:
                 self.causes.append(
-                    infeasibility.CHANGED(self._tree.root_provider_name, name, change.name)
+                    Cause(
+                        'changed',
+                        self._tree.root_provider_name,
+                        resource_class=name,
+                        provider=change.name,
+                    )
                 )
                 restored = now
             if restored is not None:

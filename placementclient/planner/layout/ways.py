@@ -11,7 +11,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.infeasibility import UNACCEPTABLE, UNDECIDABLE, Cause, Refused
+from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.target_state import Place, TargetProvider, TargetState, Where
 
 #: Of more ways it is not tried which of them the service would take.
@@ -183,7 +183,14 @@ class ConsumerJudge:
         state = self._provider(where.provider_uuid)
         assert state is not None
         tree, kept = self._target_state.name, self._kept[where]
-        return UNACCEPTABLE(tree, self._consumer.uuid, kept, where.resource_class, state.name)
+        return Cause(
+            'unacceptable',
+            tree,
+            consumer_uuid=self._consumer.uuid,
+            amount=kept,
+            resource_class=where.resource_class,
+            provider=state.name,
+        )
 
 
 def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
@@ -193,7 +200,7 @@ def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> No
     """
     if ways > MOST_WAYS:
         advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
-        raise Refused([UNDECIDABLE(target_state.name, f'{consumer.uuid} {advice}')])
+        raise Refused([Cause('undecidable', target_state.name, reason=f'{consumer.uuid} {advice}')])
 
 
 def _parts_of(ways: Iterable[Way]) -> Iterator[PlacedAmount]:

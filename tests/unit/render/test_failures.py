@@ -1,12 +1,14 @@
 """Errors as a person reads them."""
 
 from placementclient.client import errors
-from placementclient.planner.infeasibility import UNDETERMINED, OpenRow
+from placementclient.planner.infeasibility import Cause, OpenRow
 from placementclient.render import failures
 
 
 def test_searches_that_did_not_end_are_one_line():
-    undetermined = errors.Undetermined([UNDETERMINED(f'gpu0{n}', 60) for n in range(1, 4)])
+    undetermined = errors.Undetermined(
+        [Cause('undetermined', f'gpu0{n}', unproved=0, seconds=60) for n in range(1, 4)]
+    )
     assert list(failures.lines(undetermined)) == [
         'Undetermined:',
         '  gpu01 and 2 others: no assignment was found in 60 seconds, and no proof that there is '
