@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -139,18 +140,17 @@ def check_direct(argv: Sequence[str]) -> None:
         )
 
 
-def retries(text: str) -> int:
-    """Parse a number of retries; the type of an option."""
-    if not re.fullmatch('[0-9]{1,3}', text):
-        raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number up to 999')
+def whole(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
+    """Parse a whole number; the type of an option."""
+    if not re.fullmatch('[0-9]{1,10}', text) or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(
+            f'{text[:40]!r} is not a whole number from {least} to {most}'
+        )
     return int(text)
 
 
-def mebibytes(text: str) -> int:
-    """Parse a number of MiB; the type of an option."""
-    if not re.fullmatch('[1-9][0-9]{0,6}', text):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a number of MiB')
-    return int(text)
+retries = functools.partial(whole, least=0, most=999)
+mebibytes = functools.partial(whole, most=9_999_999)
 
 
 def seconds(text: str) -> float:

@@ -113,10 +113,11 @@ class NamedCloud:
             if missing:
                 raise _missing(missing) from None
             # Without a file the SDK names the cloud of its defaults.
-            known = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
+            names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
-            if given.cloud not in known:
-                hint = suggestion(given.cloud or '', known) or f'. {_clouds_there_are(known)}'
+            if names and given.cloud not in names:
+                hint = suggestion(given.cloud or '', names)
+                hint = hint or f'. clouds.yaml has {", ".join(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         self.selection = {
             'interface': region.config.get('interface'),
@@ -141,15 +142,6 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
     except (ValueError, yaml.YAMLError) as reason:
         raise errors.BadFile(path, ' '.join(str(reason).split())) from None
-
-
-def _clouds_there_are(names: Sequence[str]) -> str:
-    from openstack.config.loader import CONFIG_FILES
-
-    if names:
-        return f'clouds.yaml has {", ".join(names)}'
-    folders = dict.fromkeys(os.path.dirname(path) for path in CONFIG_FILES)
-    return f'No clouds.yaml is in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE names another file'
 
 
 def _unknown_type(name: str) -> errors.UsageError:

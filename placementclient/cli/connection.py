@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 FOREIGN = ('--os-', '--tls-', '--collect-timing')
 #: How long Keystone is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
-#: The number of requests of which the durations are kept.
-MOST_TIMINGS = 100_000
 
 
 class Connection:
@@ -45,7 +43,8 @@ class Connection:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
         self._version: str = options.os_placement_api_version
-        self._timings: deque[tuple[str, str, float]] = deque(maxlen=MOST_TIMINGS)
+        #: The latest requests of the command: method, URL, duration in seconds.
+        self.timings: deque[tuple[str, str, float]] = deque(maxlen=100_000)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         # In this order, as OpenStackClient has it.
         self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
@@ -94,7 +93,7 @@ class Connection:
     def use(self, version: str) -> None:
         """Prepare for the next command, at a microversion; keep the facts about the service."""
         self._version = version
-        self._timings.clear()
+        self.timings.clear()
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
 
@@ -109,15 +108,10 @@ class Connection:
         other.use(version)
         return other
 
-    @property
-    def timings(self) -> deque[tuple[str, str, float]]:
-        """The latest requests of the command: method, URL, duration in seconds."""
-        return self._timings
-
     def _record(self, answer: requests.Response, **_: Any) -> None:
         request = answer.request
-        timing = str(request.method), str(request.url), answer.elapsed.total_seconds()
-        self._timings.append(timing)
+        seconds = answer.elapsed.total_seconds()
+        self.timings.append((str(request.method), str(request.url), seconds))
 
     def help(self) -> str:
         """Return the help on the options of the selected authentication."""

@@ -55,15 +55,6 @@ class CommandManager(commandmanager.CommandManager):
         for point in entry_points.of(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
-    def find_command(self, argv: list[str]) -> Any:
-        """Return a command; resolve each name and abbreviation only once."""
-        command, name, arguments = self._found(tuple(argv))
-        return command, name, list(arguments)
-
-    @functools.lru_cache(maxsize=1)  # noqa: B019
-    def _found(self, argv: tuple[str, ...]) -> Any:
-        return super().find_command(list(argv))
-
 
 class Shell(app.App):
     """The application of cliff.

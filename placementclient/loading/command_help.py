@@ -95,14 +95,12 @@ def _containing(words: Sequence[str], lengths: Iterable[int], names: Sequence[st
 
 
 def _alike(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the command that begins or ends with words that are spelled most alike, if any is."""
+    """Return the command that is spelled most like the words, if any is."""
     from difflib import SequenceMatcher
 
-    matcher, alike = SequenceMatcher(), []
-    for name in names:
-        parts = name.split()
-        for known, typed in ((parts, words[: len(parts)]), (parts[-len(words) :], words)):
-            matcher.set_seqs(' '.join(known), ' '.join(typed))
-            if known != [*typed] and matcher.real_quick_ratio() >= ALIKE <= matcher.ratio():
-                alike.append((-matcher.ratio(), name))
-    return [name for _, name in sorted(alike)[:1]]
+    def likeness(name: str) -> float:
+        typed = ' '.join(words[: len(name.split())])
+        return SequenceMatcher(None, name, typed).ratio()
+
+    best = max(names, key=likeness)
+    return [best] if likeness(best) >= ALIKE else []

@@ -7,6 +7,7 @@ from typing import Any
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
+from placementclient.plugin import whole
 
 #: The metavars of whole numbers.
 _NUMBERS = ('<number>', '<seconds>', '<milliseconds>')
@@ -46,7 +47,7 @@ class Option:
         if metavar.endswith('...'):
             settings['action'] = 'append'
         if metavar in _NUMBERS:
-            settings.setdefault('type', positive)
+            settings.setdefault('type', whole)
         self.flags, self.settings = (*flags[:-1], last), settings
         self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
@@ -105,13 +106,6 @@ def _default(settings: Mapping[str, Any]) -> str:
     return f' (default: {default})' if is_shown and default not in ('', '-') else ''
 
 
-def positive(text: str, most: int = 2**31 - 1) -> int:
-    """Return a text as an integer of at least 1; a type for options."""
-    if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f'{text[:40]!r} is not a whole number from 1 to {most}')
-    return int(text)
-
-
 PROVIDER = Option('provider', help='Name or UUID of the resource provider')
 CONSUMER = Option('consumer', type=normalized, help='UUID of the consumer')
 RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
@@ -141,7 +135,7 @@ def workers(what: str) -> Option:
 
 def _number_of_workers(text: str) -> int:
     """Return the number of workers of the option: a worker mostly waits for answers."""
-    return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text, MOST_WORKERS)
+    return 2 * (os.cpu_count() or 1) if text == 'auto' else whole(text, most=MOST_WORKERS)
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')

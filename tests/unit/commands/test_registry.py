@@ -15,6 +15,7 @@ from placementclient.client import endpoints
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
 from placementclient.commands.providers.inventory import ratio
+from placementclient.plugin import whole
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.test_prose import faults
 
@@ -22,7 +23,7 @@ POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMAN
 #: How a third person's verb, or what is none, begins where an imperative should stand.
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
 #: The types of options that take a number, and the units that their help texts have.
-NUMBERS = (int, float, ratio, framework_option.positive, framework_option._number_of_workers)
+NUMBERS = (int, float, ratio, whole, framework_option._number_of_workers)
 UNIT = re.compile(
     r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
 )

@@ -43,7 +43,6 @@ def test_a_command_has_a_subject(command, subject):
         ('drain plan', ['resource provider drain plan']),
         ('drain plan compute1', ['resource provider drain plan']),
         ('inventory', [f'resource provider inventory {end}' for end in ('class set', 'set')]),
-        ('inventry set', ['resource provider inventory set']),
         ('list', ['resource provider list', 'trait list']),
         ('something entirely different', []),
         ('', []),
