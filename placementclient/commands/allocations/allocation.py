@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -37,16 +37,12 @@ _GENERATION = Option(
 
 #: Owner and type of a consumer.
 OWNER = (
-    Option(
-        '--project-id <project>',
-        required_since='1.8',
-        help='ID of the project that the consumer belongs to',
-    ),
-    Option('--user-id <user>', required_since='1.8', help='ID of the user that it belongs to'),
+    Option('--project-id <project>', required_since='1.8', help='ID of its project'),
+    Option('--user-id <user>', required_since='1.8', help='ID of its user'),
     Option(
         '--consumer-type',
         required_since='1.38',
-        help='Type of the consumer, such as INSTANCE; default: the type that it has',
+        help='Type, such as INSTANCE; default: the type that it has',
     ),
 )
 
@@ -119,14 +115,13 @@ class SetAllocation(ConsumerLister):
         option.CONSUMER,
         Option(
             '--allocation <rp=provider,resource_class=amount>...',
-            help='Name or UUID of a resource provider, and an amount of a class; more classes may'
-            ' follow. May be repeated',
+            help='Name or UUID of a provider, and amounts of classes',
         ),
         *OWNER,
         Option(
             '--mapping <group=provider>...',
             since='1.34',
-            help='Provider that serves a request group, as a candidate has it; may be repeated',
+            help='Provider that serves a request group, as a candidate has it',
         ),
         _GENERATION,
     )
@@ -174,12 +169,11 @@ class UnsetAllocation(ConsumerLister):
         option.CONSUMER,
         Option(
             '--provider <provider>...',
-            help='Remove only allocations of this resource provider, by name or UUID; may be '
-            'repeated',
+            help='Only allocations on this provider, by name or UUID',
         ),
         Option(
             '--resource-class <resource_class>...',
-            help='Remove only allocations of this resource class; may be repeated',
+            help='Only allocations of this class',
         ),
         _GENERATION,
     )
@@ -199,9 +193,6 @@ class UnsetAllocation(ConsumerLister):
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if rest.allocations == consumer.allocations:
-                for name in sorted(classes):
-                    # It may be mistyped.
-                    api.resource_class.show(self.client, name)
                 self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
             if not rest.allocations and self.client.microversion < GUARDS_CONSUMERS:
                 api.allocation.delete(self.client, consumer.uuid)
@@ -244,30 +235,26 @@ class ReplaceAllocation(base.Command):
     endpoint = endpoints.REPLACE_ALLOCATIONS
     options = (Option('--file', required=True, help='The file; - for standard input'),)
 
-    def send(self, body: Any) -> None:
-        api.allocation.replace(self.client, body)
+    function = staticmethod(api.allocation.replace)
 
     def execute(self) -> None:
         from placementclient.files import disk
 
         body = normalized_body(disk.read_document(self.args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
-        attempts.retried(self.client, lambda: self.send(body), given=body)
+        attempts.retried(self.client, lambda: self.function(self.client, body), given=body)
 
 
 class SubmitReshape(ReplaceAllocation):
     """Send the body of a reshape: replace inventories and allocations in one transaction.
 
     The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
-    replaces all that the body names, and does not check for losses. "resource provider reshape
-    plan" and "apply" do.
+    does not check for losses; "resource provider reshape plan" and "apply" do.
     """
 
     examples = ('--file body.json',)
     endpoint = endpoints.RESHAPE
-
-    def send(self, body: Any) -> None:
-        api.reshaper.submit(self.client, body)
+    function = staticmethod(api.reshaper.submit)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

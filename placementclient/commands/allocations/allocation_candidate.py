@@ -63,8 +63,8 @@ FILTERS: tuple[Option, ...] = (
         '--group',
         action=_InGroup,
         since='1.25',
-        help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
-        '_ and -; may be repeated',
+        help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, _ '
+        'and -',
     ),
     Option(
         '--group-policy',
@@ -75,18 +75,18 @@ FILTERS: tuple[Option, ...] = (
     Option(
         '--same-subtree <group,group>...',
         since='1.36',
-        help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
-        'a group in it needs no resources; may be repeated',
+        help='Groups, joined by commas, whose providers have one of them as a common ancestor. '
+        'A group in it needs no resources',
     ),
     Option(
         '--root-required <trait>...',
         since='1.35',
-        help='A trait that the root of the tree must have; may be repeated',
+        help='A trait that the root of the tree must have',
     ),
     Option(
         '--root-forbidden <trait>...',
         since='1.35',
-        help='A trait that the root of the tree must not have; may be repeated',
+        help='A trait that the root of the tree must not have',
     ),
 )
 _LIMIT: Mapping[str, Any] = {

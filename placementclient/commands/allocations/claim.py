@@ -25,9 +25,8 @@ class Unclaimed(errors.PlacementError):
 class ClaimAllocation(base.Lister):
     """Allocate the first candidate that the service grants; after a conflict, try the next.
 
-    The filters are those of allocation candidate list. A consumer with other allocations is
-    refused. The rows with the number 0 are the claim. Higher numbers are alternates, each on
-    another tree.
+    A consumer with other allocations is refused. The rows with the number 0 are the claim. Higher
+    numbers are alternates, each on another tree.
     """
 
     examples = (
@@ -127,19 +126,11 @@ class ClaimAllocation(base.Lister):
     def _claimed_before(
         self, consumer: Consumer, summaries: dict[str, ProviderSummary]
     ) -> Candidate:
-        """Return the holdings of a consumer as a candidate, and add summaries: it may be full."""
+        """Return the allocations of a consumer as a candidate; full providers have no summary."""
         for uuid in consumer.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
-            used = api.usage.of_provider(self.client, uuid).value
-            summaries[uuid] = ProviderSummary(
-                {
-                    name: (used.get(name, 0), inventory.capacity)
-                    for name, inventory in api.inventory.list(self.client, uuid).value.items()
-                },
-                tuple(api.trait.list_of_provider(self.client, uuid).value),
-                provider.parent_provider_uuid,
-                provider.root_provider_uuid,
-            )
+            place = provider.parent_provider_uuid, provider.root_provider_uuid
+            summaries[uuid] = ProviderSummary({}, (), *place)
         return Candidate(consumer.allocations)
 
 

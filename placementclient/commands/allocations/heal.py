@@ -10,7 +10,7 @@ from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.compute import NEUTRON, NOVA
+from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized
 from placementclient.model.servers import Flavor, Server
@@ -21,43 +21,36 @@ class HealAllocation(Changing):
     """Create the missing allocations of servers on their hosts.
 
     Allocations of a server under another project or user get the right owner, too. The amounts are
-    those that Nova computes from the flavor. With --ports the server also gets the bandwidth and
-    packet rates of its ports.
+    those that Nova computes from the flavor. The command does not guess: it names virtual GPUs, PCI
+    devices, and resources that several providers of the host have, and allocates nothing for such a
+    server. It skips servers that Nova is changing.
 
-    The command does not guess. It names virtual GPUs, PCI devices, and resources that several
-    providers of the host have, and allocates nothing for such a server. It skips servers that Nova
-    is changing.
-
-    Without files the command asks Nova, as an administrator. The files have the answers of
-    GET /servers/detail, /flavors/detail and /os-migrations. Make them at about the same time.
-
-    The command asks Nova again just before the write: a server that was deleted since gets nothing.
-    With --plan it cannot ask again: apply the plan soon.
+    Without files the command asks Nova, as an administrator, and once more just before the write: a
+    server that was deleted since gets nothing. With --plan it cannot ask again: apply the plan
+    soon. The files have the answers of GET /servers/detail, /flavors/detail and /os-migrations.
+    Make them at about the same time.
     """
 
     examples = ('--dry-run',)
     first_version = GUARDS_CONSUMERS
     options = (
-        Option('--server <uuid>...', type=normalized, help='Only this server; may be repeated'),
+        Option('--server <uuid>...', type=normalized, help='Only this server'),
         Option(
             '--servers <file>|nova',
             help='The list of all servers, with details; default: nova, ask Nova',
         ),
         Option(
             '--flavors <file>',
-            help='The list of all flavors, for servers that have only the ID of theirs (below '
-            'compute API 2.47)',
+            help='The list of all flavors, for servers from a compute API below 2.47',
         ),
         Option(
             '--migrations <file>|nova',
-            help='The list of all migrations; default: nova, ask Nova, unless a list of servers '
-            'is given',
+            help='The list of all migrations; default: nova, unless --servers has a file',
         ),
         Option(
-            '--ports',
-            metavar=f'<file>|{NEUTRON}',
-            help='Also allocate the bandwidth and packet rates of ports. The file has the answer '
-            'of GET /v2.0/ports to an administrator; neutron: ask Neutron',
+            '--ports <file>|neutron',
+            help='Also allocate the bandwidth and packet rates of ports: a file with the answer of '
+            'GET /v2.0/ports to an administrator, or neutron: ask Neutron',
         ),
         *changing.OPTIONS,
     )
@@ -70,7 +63,6 @@ class HealAllocation(Changing):
         flavors = self._flavors()
         parse = partial(records.server_details, flavors=flavors)
         source = compute.Source(NOVA, service.servers, parse)
-        # With a file of servers Nova is asked only if an option says so.
         moving = self.args.migrations or (None if self.args.servers else NOVA)
         with compute.instead_of_nova('--servers'):
             servers = source.read(self, self.args.servers or NOVA)

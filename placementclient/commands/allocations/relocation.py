@@ -51,18 +51,18 @@ class MoveAllocation(_Relocation):
             '--from <provider>',
             dest='source',
             required=True,
-            help='Name or UUID of the resource provider to move the allocation from',
+            help='Name or UUID of the provider that has the allocations',
         ),
         Option(
             '--to <provider>',
             dest='target',
             required=True,
-            help='Name or UUID of the resource provider to move the allocation to',
+            help='Name or UUID of the provider that gets them',
         ),
         Option(
             '--class <resource_class>...',
             dest='resource_class',
-            help='Move only this resource class; may be repeated. Default: all classes',
+            help='Only this class; default: all classes',
         ),
     )
 
@@ -141,8 +141,7 @@ class TransferAllocation(_Relocation):
         ),
         Flag(
             '--replace',
-            help='Delete the allocations that the other consumer has, as the revert of a resize '
-            'does',
+            help='Delete the allocations that the other consumer has, as a reverted resize does',
         ),
     )
 

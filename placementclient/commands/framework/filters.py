@@ -32,30 +32,29 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--resource <resource_class>=<value>',
             since=since['resource'],
-            help='Amount of a resource class, in units of the class; several joined by commas, '
-            'and may be repeated',
+            help='Amount of a resource class, in units of the class; several joined by commas',
             **repeated,
         ),
         Option(
             '--required',
             since=since['required'],
-            help='A required trait; from API version 1.39 on also several, joined by '
-            'commas, of which one is enough; may be repeated',
+            help='A required trait; from API version 1.39 on also several, joined by commas, of '
+            'which one is enough',
             **repeated,
         ),
-        Option('--forbidden', since='1.22', help='A forbidden trait; may be repeated', **repeated),
+        Option('--forbidden', since='1.22', help='A forbidden trait', **repeated),
         Option(
             '--member-of',
             since=since['member-of'],
             help='Only members of one of these aggregates, joined by commas, by UUID or by their '
-            'name in Nova. May be repeated from API version 1.24 on: a member of each',
+            'name in Nova. Repeated, from API version 1.24 on: a member of each',
             **repeated,
         ),
         Option(
             '--forbidden-member-of <member_of>',
             since='1.32',
             help='Aggregates, by UUID or by their name in Nova, joined by commas: a member of '
-            'none of them. May be repeated',
+            'none of them',
             **repeated,
         ),
         Option(

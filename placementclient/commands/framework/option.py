@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
@@ -10,17 +10,19 @@ from placementclient.model.providers import normalized
 from placementclient.plugin import whole
 
 #: The metavars of whole numbers.
-_NUMBERS = ('<number>', '<seconds>', '<milliseconds>')
+_NUMBERS = ('<number>', '<seconds>')
+#: The actions of options without a value.
+_FLAGS = ('store_true', argparse.BooleanOptionalAction)
 
 
 class Option:
     """An option or a positional argument.
 
     :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``; the
-        last has the metavar behind it, as in ``'--limit <number>'``, where that is not the ``dest``
-        of an option with a value; ``'--id <id>...'`` may be repeated, its values begin with
-        ``[]``; a number is from 1 on, unless its type says otherwise
-    :param help: a sentence without its full stop; the microversions are appended to it
+        last may have the metavar behind it, as in ``'--limit <number>'``; ``'--id <id>...'`` may be
+        repeated, its values begin with ``[]``; a number is from 1 on, unless its type says
+        otherwise
+    :param help: a sentence without its full stop, to which the facts of the option are appended
     :param since: the first microversion that has it, such as ``'1.14'``
     :param until: the last one, where a later version took it away
     :param required_since: the first microversion that cannot do without it
@@ -52,7 +54,7 @@ class Option:
         self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
             settings.setdefault('default', [])
-        has_value = settings.get('action') not in ('store_true', argparse.BooleanOptionalAction)
+        has_value = settings.get('action') not in _FLAGS
         if has_value and 'choices' not in settings:
             settings.setdefault('metavar', f'<{self.dest}>')
         self.since = Microversion.parse(since) if since else LOWEST
@@ -60,7 +62,8 @@ class Option:
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.required_until = Microversion.parse(required_until) if required_until else None
         self.instead, self._missable = instead, missable
-        self.help = f'{help}{_default(settings)}{self._versions()}.'
+        facts = ', '.join(self._facts())
+        self.help = f'{help} ({facts}).' if facts else f'{help}.'
 
     def add_to(self, parser: Any) -> None:
         help = argparse.SUPPRESS if self.instead else self.help
@@ -79,17 +82,22 @@ class Option:
             self.required_until is not None and version <= self.required_until
         )
 
-    def _versions(self) -> str:
-        facts = []
+    def _facts(self) -> Iterator[str]:
+        if self.settings.get('action') not in (None, *_FLAGS):
+            yield 'may be repeated'
+        default = self.settings.get('default')
+        # In words the help says it itself.
+        is_shown = isinstance(default, int | float | str) and not isinstance(default, bool)
+        if is_shown and default not in ('', '-'):
+            yield f'default: {default}'
         if self.since > LOWEST:
-            facts.append(f'from API version {self.since} on')
+            yield f'from API version {self.since} on'
         if self.until < HIGHEST:
-            facts.append(f'up to API version {self.until}')
+            yield f'up to API version {self.until}'
         if self.required_since:
-            facts.append(f'required from {self.required_since} on')
+            yield f'required from {self.required_since} on'
         if self.required_until:
-            facts.append(f'required up to {self.required_until}')
-        return f' ({", ".join(facts)})' if facts else ''
+            yield f'required up to {self.required_until}'
 
 
 class Flag(Option):
@@ -97,13 +105,6 @@ class Flag(Option):
 
     def __init__(self, *flags: str, **settings: Any) -> None:
         super().__init__(*flags, action='store_true', **settings)
-
-
-def _default(settings: Mapping[str, Any]) -> str:
-    """Return the default of an option for its help text, where that is a number or a word."""
-    default = settings.get('default')
-    is_shown = isinstance(default, int | float | str) and not isinstance(default, bool)
-    return f' (default: {default})' if is_shown and default not in ('', '-') else ''
 
 
 PROVIDER = Option('provider', help='Name or UUID of the resource provider')

@@ -23,7 +23,7 @@ ASSUME = Option(
     '--assume <file>...',
     help='Look at the cloud as it would be after the changes in this file. Nothing is written. '
     'The file may have other inventories or traits, new hosts, hosts that are off, more '
-    'servers, or a plan. May be repeated; the changes of the first file come first',
+    'servers, or a plan. The changes of the first file come first',
 )
 #: Of a command that only looks.
 OPTIONS = (SNAPSHOT, ASSUME)

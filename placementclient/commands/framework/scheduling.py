@@ -30,7 +30,7 @@ FLAVORS = Option(
 NOVA_CONF = Option(
     '--nova-conf <file>...',
     help="Take the options of Nova's scheduler and of nova-api from this nova.conf, such as "
-    "[pci] alias; default: Nova's defaults. May be repeated; the last value counts",
+    "[pci] alias; the last value counts; default: Nova's defaults",
 )
 PROFILES = Option(
     '--device-profiles',
@@ -78,7 +78,7 @@ ONE = (
     Option('--host <name>', help='The host that is chosen for the server'),
     Option(
         '--hint <key>=<value>...',
-        help="A hint for Nova's scheduler, such as group=UUID; may be repeated",
+        help="A hint for Nova's scheduler, such as group=UUID",
     ),
 )
 

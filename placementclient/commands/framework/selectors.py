@@ -31,7 +31,7 @@ def _conditions(those: str) -> tuple[Option, ...]:
             '--member-of <member_of>...',
             since='1.3',
             help=f'{those} in one of these aggregates, joined by commas, by UUID or by their name '
-            'in Nova. May be repeated from API version 1.24 on: those in each',
+            'in Nova. Repeated, from API version 1.24 on: those in each',
         ),
     )
 
@@ -43,8 +43,8 @@ OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
 OF_TREES = _conditions('Only trees with providers')
 TREE = Option(
     '--tree <provider>...',
-    help='Only the tree of this resource provider, by name, UUID or a shell pattern of '
-    "names, such as 'compute2*'; may be repeated",
+    help='Only the tree of this resource provider, by name, UUID or a shell pattern of names, such '
+    "as 'compute2*'",
 )
 TREES = (TREE, *OF_TREES)
 

@@ -71,12 +71,11 @@ class AuditProvider(Changing):
             '--explain <id>',
             help='Print what this check finds, why it matters and if the fix is safe; read nothing',
         ),
-        Option('--ignore <id>...', help='Leave out this check; may be repeated'),
-        Option('--id <id>...', help='Make only this check; may be repeated'),
+        Option('--ignore <id>...', help='Leave out this check'),
+        Option('--id <id>...', help='Make only this check'),
         Option(
             '--subject <subject>...',
-            help='Show and fix only findings of this subject, as in the column subject; may be '
-            'repeated',
+            help='Show and fix only findings of this subject, as in the column subject',
         ),
         Flag('--fix', help='Carry out the fixes that are safe'),
         *changing.OPTIONS,

@@ -21,28 +21,23 @@ def _restriction(flag: str, help: str) -> Option:
 _RESTRICTIONS = (
     _restriction(
         '--required <trait>[,...]...',
-        'a required trait; of several, joined by commas, one is enough; may be repeated',
+        'a required trait; of several, joined by commas, one is enough',
     ),
-    _restriction('--forbidden <trait>...', 'a forbidden trait; may be repeated'),
+    _restriction('--forbidden <trait>...', 'a forbidden trait'),
     _restriction(
         '--member-of <aggregate>[,...]...',
-        'aggregates, joined by commas: a member of any of them; may be repeated: a member of each',
+        'aggregates, joined by commas: a member of any of them; repeated: a member of each',
     ),
     _restriction(
         '--forbidden-member-of <aggregate>[,...]...',
-        'aggregates, joined by commas: a member of none of them; may be repeated',
+        'aggregates, joined by commas: a member of none of them',
     ),
-    _restriction(
-        '--root-required <trait>...', 'a trait that the root of the tree must have; may be repeated'
-    ),
-    _restriction(
-        '--root-forbidden <trait>...',
-        'a trait that the root of the tree must not have; may be repeated',
-    ),
+    _restriction('--root-required <trait>...', 'a trait that the root of the tree must have'),
+    _restriction('--root-forbidden <trait>...', 'a trait that the root of the tree must not have'),
     _restriction(
         '--tree <provider>...',
         'count servers that fit into the tree of this provider: a name, a UUID, or a pattern such '
-        "as 'compute2*'. May be repeated: all these trees",
+        "as 'compute2*'. Repeated: all these trees",
     ),
 )
 

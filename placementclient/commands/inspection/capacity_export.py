@@ -63,8 +63,7 @@ class ExportCapacity(base.Command):
         ),
         Option(
             '--trait <pattern>...',
-            help='Add which providers have the traits of this name or pattern, such as CUSTOM_*; '
-            'may be repeated',
+            help='Add which providers have the traits of this name or pattern, such as CUSTOM_*',
         ),
         *reading.OPTIONS,
         option.OUTPUT,

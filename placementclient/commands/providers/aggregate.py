@@ -39,8 +39,7 @@ class SetAggregate(base.Lister):
         option.PROVIDER,
         Option(
             '--aggregate <aggregate>...',
-            help='Aggregate, by UUID or by its name in Nova; may be repeated. Default: the '
-            'provider is in no aggregate',
+            help='Aggregate, by UUID or by its name in Nova; default: in no aggregate',
         ),
         Option(
             '--generation',

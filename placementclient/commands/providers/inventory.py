@@ -185,8 +185,8 @@ class ReplaceInventories(editing.Editing):
         ),
         Option(
             '--resource <resource_class>[:<field>]=<value>...',
-            help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; may be repeated. '
-            'Default: all inventories are deleted',
+            help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; default: all '
+            'inventories are deleted',
         ),
         Flag(
             '--aggregate',

@@ -110,7 +110,7 @@ class SetProviderTrait(base.Lister):
         option.PROVIDER,
         Option(
             '--trait <trait>...',
-            help='Name of a trait; may be repeated. Default: the provider gets no traits',
+            help='Name of a trait; default: the provider gets no traits',
         ),
         option.GENERATION,
     )

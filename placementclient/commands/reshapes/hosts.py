@@ -71,7 +71,7 @@ class AssignmentsReshape(_Fitting):
             nargs='+',
             default=[],
             help='Output of the collector on hosts: tar archives, folders of that form, or folders '
-            'with many of them; may be repeated',
+            'with many of them',
         ),
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
@@ -90,8 +90,7 @@ class AssignmentsReshape(_Fitting):
         Option(
             '--class <class>|<mdev type>=<class>...',
             dest='classes',
-            help="Resource class of mediated devices, or of one type, as Nova's mdev_class says; "
-            'may be repeated. Default: VGPU',
+            help="Class of mediated devices, or of one type, as Nova's mdev_class; default: VGPU",
         ),
         Option('-o', '--output <file>', required=True, help='The file of assignments'),
     )
@@ -152,14 +151,13 @@ class DevicesReshape(_Fitting):
         Option(
             '--devices <file>...',
             required=True,
-            help='Rows of pci_devices: CSV, JSON, or what mysql --batch or --xml prints; '
-            'may be repeated',
+            help='Rows of pci_devices: CSV, JSON, or what mysql --batch or --xml prints',
         ),
         Option(
             '--device-spec [<host>=]<file>...',
             required=True,
             help='A nova.conf, or the JSON objects of its device_spec: <host>=<file> for one '
-            'host, <file> for the hosts without a file of their own; may be repeated',
+            'host, <file> for the hosts without a file of their own',
         ),
         Option(
             '--snapshot <file>',

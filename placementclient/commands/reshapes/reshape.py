@@ -79,7 +79,7 @@ class PlanReshape(base.ShowOne):
         Option('--snapshot <file>', help='Plan on this snapshot file instead of the live cloud'),
         Option(
             '--assignments <file>...',
-            help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
+            help='Assignments of consumers to providers, as CSV, JSON or YAML. '
             'They replace those of a plan that is given as --spec',
         ),
         *selectors.TREES,

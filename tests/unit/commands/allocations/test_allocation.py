@@ -232,7 +232,6 @@ UNSETTING = {
         f'{UNSET} --provider {ROOT} --resource-class VGPU -f value -c generation',
         [
             read(),
-            get('/resource_classes/VGPU', {'name': 'VGPU'}),
             put(
                 PATH, to_write({RP: {'VCPU': 2, 'VGPU': 1}, RP2: {'DISK_GB': 5}}, **GUARD), NOTHING
             ),
@@ -240,16 +239,6 @@ UNSETTING = {
         ],
         '7\n9\n',
         f'Consumer {CONSUMER} holds nothing of that\n',
-    ),
-    'a class that there is not is an error': Case(
-        f'{UNSET} --resource-class VPGU',
-        [
-            read(),
-            get('/resource_classes/VPGU', fault(404, 'No such resource class VPGU.')),
-            get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
-        ],
-        stderr='No such resource class VPGU. (HTTP 404) [req-1]. Did you mean "VGPU"?\n',
-        status=1,
     ),
     'after a lost answer it is looked at': Case(
         f'{LEFT}',
