@@ -27,11 +27,7 @@ from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import (
-    Outcome,
-    State,
-    TreeResult,
-)
+from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead

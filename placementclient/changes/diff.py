@@ -20,7 +20,7 @@ from placementclient.changes.operations import (
 )
 from placementclient.model.aside import aside
 from placementclient.model.plans import TreeChange
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 
 
 def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple[Operation, ...]:
@@ -103,7 +103,7 @@ class _Positions:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
-        self._now = {uuid: _position(state) for uuid, state in before.providers.items()}
+        self._now = {uuid: Position(*state.position) for uuid, state in before.providers.items()}
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
     def operations(self) -> Iterator[Operation]:
@@ -141,7 +141,7 @@ class _Positions:
             )
 
     def _wanted(self, uuid: str) -> Position:
-        return _position(self._after.providers[uuid])
+        return Position(*self._after.providers[uuid].position)
 
     def _stays(self, uuid: str) -> bool:
         """Return True if a provider exists below its wanted parent."""
@@ -187,7 +187,3 @@ class _Positions:
 
     def _depth(self, uuid: str) -> int:
         return len(self._ancestors(uuid))
-
-
-def _position(state: ProviderState) -> Position:
-    return Position(state.name, state.provider.parent_provider_uuid)

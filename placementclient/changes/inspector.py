@@ -8,9 +8,7 @@ from placementclient.api import attempts
 from placementclient.changes import comparison, journal, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
-from placementclient.changes.operations import (
-    Operation,
-)
+from placementclient.changes.operations import Operation
 from placementclient.changes.phases import Phase
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
@@ -19,13 +17,7 @@ from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
-from placementclient.model.outcomes import (
-    Deviation,
-    State,
-    Status,
-    TreeStatus,
-    Verdict,
-)
+from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.scope import ScopeReader, content, deciding, showing

@@ -5,8 +5,8 @@ question: which parts of the change are still to be made, which are made, and wh
 another client changed since?
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import Obstacle
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.own_values import OwnValues, held_by
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.changes.summary import shown
+from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -43,7 +44,7 @@ class Rebased:
 def rebase(
     before: Snapshot,
     after: Snapshot,
-    there: Snapshot,
+    live: Snapshot,
     sent: Iterable[Operation] = (),
     *,
     is_atomic: bool = False,
@@ -55,22 +56,21 @@ def rebase(
     by field, as others write other fields of it; of a consumer all allocations count, and the owner
     if the change sets another one.
 
-    :param there: at least the same providers and consumers, as they are
+    :param live: at least the same providers and consumers, as they are
     :param sent: operations of this change that were sent before: what they changed is its own
     :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
     :param is_back: whether this is the way back, on which a consumer gets nothing that others had
         ended before the change was made
     """
-    rebase = _Rebase(before, after, there, OwnValues(sent), is_atomic, is_back)
+    rebase = _Rebase(before, after, live, OwnValues(sent), is_atomic, is_back)
     rebase.providers()
     rebase.consumers()
-    wanted = Snapshot(rebase.states.values(), rebase.held.values())
-    operations = diff(there, wanted, is_atomic=is_atomic)
-    return Rebased(operations, tuple(rebase.obstacles))
+    desired = Snapshot(rebase.states.values(), rebase.held.values())
+    return Rebased(diff(live, desired, is_atomic=is_atomic), tuple(rebase.obstacles))
 
 
 def additions(
-    planned: ProviderState, there: ProviderState, *, is_own_position: bool = False
+    planned: ProviderState, live: ProviderState, *, is_own_position: bool = False
 ) -> Iterator[Obstacle]:
     """Return everything that others have added to a provider that the change deletes.
 
@@ -79,18 +79,18 @@ def additions(
     :param is_own_position: whether the plan itself gave it the name and the parent that it has
     """
     added: dict[str, Iterable[str]] = {
-        'inventory': there.inventories.keys() - planned.inventories.keys(),
-        'traits': there.traits - planned.traits,
-        'aggregates': there.aggregates - planned.aggregates,
+        'inventory': live.inventories.keys() - planned.inventories.keys(),
+        'traits': live.traits - planned.traits,
+        'aggregates': live.aggregates - planned.aggregates,
     }
     if not is_own_position:
-        was, found = _position(planned), _position(there)
-        added['name'] = {found[0]} - {was[0]}
-        added['parent'] = {found[1] or 'none'} - {was[1] or 'none'}
+        for label, was, now in zip(
+            ('name', 'parent'), planned.position, live.position, strict=True
+        ):
+            added[label] = {now or 'none'} - {was or 'none'}
     for label, values in added.items():
         if values:
-            shown = ', '.join(sorted(values))
-            yield Obstacle('provider', planned.uuid, planned.name, label, None, None, shown)
+            yield _obstacle(planned, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
 class _Rebase:
@@ -98,67 +98,66 @@ class _Rebase:
         self,
         before: Snapshot,
         after: Snapshot,
-        there: Snapshot,
+        live: Snapshot,
         own: OwnValues,
         is_atomic: bool,
         is_back: bool,
     ) -> None:
-        self._before, self._after, self._there, self._own = before, after, there, own
+        self._before, self._after, self._live, self._own = before, after, live, own
         self._is_atomic, self._is_back = is_atomic, is_back
-        self.states = dict(there.providers)
-        self.held = dict(there.consumers)
+        self.states = dict(live.providers)
+        self.held = dict(live.consumers)
         self.obstacles: list[Obstacle] = []
-        self._planned_for = _held_on(after.consumers.values())
+        self._planned_for = _gains((), after.consumers.values())
 
     def providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
             before = self._before.providers.get(uuid)
             after = self._after.providers.get(uuid)
-            there = self._there.providers.get(uuid)
+            live = self._live.providers.get(uuid)
             if after is None:
-                self._gone(before, there)
-            elif there is None and before is None:
+                self._gone(before, live)
+            elif live is None and before is None:
                 self.states[uuid] = after
-            elif there is None:
-                self._object(after, message=f'{after.name} does not exist any more')
+            elif live is None:
+                self.obstacles.append(_obstacle(after, f'{after.name} does not exist any more'))
             else:
                 self.states[uuid] = self._merged(
-                    before or ProviderState(after.provider), after, there
+                    before or ProviderState(after.provider), after, live
                 )
 
     def consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
             before = held_by(self._before.consumers.get(uuid))
-            wanted = self._after.consumers.get(uuid)
-            there = self._there.consumers.get(uuid)
-            if wanted is not None and there is not None:
+            desired = self._after.consumers.get(uuid)
+            live = self._live.consumers.get(uuid)
+            if desired is not None and live is not None:
                 # Placement lets no consumer lose its type.
-                wanted = replace(wanted, type=wanted.type or there.type)
-            after, found = held_by(wanted), held_by(there)
-            if wanted is not None and there is not None and before[1] == after[1] != found[1]:
+                desired = replace(desired, type=desired.type or live.type)
+            after, now = held_by(desired), held_by(live)
+            if desired is not None and live is not None and before[1] == after[1] != now[1]:
                 # The change does not set the owner: another client may have set another one.
-                wanted = replace(
-                    wanted, project_id=there.project_id, user_id=there.user_id, type=there.type
+                desired = replace(
+                    desired, project_id=live.project_id, user_id=live.user_id, type=live.type
                 )
-                before, after = (before[0], found[1]), held_by(wanted)
-            if before == after or found == after or self._is_ended(uuid, found):
+                before, after = (before[0], now[1]), held_by(desired)
+            if before == after or now == after or self._is_ended(uuid, now):
                 continue
-            if found != before and found not in self._own.consumers.get(uuid, ()):
-                self.obstacles.append(
-                    Obstacle('consumer', uuid, uuid, 'allocations', before[0], after[0], found[0])
-                )
-            elif wanted is None or not wanted.allocations:
+            if now != before and now not in self._own.consumers.get(uuid, ()):
+                values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
+                self._object_for(uuid, f'allocations is {values}')
+            elif desired is None or not desired.allocations:
                 del self.held[uuid]
             else:
-                self.held[uuid] = replace(wanted, generation=there.generation if there else None)
+                self.held[uuid] = replace(desired, generation=live.generation if live else None)
         self._crowded()
         self._settle()
         self._overused()
 
-    def _is_ended(self, uuid: str, found: tuple[Allocations, object]) -> bool:
+    def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""
         is_made = self._is_back and self._own.is_any
-        return is_made and not found[0] and uuid not in self._own.consumers
+        return is_made and not now[0] and uuid not in self._own.consumers
 
     def _settle(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
@@ -172,114 +171,104 @@ class _Rebase:
 
     def _crowded(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
-        used = self._used()
-        for uuid, consumer in list(self.held.items()):
-            there = self._there.consumers.get(uuid)
-            full = () if consumer is there else self._full_for(consumer, there, used)
-            if found := next(iter(full), None):
-                self._refuse(consumer, there, found)
+        gains = self._gains()
+        for consumer in list(self.held.values()):
+            live = self._live.consumers.get(consumer.uuid)
+            full = (
+                f'{state.name} has no room for its {name} any more'
+                for uuid, resources in consumer.allocations.items()
+                if consumer is not live and (state := self.states.get(uuid))
+                for name, amount in resources.items()
+                if amount > (live.amount(uuid, name) if live else 0)
+                and self._is_full(state, name, gains)
+            )
+            if message := next(full, None):
+                self._refuse(consumer, message)
 
-    def _full_for(
-        self, consumer: Consumer, there: Consumer | None, used: Callable[[str, str], int]
-    ) -> Iterator[str]:
-        """Say where a consumer gets something that there is no room for."""
-        for uuid, resources in consumer.allocations.items():
-            state = self.states.get(uuid)
-            for name, amount in resources.items() if state else ():
-                is_gain = amount > (there.amount(uuid, name) if there else 0)
-                if state and is_gain and self._is_full(state, name, used):
-                    yield f'{state.name} has no room for its {name} any more'
-
-    def _refuse(self, consumer: Consumer, there: Consumer | None, found: str) -> None:
+    def _refuse(self, consumer: Consumer, message: str) -> None:
+        """Leave a consumer as it is."""
         uuid = consumer.uuid
-        self.obstacles.append(Obstacle('consumer', uuid, uuid, '', None, None, found))
-        if there is None:
-            del self.held[uuid]
+        self._object_for(uuid, message)
+        if uuid in self._live.consumers:
+            self.held[uuid] = self._live.consumers[uuid]
         else:
-            self.held[uuid] = there
+            del self.held[uuid]
 
-    def _used(self) -> Callable[[str, str], int]:
-        """Return how much is used of a class of a provider once the change is made."""
-        held = _held_on(self.held.values())
-        before = _held_on(self._there.consumers.values())
+    def _gains(self) -> Mapping[str, Counter[str]]:
+        """Return how much more is used of each provider and class once the change is made."""
+        return _gains(self._live.consumers.values(), self.held.values())
 
-        def used(uuid: str, name: str) -> int:
-            there = self._there.providers.get(uuid)
-            now = there.used(name) if there else 0
-            return now + held[uuid][name] - before[uuid][name]
+    def _used(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+        live = self._live.providers.get(uuid)
+        return gains[uuid][name] + (live.used(name) if live else 0)
 
-        return used
-
-    def _is_full(self, state: ProviderState, name: str, used: Callable[[str, str], int]) -> bool:
+    def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return True if more would be used than there is, and than was planned."""
-        inventory = state.inventories.get(name)
-        room = inventory.capacity if inventory else 0
-        return used(state.uuid, name) > max(room, self._expected(state.uuid, name))
+        planned = self._after.providers.get(state.uuid)
+        return self._used(state.uuid, name, gains) > max(
+            state.capacity(name),
+            planned.used(name) if planned else 0,
+            self._planned_for[state.uuid][name],
+        )
 
-    def _expected(self, uuid: str, name: str) -> int:
-        """Return how much the plan expects to be used of a class of a provider."""
-        planned = self._after.providers.get(uuid)
-        return max(planned.used(name) if planned else 0, self._planned_for[uuid][name])
-
-    def _gone(self, before: ProviderState | None, there: ProviderState | None) -> None:
+    def _gone(self, before: ProviderState | None, live: ProviderState | None) -> None:
         assert before is not None
-        if there is None:
+        if live is None:
             return
         blocked = len(self.obstacles)
-        self._merged(before, replace(before, inventories={}), there)
-        own = self._own.positions.get(there.uuid, ())
-        self.obstacles += additions(before, there, is_own_position=_position(there) in own)
+        self._merged(before, replace(before, inventories={}), live)
+        is_own_position = live.position in self._own.positions.get(live.uuid, ())
+        self.obstacles += additions(before, live, is_own_position=is_own_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
     def _merged(
-        self, before: ProviderState, after: ProviderState, there: ProviderState
+        self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> ProviderState:
         """One provider with the change made, as far as nothing is in the way."""
         return replace(
-            there,
-            provider=self._position(before, after, there),
-            inventories=self._inventories(before, after, there),
-            traits=onto(before.traits, after.traits, there.traits),
-            aggregates=onto(before.aggregates, after.aggregates, there.aggregates),
+            live,
+            provider=self._position(before, after, live),
+            inventories=self._inventories(before, after, live),
+            traits=onto(before.traits, after.traits, live.traits),
+            aggregates=onto(before.aggregates, after.aggregates, live.aggregates),
         )
 
     def _position(
-        self, before: ProviderState, after: ProviderState, there: ProviderState
+        self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> Provider:
-        provider = there.provider
-        own = self._own.positions.get(there.uuid, set())
+        provider = live.provider
+        is_own = live.position in self._own.positions.get(live.uuid, ())
         for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):
-            was, wanted = getattr(before.provider, key), getattr(after.provider, key)
-            found = getattr(there.provider, key)
-            if was == wanted and (before.uuid in self._before.providers or found == wanted):
+            was, desired, now = (getattr(each.provider, key) for each in (before, after, live))
+            if was == desired and (before.uuid in self._before.providers or now == desired):
                 continue
-            if found in (was, wanted) or _position(there) in own:
-                provider = replace(provider, **{key: wanted})
+            if now in (was, desired) or is_own:
+                provider = replace(provider, **{key: desired})
             else:
-                self._object(after, label, was, wanted, found)
+                self._object(after, label, was, desired, now)
         return provider
 
     def _inventories(
-        self, before: ProviderState, after: ProviderState, there: ProviderState
+        self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> dict[str, Inventory]:
-        result = dict(there.inventories)
+        result = dict(live.inventories)
         for name in {**before.inventories, **after.inventories}:
-            was, wanted = before.inventories.get(name), after.inventories.get(name)
-            found = there.inventories.get(name)
-            if found == wanted:
+            sides = (each.inventories.get(name) for each in (before, after, live))
+            was, desired, now = sides
+            if now == desired:
                 continue
             # Also room that was made for a moment, of what does not change otherwise.
-            found = self._own.without(there.uuid, name, found) if found != was else found
-            if found in (was, wanted):
-                merged = wanted
-            elif was == wanted:
-                merged = found
-            elif was is None or wanted is None or found is None or self._is_atomic:
-                self._object(after, name, was, wanted, found)
+            now = self._own.without(live.uuid, name, now) if now != was else now
+            if now in (was, desired):
+                merged = desired
+            elif was == desired:
+                merged = now
+            elif was is None or desired is None or now is None or self._is_atomic:
+                self._object(after, name, was, desired, now)
                 continue
             else:
-                merged = self._fields(after, name, (was, wanted, found))
+                merged = self._fields(after, name, (was, desired, now))
             if merged is None:
                 result.pop(name, None)
             else:
@@ -289,103 +278,96 @@ class _Rebase:
     def _fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
-        was, wanted, found = (inventory.as_fields() for inventory in sides)
-        changed = {key for key in was if was[key] != wanted[key]}
+        was, desired, now = (inventory.as_fields() for inventory in sides)
+        changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):
-            if found[key] not in (was[key], wanted[key]):
-                self._object(state, f'{name}:{key}', was[key], wanted[key], found[key])
+            if now[key] not in (was[key], desired[key]):
+                self._object(state, f'{name}:{key}', was[key], desired[key], now[key])
                 changed.discard(key)
-        return sides[2].with_fields({key: wanted[key] for key in changed})
+        return sides[2].with_fields({key: desired[key] for key in changed})
 
     def _names(self) -> None:
         """Refuse to make or rename a provider to a name that another provider has."""
-        taken = {state.name: uuid for uuid, state in self._there.providers.items()}
+        taken = {state.name: uuid for uuid, state in self._live.providers.items()}
         for uuid, state in list(self.states.items()):
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
             if is_taken and not self._stays(uuid):
-                self._object(state, message=f'{state.name} exists, with the UUID {holder}')
-                self._leave(uuid)
+                self._leave(state, f'{state.name} exists, with the UUID {holder}')
 
     def _stays(self, uuid: str) -> bool:
         """Return True if a provider is left as it is."""
-        return self.states.get(uuid) == self._there.providers.get(uuid)
+        return self.states.get(uuid) == self._live.providers.get(uuid)
 
-    def _leave(self, uuid: str) -> None:
+    def _leave(self, state: ProviderState, message: str) -> None:
         """Leave a provider as it is; if it does not exist, do not make it."""
-        if uuid in self._there.providers:
-            self.states[uuid] = self._there.providers[uuid]
+        self.obstacles.append(_obstacle(state, message))
+        if state.uuid in self._live.providers:
+            self.states[state.uuid] = self._live.providers[state.uuid]
         else:
-            del self.states[uuid]
+            del self.states[state.uuid]
 
     def _stranded(self) -> None:
         """Refuse what was meant for a provider that is not made: its consumers and children."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._stays(uuid):
-                self._object(state, '', None, None, 'its parent is not made')
-                self._leave(uuid)
+                self._leave(state, f'{state.name}: its parent is not made')
         for uuid, consumer in list(self.held.items()):
-            there = self._there.consumers.get(uuid)
-            if missing & consumer.allocations.keys() and consumer != there:
-                self._refuse(consumer, there, 'its provider is not made')
+            if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
+                self._refuse(consumer, 'its provider is not made')
 
     def _users(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""
-        gone = self._there.providers.keys() - self.states.keys()
+        gone = self._live.providers.keys() - self.states.keys()
         for consumer in self.held.values():
             for uuid in gone & consumer.allocations.keys():
-                self._keep(uuid, 'allocations', f'consumer {consumer.uuid}')
+                self._keep(uuid, f'allocations: consumer {consumer.uuid}')
         for state in list(self.states.values()):
             parent = state.provider.parent_provider_uuid
             if parent in gone and parent not in self.states:
-                self._keep(parent, 'children', state.name)
+                self._keep(parent, f'children: {state.name}')
+
+    def _keep(self, uuid: str, users: str) -> None:
+        state = self._live.providers[uuid]
+        self._leave(state, f'{state.name} has {users}')
 
     def _overused(self) -> None:
         """Refuse to shrink an inventory below what more is used of it than was planned."""
-        used = self._used()
+        gains = self._gains()
         for uuid, state in self.states.items():
-            there = self._there.providers.get(uuid)
-            if there is None or uuid not in self._after.providers:
+            live = self._live.providers.get(uuid)
+            if live is None or uuid not in self._after.providers:
                 continue
-            kept = dict(state.inventories)
-            for name, was in there.inventories.items():
-                room = kept[name].capacity if name in kept else 0
-                if room < was.capacity and self._is_full(state, name, used):
-                    found = f'{used(uuid, name)} used'
-                    self._object(state, name, was.capacity, room, found)
-                    kept[name] = was
-            if kept != state.inventories:
-                self.states[uuid] = replace(state, inventories=kept)
+            retained = dict(state.inventories)
+            for name, was in live.inventories.items():
+                room = state.capacity(name)
+                if room < was.capacity and self._is_full(state, name, gains):
+                    used = f'{self._used(uuid, name, gains)} used'
+                    self._object(state, name, was.capacity, room, used)
+                    retained[name] = was
+            if retained != state.inventories:
+                self.states[uuid] = replace(state, inventories=retained)
 
-    def _keep(self, uuid: str, field: str, found: str) -> None:
-        state = self._there.providers[uuid]
-        self._object(state, field, None, None, found)
-        self.states[uuid] = state
+    def _object(self, state: ProviderState, part: str, before: Any, after: Any, live: Any) -> None:
+        """Note a live value that is on neither side of the change."""
+        values = f'{shown(live)}, neither {shown(before)} nor {shown(after)}'
+        self.obstacles.append(_obstacle(state, f'{state.name}: {part} is {values}'))
 
-    def _object(
-        self,
-        state: ProviderState,
-        field: str = '',
-        before: Any = None,
-        after: Any = None,
-        found: Any = None,
-        message: str = '',
-    ) -> None:
-        self.obstacles.append(
-            Obstacle('provider', state.uuid, state.name, field, before, after, found, message)
-        )
+    def _object_for(self, consumer_uuid: str, message: str) -> None:
+        name = f'consumer {consumer_uuid}'
+        self.obstacles.append(Obstacle(consumer_uuid, name, f'{name}: {message}'))
 
 
-def _position(state: ProviderState) -> tuple[str, str | None]:
-    return state.name, state.provider.parent_provider_uuid
+def _obstacle(state: ProviderState, message: str) -> Obstacle:
+    return Obstacle(state.uuid, state.name, message)
 
 
-def _held_on(consumers: Iterable[Consumer]) -> dict[str, Counter[str]]:
-    """Return how much consumers hold together, by provider and class."""
-    held: dict[str, Counter[str]] = defaultdict(Counter)
-    for consumer in consumers:
-        for uuid, resources in consumer.allocations.items():
-            held[uuid].update(resources)
-    return held
+def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
+    """Return how much more consumers hold together, by provider and class."""
+    changes = [
+        *((each.allocations, {}) for each in before),
+        *(({}, each.allocations) for each in after),
+    ]
+    return gained(changes)

@@ -15,12 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from placementclient.changes.operations import (
-    Operation,
-    Reshape,
-    SetAllocations,
-    SetInventories,
-)
+from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
 from placementclient.model.aside import original
 from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer

@@ -40,10 +40,14 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
         return self.provider.name
 
     @property
+    def position(self) -> tuple[str, str | None]:
+        """Its name, and the UUID of its parent."""
+        return self.name, self.provider.parent_provider_uuid
+
+    @property
     def content(self) -> tuple[object, ...]:
         """All values that a change can set."""
-        position = self.name, self.provider.parent_provider_uuid
-        return position, self.inventories, self.traits, self.aggregates
+        return self.position, self.inventories, self.traits, self.aggregates
 
     @property
     def reference(self) -> str:

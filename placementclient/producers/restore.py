@@ -137,7 +137,7 @@ def _altered_providers(
     snapshot: Snapshot, live: Snapshot, obstacles: Iterable[Obstacle]
 ) -> Iterator[str]:
     """Return the names of the providers that have anything but what a restore gives them."""
-    in_the_way = {obstacle.uuid for obstacle in obstacles if obstacle.kind == 'provider'}
+    in_the_way = {obstacle.uuid for obstacle in obstacles}
     for uuid, state in snapshot.providers.items():
         restored = live.providers.get(uuid)
         if restored is None:

@@ -1,12 +1,6 @@
 """Commands that change who holds what."""
 
-from tests.simulation.command import (
-    Command,
-    any_of,
-    makes,
-    of_consumers,
-    typed,
-)
+from tests.simulation.command import Command, any_of, makes, of_consumers, typed
 from tests.simulation.nova import PROJECT, USER
 from tests.simulation.state import ABSENT
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tests.simulation.command import (
-    Command,
-    any_of,
-    makes,
-    new_names,
-    of_provider,
-    typed,
-)
+from tests.simulation.command import Command, any_of, makes, new_names, of_provider, typed
 from tests.simulation.state import ABSENT, Key
 
 STANDARD = ('HW_CPU_X86_AVX', 'HW_CPU_X86_AVX2', 'HW_CPU_X86_SSE')

@@ -6,15 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from tests.simulation.command import (
-    Command,
-    Plan,
-    any_of,
-    makes,
-    new_names,
-    nothing,
-    typed,
-)
+from tests.simulation.command import Command, Plan, any_of, makes, new_names, nothing, typed
 from tests.simulation.state import ABSENT
 
 CARDS = 2
