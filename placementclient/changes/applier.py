@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import singledispatchmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -37,10 +36,11 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
+from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.reading.facets import CONTENT, with_facets
+from placementclient.reading.facets import CONTENT, Facets, with_facets
 
 if TYPE_CHECKING:
     from placementclient.changes.journal import Journal
@@ -141,33 +141,32 @@ class Applier:
         if self._journal:
             self._journal.note(self._tree_uuid, outcome, self._client)
 
-    @singledispatchmethod
     def _perform(self, operation: Operation) -> None:
-        raise TypeError(f'no request carries out {operation}')
+        match operation:
+            case EnsureClass(name):
+                resource_class.ensure(self._client, name)
+                self._names.add(operation)
+            case EnsureTrait(name):
+                trait.create(self._client, name)
+                self._names.add(operation)
+            case CreateProvider(uuid, name, parent):
+                made = resource_provider.create(
+                    self._client, name, uuid=uuid, parent_provider_uuid=parent
+                )
+                self._generations[uuid] = made.generation
+                self._roots.add(made.root_uuid)
+            case UpdateProvider():
+                self._update(operation)
+            case DeleteProvider():
+                self._delete(operation)
+            case SetTraits() | SetAggregates() | SetInventories():
+                self._set(operation)
+            case SetAllocations():
+                self._allocate(operation)
+            case Reshape():
+                self._reshape(operation)
 
-    @_perform.register
-    def _(self, operation: EnsureClass) -> None:
-        resource_class.ensure(self._client, operation.name)
-        self._names.add(operation)
-
-    @_perform.register
-    def _(self, operation: EnsureTrait) -> None:
-        trait.create(self._client, operation.name)
-        self._names.add(operation)
-
-    @_perform.register
-    def _(self, operation: CreateProvider) -> None:
-        made = resource_provider.create(
-            self._client,
-            operation.name,
-            uuid=operation.uuid,
-            parent_provider_uuid=operation.parent_provider_uuid,
-        )
-        self._generations[operation.uuid] = made.generation
-        self._roots.add(made.root_uuid)
-
-    @_perform.register
-    def _(self, operation: UpdateProvider) -> None:
+    def _update(self, operation: UpdateProvider) -> None:
         self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
         if parent is None:
@@ -180,52 +179,55 @@ class Applier:
             orphan=parent is None and operation.before[1] is not None,
         )
 
-    @_perform.register
-    def _(self, operation: DeleteProvider) -> None:
+    def _delete(self, operation: DeleteProvider) -> None:
         uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
         with _existing(uuid):
             if uuid in self._moved or uuid not in self._generations:
-                self._generations[uuid] = self._compared(operation)
+                live = self._read(uuid, CONTENT).consistent().state
+                expected = operation.inventories, operation.traits, operation.aggregates
+                if expected != (live.inventories, live.traits, live.aggregates):
+                    raise _changed(uuid)
+                self._generations[uuid] = live.provider.generation
             generation = self._generations[uuid]
             # This moves the generation: who has read the provider before cannot write it any more.
             proved = aggregate.set(self._client, uuid, sorted(operation.aggregates), generation)
         self._check_position(uuid, position, proved.generation)
         resource_provider.delete(self._client, uuid)
 
-    @_perform.register
-    def _(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
+    def _set(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
         uuid = operation.provider_uuid
-        read, made, write, body = _requests(operation)
-        if uuid in self._moved or not self._is_guarded(operation):
-            there = read(self._client, uuid)
-            if made(there.value) != operation.before:
+        facet, write, body = _WRITERS[type(operation)]
+        is_guarded = facet != 'aggregates' or self._client.microversion >= aggregate.GUARDED
+        if uuid in self._moved or not is_guarded:
+            read = self._read(uuid, (facet,))
+            if getattr(read.state, facet) != operation.before:
                 raise _changed(uuid)
-            self._moved_to(uuid, there.generation)
+            self._moved_to(uuid, read.generations[facet])
         generation = self._generations.get(uuid)
-        self._moved_to(
-            uuid, write(self._client, uuid, body(operation.after), generation).generation
-        )
+        written = write(self._client, uuid, body(operation.after), generation)
+        self._moved_to(uuid, written.generation)
 
-    @_perform.register
-    def _(self, operation: SetAllocations) -> None:
+    def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
+        self._moved.discard(provider_uuid)
+        if generation is not None:
+            self._generations[provider_uuid] = generation
+
+    def _read(self, uuid: str, facets: Collection[str]) -> Facets:
+        return with_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
+
+    def _allocate(self, operation: SetAllocations) -> None:
+        pairs = list(zip(operation.before, operation.after, strict=True))
         # Before 1.38 a body leaves each type as it is stored.
-        keeps_types = all(
-            after.type == before.type or not after.allocations
-            for before, after in zip(operation.before, operation.after, strict=True)
-        )
+        keeps_types = all(b.type == after.type or not after.allocations for b, after in pairs)
         version = self._client.microversion
         if keeps_types:
             version = min(version, KEEPS_CONSUMER_TYPE)
-        consumers = [
-            replace(after, generation=self._generation_of(before))
-            for before, after in zip(operation.before, operation.after, strict=True)
-        ]
+        consumers = [replace(a, generation=self._generation_of(before)) for before, a in pairs]
         body = {each.uuid: allocation.body_of(each, version) for each in consumers}
         allocation.replace(self._client, body, version=version)
         self._allocated((*operation.before, *operation.after))
 
-    @_perform.register
-    def _(self, operation: Reshape) -> None:
+    def _reshape(self, operation: Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
@@ -248,10 +250,6 @@ class Applier:
         for consumer in consumers:
             self._moved.update((consumer.uuid, *consumer.allocations))
 
-    def _is_guarded(self, operation: Operation) -> bool:
-        is_set = isinstance(operation, SetAggregates)
-        return not is_set or self._client.microversion >= aggregate.GUARDED
-
     def _check_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
@@ -263,28 +261,14 @@ class Applier:
         if not is_same or provider.generation != (generation or provider.generation):
             raise _changed(uuid)
 
-    def _compared(self, operation: DeleteProvider) -> int | None:
-        """Return the generation of a provider that has the expected content."""
-        provider = Provider(operation.uuid, operation.name, 0)
-        state = with_facets(self._client, ProviderState(provider), CONTENT).consistent().state
-        expected = operation.inventories, operation.traits, operation.aggregates
-        if expected != (state.inventories, state.traits, state.aggregates):
-            raise _changed(operation.uuid)
-        return state.provider.generation
-
     def _generation_of(self, consumer: Consumer) -> int | None:
         """Return the generation of a consumer that has the expected allocations and owner."""
         if consumer.uuid not in self._moved:
             return consumer.generation
-        there = allocation.show(self._client, consumer.uuid).value
-        if held_by(there) != held_by(consumer):
+        live = allocation.show(self._client, consumer.uuid).value
+        if held_by(live) != held_by(consumer):
             raise _changed(consumer.uuid)
-        return there.generation
-
-    def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
-        self._moved.discard(provider_uuid)
-        if generation is not None:
-            self._generations[provider_uuid] = generation
+        return live.generation
 
 
 def _changed(uuid: str) -> errors.ConcurrentUpdate:
@@ -310,14 +294,9 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 
-def _requests(
-    operation: SetTraits | SetAggregates | SetInventories,
-) -> tuple[Callable[..., Any], ...]:
-    """Return how the part is read, made a state of, written, and made a body of."""
-    match operation:
-        case SetTraits():
-            return trait.list_of_provider, frozenset, trait.set_on_provider, sorted
-        case SetAggregates():
-            return aggregate.list, frozenset, aggregate.set, sorted
-        case SetInventories():
-            return inventory.list, dict, inventory.set_all, _fields
+#: Of the operations that set a facet of a provider: the facet, the request, and its body.
+_WRITERS: Mapping[type[Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
+    SetTraits: ('traits', trait.set_on_provider, sorted),
+    SetAggregates: ('aggregates', aggregate.set, sorted),
+    SetInventories: ('inventories', inventory.set_all, _fields),
+}
