@@ -60,8 +60,8 @@ class Carrier(Inspector):
     #: The record of an operation in the journal.
     record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
-    def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
-        super().__init__(client, plan, identity)
+    def __init__(self, client: Client, plan: Plan) -> None:
+        super().__init__(client, plan)
         #: Those that make the custom classes and traits that the trees of the run have made.
         self._names = set[Operation]()
         self._done: dict[str, list[Operation]] = {}
@@ -108,6 +108,12 @@ class Carrier(Inspector):
         return replace(result_of(tree, state, reason), reason=message)
 
     # What a recipe decides, in one of its subclasses.
+
+    def check_records(self, path: str) -> None:
+        """Check what the journal says of the trees.
+
+        :raises errors.BadFile: if a tree was to become something else than what was reviewed
+        """
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
@@ -292,7 +298,7 @@ class Carrier(Inspector):
         if not tree.is_atomic and (obstacles := self.rebased(tree)[1].obstacles):
             raise Obstructed(obstacles)
         reader = ScopeReader(self.client, [tree])
-        live = reader.read(tree, content(tree), is_begun=True, is_consistent=False)
+        live = reader.read(tree, content(tree), is_begun=True)
         if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
         for deviation in comparison.deviations(tree, live):

@@ -1,7 +1,6 @@
 """The live state of a change compared with its plan: its status, and the deviations. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from placementclient.changes.journal import Record
 from placementclient.changes.phases import (
@@ -31,17 +30,17 @@ def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
     if not has_happened(tree, live):
         reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
-    found = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
+    unlike = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
     for change in tree.providers:
         lost = change.content_before.traits - change.content_after.traits
         if change.uuid not in live.providers:
-            found.append(_missing(tree, change, is_damage=True))
-        elif kept := sorted(lost & live.providers[change.uuid].traits):
-            found.append(_of_name(tree, change, 'trait', kept[0], is_damage=True))
-    found.sort(key=lambda deviation: not deviation.is_damage)
-    if not found or (has_all and not found[0].is_damage):
+            unlike.append(_missing(tree, change, is_damage=True))
+        elif retained := sorted(lost & live.providers[change.uuid].traits):
+            unlike.append(_deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}'))
+    unlike.sort(key=lambda deviation: not deviation.is_damage)
+    if not unlike or (has_all and not unlike[0].is_damage):
         return Status.APPLIED, ''
-    return Status.DIFFERS, found[0].message
+    return Status.DIFFERS, unlike[0].message
 
 
 def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviation:
@@ -70,9 +69,8 @@ def before_apply(tree: TreeChange, live: Snapshot) -> Iterator[Deviation]:
     for part in moving_parts(tree, live):
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
-            yield _of_inventory(
-                tree, part, part.before, 'what the plan starts from', is_damage=False
-            )
+            planned = 'what the plan starts from'
+            yield _of_inventory(tree, part, part.before, planned, is_damage=False)
 
 
 def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
@@ -104,7 +102,7 @@ def of_inventories(
         state = live.providers.get(change.uuid)
         if change.after is None:
             if state is not None:
-                yield _of_provider(tree, change, 'exists', f'{change.name} still exists')
+                yield _deviation(tree, 'exists', f'{change.name} still exists')
         elif state is not None:
             yield from _of_inventories(tree, change, state, change.uuid in own, is_fresh)
         # No reshape deletes a provider that it does not make; a host that goes takes its children.
@@ -116,16 +114,11 @@ def _of_position(
     tree: TreeChange, change: ProviderChange, live: ProviderState
 ) -> Iterator[Deviation]:
     """Compare a name and a parent that the change sets."""
-    if not change.is_moved:
-        return
-    before, after = change.content_before.provider, change.state.provider
-    for kind, field in (('name', 'name'), ('parent', 'parent_provider_uuid')):
-        values = (getattr(each, field) for each in (before, after, live.provider))
-        was, expected, actual = values
-        if was != expected != actual:
-            message = f'the {kind} of {change.name} is {actual}, not {expected}'
-            facts = {'expected': expected, 'actual': actual}
-            yield _of_provider(tree, change, kind, message, is_damage=actual == was, **facts)
+    sides = change.content_before.position, change.state.position, live.position
+    for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
+        if was != expected != now:
+            message = f'the {kind} of {change.name} is {now}, not {expected}'
+            yield _deviation(tree, kind, message, is_damage=now == was)
 
 
 def _of_inventories(
@@ -152,7 +145,7 @@ def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | Non
     """Return one side of an inventory, with the fields of others that the change does not set."""
     if part.live is None or part.before is None or part.after is None or side is None:
         return side
-    before, after, fields = (each.as_fields() for each in (part.before, part.after, side))
+    before, after, fields = (item.as_fields() for item in (part.before, part.after, side))
     return part.live.with_fields({key: fields[key] for key in fields if before[key] != after[key]})
 
 
@@ -160,18 +153,9 @@ def _of_inventory(
     tree: TreeChange, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
 ) -> Deviation:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
-    name, provider = part.resource_class, part.change.name
-    return _deviation(
-        tree,
-        'inventory',
-        f'the inventory of {name} on {provider} is not {planned}: '
-        f'{_difference(part.live, expected)}',
-        is_damage=is_damage,
-        provider=provider,
-        resource_class=name,
-        expected=expected and expected.as_fields(),
-        actual=part.live and part.live.as_fields(),
-    )
+    inventory = f'the inventory of {part.resource_class} on {part.change.name}'
+    message = f'{inventory} is not {planned}: {_difference(part.live, expected)}'
+    return _deviation(tree, 'inventory', message, is_damage=is_damage)
 
 
 def _difference(live: Inventory | None, planned: Inventory | None) -> str:
@@ -191,48 +175,22 @@ def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> 
     for kind, names, before, after in name_sets(change, live):
         changed = before ^ after
         for name in sorted((names ^ after) & (names | after if tree.is_atomic else changed)):
-            is_there, is_damage = name in names, name in changed
-            yield _of_name(tree, change, kind, name, is_there=is_there, is_damage=is_damage)
+            message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'
+            yield _deviation(tree, kind, message, is_damage=name in changed)
 
 
-def _of_name(
-    tree: TreeChange,
-    change: ProviderChange,
-    kind: str,
-    name: str,
-    *,
-    is_there: bool = True,
-    is_damage: bool,
-) -> Deviation:
-    message = f'{change.name} {"has" if is_there else "lacks"} the {kind} {name}'
-    facts = {kind: name, 'present': is_there}
-    return _of_provider(tree, change, kind, message, is_damage=is_damage, **facts)
-
-
-def _of_consumer(tree: TreeChange, consumer: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
-    found = live.consumers.get(consumer.uuid)
-    held, desired = found.allocations if found else {}, consumer.after.allocations
-    if held != desired:
-        kind, message, is_damage = _of_allocations(tree, consumer, held, live)
-        yield _deviation(
-            tree,
-            kind,
-            f'consumer {consumer.uuid} {message}',
-            is_damage=is_damage,
-            consumer_uuid=consumer.uuid,
-            expected=dict(desired),
-            actual=dict(held),
-        )
-    if found and desired and not ConsumerChange(consumer.after, found).keeps_owner:
-        is_undone = ConsumerChange(consumer.before, found).keeps_owner
-        yield _deviation(
-            tree,
-            'owner',
-            f'consumer {consumer.uuid} has another project, user or type than before',
-            # No reshape changes who owns a consumer; a reshape could lose its type.
-            is_damage=is_undone or found.type != consumer.after.type,
-            consumer_uuid=consumer.uuid,
-        )
+def _of_consumer(tree: TreeChange, change: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
+    consumer, desired = live.consumers.get(change.uuid), change.after.allocations
+    allocations = consumer.allocations if consumer else {}
+    if allocations != desired:
+        kind, message, is_damage = _of_allocations(tree, change, allocations, live)
+        yield _deviation(tree, kind, f'consumer {change.uuid} {message}', is_damage=is_damage)
+    if consumer and desired and not ConsumerChange(change.after, consumer).keeps_owner:
+        message = f'consumer {change.uuid} has another project, user or type than before'
+        # No reshape changes who owns a consumer; a reshape could lose its type.
+        is_undone = ConsumerChange(change.before, consumer).keeps_owner
+        is_damage = is_undone or consumer.type != change.after.type
+        yield _deviation(tree, 'owner', message, is_damage=is_damage)
 
 
 def _of_allocations(
@@ -266,24 +224,9 @@ def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
 
 
 def _missing(tree: TreeChange, change: ProviderChange, *, is_damage: bool) -> Deviation:
-    message = f'{change.name} does not exist'
-    return _of_provider(tree, change, 'missing', message, is_damage=is_damage)
+    return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
 
 
-def _of_provider(
-    tree: TreeChange,
-    change: ProviderChange,
-    kind: str,
-    message: str,
-    *,
-    is_damage: bool = True,
-    **facts: Any,
-) -> Deviation:
-    return _deviation(tree, kind, message, is_damage=is_damage, provider=change.name, **facts)
-
-
-def _deviation(
-    tree: TreeChange, kind: str, message: str, *, is_damage: bool, **facts: Any
-) -> Deviation:
+def _deviation(tree: TreeChange, kind: str, message: str, *, is_damage: bool = True) -> Deviation:
     verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
-    return Deviation(tree.root_provider_name, kind, message, facts, verdict)
+    return Deviation(tree.root_provider_name, kind, message, verdict)

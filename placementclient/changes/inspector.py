@@ -1,11 +1,10 @@
 """The trees of a plan compared with the service: status, verification, and what is left to do."""
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placementclient.api import attempts
-from placementclient.changes import comparison, journal, phases
+from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
@@ -41,34 +40,14 @@ class Look:
 class Inspector:
     """Compares the trees of a plan with the service.
 
-    :param identity: of the plan, where its journal has a file
     :ivar journal: of the plan; in memory, unless it has a file
     """
 
-    def __init__(self, client: Client, plan: Plan, identity: str = '') -> None:
-        self.client, self.plan, self.identity = client, plan, identity
+    def __init__(self, client: Client, plan: Plan) -> None:
+        self.client, self.plan = client, plan
         self.journal = Journal(None, {})
         #: What is left to do of trees that were read and not begun yet, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
-
-    def check_records(self, path: str, records: Mapping[str, Record]) -> None:
-        """Check what a journal says of the trees.
-
-        :raises errors.BadFile: if a tree was to become something else than what was reviewed
-        """
-
-    @contextlib.contextmanager
-    def opened(self, path: str) -> Iterator[Journal]:
-        """Open the journal of the plan."""
-        with journal.opened(path, self.identity) as opened:
-            self.check_records(path, opened.records)
-            yield opened
-
-    def recorded(self, path: str) -> Journal:
-        """Read the journal of the plan."""
-        records = journal.read(path, self.identity)
-        self.check_records(path, records)
-        return Journal(None, records)
 
     def current(self, tree: TreeChange) -> TreeChange:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
@@ -77,11 +56,6 @@ class Inspector:
     def is_begun(self, tree: TreeChange) -> bool:
         """Return whether a request may ever have been sent for a tree."""
         return self.journal.of(tree.root_provider_uuid).begun
-
-    def is_there(self, tree: TreeChange) -> bool | None:
-        """Return whether the service has a tree; ``None`` if the plan does not know."""
-        with unknown_outcomes():
-            return self._is_there(tree, ScopeReader(self.client, [tree]))
 
     def stands(self, tree: TreeChange, *, backward: bool) -> bool:
         """Return whether a tree is still as the journal says that the last run left it.
@@ -103,6 +77,16 @@ class Inspector:
                 raise LeftAlone(f'it was applied, and was changed since: {each.message}')
         return True
 
+    def is_there(self, tree: TreeChange, reader: ScopeReader) -> bool | None:
+        """Return whether the service has a tree; ``None`` if the plan does not know."""
+        providers = set(tree.before.providers)
+        if self.is_begun(tree):
+            # It may have made or deleted the providers of one side, or be half way between them.
+            providers = {*providers, *tree.after.providers} if tree.after.providers else set()
+        if tree.is_atomic:
+            providers.update(tree.roots)
+        return not providers.isdisjoint(reader.listed(tree)) if providers else None
+
     def reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
         """Return a reader of trees, which reads them together if it can."""
         return ScopeReader(self.client, map(self.current, trees))
@@ -111,7 +95,7 @@ class Inspector:
         """Compare a tree with the plan, before anything is written."""
         current, is_there = self.current(tree), None
         try:
-            is_there = self._is_there(tree, reader)
+            is_there = self.is_there(tree, reader)
             if backward:
                 return Look(tree, is_there, self._difference(reader, current))
             live, rebased = self._rebased(reader, current)
@@ -142,7 +126,7 @@ class Inspector:
         current, records = self.current(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
         if current.is_atomic:
-            live = reader.read(current, content(current), is_consistent=False)
+            live = reader.read(current, content(current))
             has_happened = phases.has_happened(current, live)
         else:
             live, forward, back = self._sides(reader, current)
@@ -169,7 +153,7 @@ class Inspector:
         facets, begun = showing(tree), self.is_begun(tree)
         return attempts.retried(
             self.client,
-            lambda: reader.read(tree, facets, is_begun=begun, has_consumers=False),
+            lambda: reader.read(tree, facets, is_begun=begun),
         )
 
     def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
@@ -194,19 +178,12 @@ class Inspector:
         return live, replace(self._rest(rest, live, backward=backward), is_moved=True)
 
     def _rest(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
-        own = sent(self.journal.of(tree.root_provider_uuid))
-        return rebase_change(tree, live, own, backward=backward)
-
-    def _is_there(self, tree: TreeChange, reader: ScopeReader) -> bool | None:
-        known = set(tree.before.providers)
-        if self.is_begun(tree):
-            # It may have made or deleted the providers of one side, or be half way between them.
-            known = {*known, *tree.after.providers} if tree.after.providers else set()
-        if tree.is_atomic:
-            known.update(tree.roots)
-        if not known:
-            return None
-        return not known.isdisjoint(reader.listed(tree))
+        record = self.journal.of(tree.root_provider_uuid)
+        try:
+            sent = [operation for each in record.sent if (operation := operations.parsed(each))]
+        except ValueError as reason:
+            raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
+        return rebase_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: TreeChange) -> tuple[Status, str]:
         if tree.is_atomic:
@@ -239,11 +216,3 @@ class Inspector:
         # The present obstacle may be a part of the former reason.
         is_same = obstacle in record.reason
         return Status.DIFFERS, f'left alone: {record.reason}' if is_same else f'{obstacle}; {then}'
-
-
-def sent(record: Record) -> Sequence[Operation]:
-    """Return the operations of a tree that were sent, according to the journal."""
-    try:
-        return tuple(filter(None, map(operations.parsed, record.sent)))
-    except ValueError as reason:
-        raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None

@@ -85,7 +85,7 @@ def has_happened(tree: TreeChange, live: Snapshot) -> bool:
     ]
     if signs:
         return any(signs)
-    if tree.changes_inventories:
+    if parts:
         return {part.phase for part in parts} - {Phase.NEITHER} != {Phase.BEFORE}
     return any(
         names & (after - before) or (before - after) - names

@@ -1,9 +1,8 @@
 """The results of running a plan: results and states of trees, deviations."""
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -108,14 +107,12 @@ class Deviation:
 
     :param tree: the name of the tree's root
     :param kind: stable, for programs: ``inventory``, ``misplaced``, …
-    :param facts: the figures and names that the message is made of
     :param is_overdue: of a pending tree: True unless a journal says that it is still to come
     """
 
     tree: str
     kind: str
     message: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
     verdict: Verdict = Verdict.DAMAGED
     is_overdue: bool = False
 

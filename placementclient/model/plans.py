@@ -260,10 +260,6 @@ class TreeChange:
         roots = self.roots
         return (change for change in self.providers if change.root_provider_uuid in roots)
 
-    @property
-    def changes_inventories(self) -> bool:
-        return any(change.changed_classes for change in self.providers)
-
     def created(self) -> Iterator[ProviderChange]:
         """The new providers, parents before their children."""
         return (change for change in self.providers if change.is_created)

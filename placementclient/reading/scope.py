@@ -1,7 +1,9 @@
 """The part of the cloud that changes concern, as it is now."""
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Set
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,8 +20,18 @@ from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
 #: From how many trees on one list of all providers takes less than a list of each tree.
 _MANY = 64
 
-#: Returns the facets to read of a provider, as its list has it.
-FacetsOf = Callable[[ProviderState], set[str]]
+
+class ScopeFacets(NamedTuple):
+    """The parts of a change to read over HTTP.
+
+    :param of: returns the facets to read of a provider, as its list has it
+    :param is_consistent: as :func:`placementclient.reading.facets.read_states` has it
+    :param has_consumers: whether to read what the consumers of the change hold
+    """
+
+    of: Callable[[ProviderState], set[str]]
+    is_consistent: bool = True
+    has_consumers: bool = True
 
 
 class ScopeReader:
@@ -44,21 +56,10 @@ class ScopeReader:
         """Return all providers of the trees of a change, by UUID."""
         return {each.uuid: each for root in change.concerned_roots for each in self._tree(root)}
 
-    def read(
-        self,
-        change: TreeChange,
-        facets_of: FacetsOf,
-        *,
-        is_begun: bool = False,
-        is_consistent: bool = True,
-        has_consumers: bool = True,
-    ) -> Snapshot:
+    def read(self, change: TreeChange, facets: ScopeFacets, *, is_begun: bool = False) -> Snapshot:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
 
-        :param facets_of: what to read over HTTP
         :param is_begun: whether the providers that the change makes may exist
-        :param has_consumers: whether to read what the consumers of the change hold
-        :param is_consistent: as :func:`placementclient.reading.facets.read_states` has it
         :raises errors.ConcurrentUpdate: if a provider changes while it is read
         """
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
@@ -68,14 +69,7 @@ class ScopeReader:
         if not moved.keys() <= set(change.concerned_roots):
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, joined={**change.joined, **moved})
-            reader = ScopeReader(self._client, [wider])
-            return reader.read(
-                wider,
-                facets_of,
-                is_begun=is_begun,
-                is_consistent=is_consistent,
-                has_consumers=has_consumers,
-            )
+            return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             live = self._whole
             on_trees = {each.uuid: each for uuid in listed for each in live.consumers_on(uuid)}
@@ -85,11 +79,12 @@ class ScopeReader:
                 replace(before.get(uuid) or after.get(uuid) or ProviderState(each), provider=each)
                 for uuid, each in listed.items()
             )
-            live = read_states(self._client, planned, facets_of, is_consistent=is_consistent)
-        if not has_consumers:
+            is_consistent = facets.is_consistent
+            live = read_states(self._client, planned, facets.of, is_consistent=is_consistent)
+        if not facets.has_consumers:
             return live
         of_providers = {
-            uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets_of(state)
+            uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.of(state)
         }
         consumers = live.consumers | {
             each.uuid: self._consumer(each, live, of_providers) for each in change.consumers
@@ -111,7 +106,7 @@ class ScopeReader:
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
         if self._whole is not None:
-            live = self.read(change, differing(change))
+            live = self.read(change, content(change))
         elif not change.consumers:
             live = read_states(
                 self._client, states.values(), lambda _: {'inventories'}, is_consistent=True
@@ -162,56 +157,53 @@ class ScopeReader:
         return allocation.show(self._client, change.uuid).value
 
 
-def showing(change: TreeChange) -> FacetsOf:
+def showing(change: TreeChange) -> ScopeFacets:
     """Return the facets that show the side of an atomic change: inventories, and traits that go."""
-    own = {each.uuid for each in change.own_providers() if each.changed_classes}
-    losing = {
-        each.uuid
+    facets: dict[str, set[str]] = defaultdict(set)
+    for each in change.own_providers():
+        facets[each.uuid] |= {'inventories'} if each.changed_classes else set()
+    for each in change.providers:
+        is_losing = each.content_before.traits - each.content_after.traits
+        facets[each.uuid] |= {'traits'} if is_losing else set()
+    return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
+
+
+def _differing(change: TreeChange) -> dict[str, set[str]]:
+    """Return the facets of each provider that may change: all where it comes or goes."""
+    return {
+        each.uuid: {
+            name
+            for name in CONTENT
+            if not (each.before and each.after)
+            or getattr(each.before, name) != getattr(each.after, name)
+        }
         for each in change.providers
-        if each.content_before.traits - each.content_after.traits
     }
 
-    def facets_of(state: ProviderState) -> set[str]:
-        facets = {'inventories'} if state.uuid in own else set()
-        return facets | {'traits'} if state.uuid in losing else facets
 
-    return facets_of
-
-
-def differing(change: TreeChange) -> FacetsOf:
-    """Return the facets of each provider that may change: all where it comes or goes."""
-
-    def facets(before: ProviderState | None, after: ProviderState | None) -> set[str]:
-        if before is None or after is None:
-            return set(CONTENT)
-        return {name for name in CONTENT if getattr(before, name) != getattr(after, name)}
-
-    changed = {each.uuid: facets(*each) for each in change.providers}
-    return lambda state: set(changed.get(state.uuid, ()))
-
-
-def content(change: TreeChange) -> FacetsOf:
+def content(change: TreeChange) -> ScopeFacets:
     """Return all facets of each provider of an atomic change, else those that may change."""
-    if not change.is_atomic:
-        return differing(change)
-    uuids = {each.uuid for each in change.providers}
-    return lambda state: set(CONTENT) if state.uuid in uuids else set()
+    facets = _differing(change)
+    if change.is_atomic:
+        facets = {uuid: set(CONTENT) for uuid in facets}
+    return ScopeFacets(lambda state: facets.get(state.uuid, set()), is_consistent=False)
 
 
-def deciding(change: TreeChange, *, is_begun: bool) -> FacetsOf:
+def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
     """Return the facets of each provider that decide what is left of a change.
 
     :param is_begun: whether a request may have been sent
     """
-    changes, changed = {each.uuid: each for each in change.providers}, differing(change)
+    changes, changed = {each.uuid: each for each in change.providers}, _differing(change)
     used = {uuid for each in change.consumers for uuid in each.provider_uuids}
-    is_reshaped = change.is_atomic and bool(change.consumers or change.changes_inventories)
+    has_inventories = any(each.changed_classes for each in change.providers)
+    is_reshaped = change.is_atomic and bool(change.consumers or has_inventories)
 
     def facets_of(state: ProviderState) -> set[str]:
         if state.uuid not in changes:
             # It is in the tree, and only its place there matters.
             return set()
-        facets, (before, after) = changed(state), changes[state.uuid]
+        facets, (before, after) = set(changed[state.uuid]), changes[state.uuid]
         if before is None or after is None:
             # It comes or goes: which of its consumers go with it depends on the way.
             return facets | {ALLOCATIONS}
@@ -228,4 +220,4 @@ def deciding(change: TreeChange, *, is_begun: bool) -> FacetsOf:
                 facets.add(ALLOCATIONS)
         return facets
 
-    return facets_of
+    return ScopeFacets(facets_of)

@@ -1,11 +1,10 @@
 """Applies and rolls back a plan of a reshape, and plans changed trees again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from placementclient.api import reshaper
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier, PlannedAgain
-from placementclient.changes.journal import Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
@@ -27,14 +26,10 @@ class ReshapeCarrier(Carrier):
         invariants.check(self.plan)
         reshaper.check_allowed(self.client)
 
-    def check_records(self, path: str, records: Mapping[str, Record]) -> None:
-        """Hold the plans of trees in a journal to what was reviewed.
-
-        :raises errors.BadFile: if a tree was to become something else
-        """
+    def check_records(self, path: str) -> None:
         assert self.plan.recipe is not None
         reviewed = {tree.root_provider_uuid: tree for tree in self.plan.trees}
-        for root_uuid, record in records.items():
+        for root_uuid, record in self.journal.records.items():
             again = record.plan
             if again is None:
                 continue

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from placementclient.api.parallel import parallel
+from placementclient.changes import journal
 from placementclient.changes.carrier import Carrier
 from placementclient.changes.inspector import Look
 from placementclient.changes.tree_queue import (
@@ -59,7 +60,8 @@ def apply(
     """
     run, selected = _carrier(client, plan), plan.selected(trees)
     run.check(selected)
-    with run.opened(journal_path) as run.journal:
+    with journal.opened(journal_path, plans.identity(plan)) as run.journal:
+        run.check_records(journal_path)
         queue = TreeQueue(
             selected,
             limit=limit,
@@ -69,8 +71,9 @@ def apply(
             backward=backward,
         )
         with queue.ending():
-            _end_those_done(run, queue, workers, backward)
-            looks = _preflight(run, queue, workers, other_service, backward)
+            with unknown_outcomes():
+                _end_those_done(run, queue, workers, backward)
+                looks = _preflight(run, queue, workers, other_service, backward)
             run.journal.begin()
             for look in looks:
                 if look.obstacle is not None and not backward:
@@ -85,8 +88,7 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
 
 
 def _carrier(client: Client, plan: Plan) -> Carrier:
-    kind = Carrier if plan.recipe is None else ReshapeCarrier
-    return kind(client, plan, plans.identity(plan))
+    return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
 def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
@@ -95,8 +97,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
 
     def ended(tree: TreeChange) -> TreeResult | None:
         try:
-            with unknown_outcomes():
-                is_so = run.stands(tree, backward=backward)
+            is_so = run.stands(tree, backward=backward)
         except errors.Differs as reason:
             return result_of(tree, State.LEFT_ALONE, reason)
         state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
@@ -115,17 +116,11 @@ def _preflight(
     trees = queue.startable()
     is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
     looks: Sequence[Look] = ()
-    with unknown_outcomes():
-        if trees and (not backward or (is_elsewhere and not other_service)):
-            reader = run.reader(trees)
-
-            def look(tree: TreeChange) -> Look:
-                with unknown_outcomes():
-                    return run.look(tree, reader, backward=backward)
-
-            looks = list(parallel(look, trees, workers))
-        if (trees or backward) and not other_service:
-            _check_any(run, looks)
+    if trees and (not backward or (is_elsewhere and not other_service)):
+        look = functools.partial(run.look, reader=run.reader(trees), backward=backward)
+        looks = list(parallel(look, trees, workers))
+    if (trees or backward) and not other_service:
+        _check_any(run, looks)
     if is_elsewhere and not other_service:
         for each in looks:
             if each.difference:
@@ -137,12 +132,13 @@ def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
     """Check that the service has one of the trees of a plan."""
     seen = {look.tree.root_provider_uuid for look in looks}
     others = (tree for tree in run.plan.trees if tree.root_provider_uuid not in seen)
-    is_missing = False
-    for is_there in chain((look.is_there for look in looks), map(run.is_there, others)):
-        if is_there:
+    looked_up = (run.is_there(tree, run.reader([tree])) for tree in others)
+    states = set[bool | None]()
+    for state in chain((look.is_there for look in looks), looked_up):
+        if state:
             return
-        is_missing = is_missing or is_there is False
-    if is_missing:
+        states.add(state)
+    if False in states:
         raise _other_service(run, 'none of the trees of the plan exists here')
 
 
@@ -203,5 +199,6 @@ def _recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
     """Return the carrier of a plan, which knows its journal, if there is one."""
     run = _carrier(client, plan)
     if journal_path is not None:
-        run.journal = run.recorded(journal_path)
+        run.journal = journal.Journal(None, journal.read(journal_path, plans.identity(plan)))
+        run.check_records(journal_path)
     return run

@@ -58,7 +58,10 @@ def rehearse(
         rolled_back = engines.rollback(
             client, plan, journal_path, trees=trees, other_service=True, report=report
         )
-        remains = list(_differences(before, capture(client)))
+        remains = [
+            Deviation(row.object, row.change, row_sentence(row))
+            for row in rows(capture(client), before)
+        ]
     return Rehearsal(applied, differences, rolled_back, remains)
 
 
@@ -108,10 +111,3 @@ def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> Pro
     state = known or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})
-
-
-def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:
-    """Return the differences from the state before, generations left aside."""
-    for row in rows(after, before):
-        facts = {'expected': row.after, 'actual': row.before}
-        yield Deviation(row.object, row.change, row_sentence(row), facts)
