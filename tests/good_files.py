@@ -9,6 +9,7 @@ import json
 import lzma
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from placementclient.changes.records import changes, journals
@@ -21,8 +22,7 @@ from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
 from placementclient.producers import declarations
-from placementclient.reshape import storage
-from placementclient.reshape.carrier import ReshapeCarrier
+from placementclient.reshape import engines, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
 from tests.unit.planner.records.test_plans import CLOUD, SPEC
@@ -149,11 +149,10 @@ def of_journal():
     return b''.join(journals.encode(JournalEntry(at=at, **each)) for each in facts)
 
 
-CARRIER = ReshapeCarrier(Client(None), PLAN, plans.identity(PLAN))
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
-    'journal': (CARRIER.recorded, [of_journal()]),
+    'journal': (partial(engines.recorded, Client(None), PLAN), [of_journal()]),
     'specification': (storage.read_specified, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),

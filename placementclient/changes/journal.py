@@ -63,13 +63,13 @@ class Journal:
 
     :param lines: where it is written; ``None``: it is kept in memory
     :param records: what it knows, by the tree's root
-    :param header: its first line, where it has none yet
+    :param beginning: what comes before the first entry of this run
     """
 
     def __init__(
-        self, lines: JournalFile | None, records: dict[str, Record], header: bytes = b''
+        self, lines: JournalFile | None, records: dict[str, Record], beginning: bytes = b''
     ) -> None:
-        self.lines, self.records, self._header = lines, records, header
+        self.lines, self.records, self._beginning = lines, records, beginning
 
     def of(self, root_provider_uuid: str) -> Record:
         """Return what is known of a tree: nothing, if no line is about it."""
@@ -77,9 +77,9 @@ class Journal:
 
     def begin(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
-        header, self._header = self._header, b''
-        if header and self.lines:
-            self.lines.append(header, synced=True)
+        beginning, self._beginning = self._beginning, b''
+        if beginning and self.lines:
+            self.lines.append(beginning, synced=True)
             system.sync_folder(os.path.dirname(self.lines.path))
 
     def intend(
@@ -89,45 +89,31 @@ class Journal:
 
         :param synced: whether it is on the disk on return; otherwise after :meth:`sync`
         """
-        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
+        self._write(root_provider_uuid, synced=synced, intent=intent)
 
     def sync(self) -> None:
-        """Flush all entries to the disk.
-
-        :raises JournalFailed: if that is impossible
-        """
+        """Flush all entries to the disk."""
         if self.lines:
             self.lines.append(b'', synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
         """Write the outcome of the last intent, with the IDs of this thread's last request."""
-        self._write(
-            JournalEntry(
-                at=_now(),
-                tree=root_provider_uuid,
-                outcome=outcome,
-                request_id=client.request_id,
-                global_request_id=client.global_request_id,
-            )
-        )
+        ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
+        self._write(root_provider_uuid, synced=False, outcome=outcome, **ids)
 
     def revise(self, change: TreeChange) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
-        root_uuid = change.root_provider_uuid
-        self._write(
-            JournalEntry(at=_now(), tree=root_uuid, plan=changes.record(change)), synced=True
-        )
+        self._write(change.root_provider_uuid, plan=changes.record(change))
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Write the result of a tree."""
-        self._write(
-            JournalEntry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
-        )
+        self._write(root_provider_uuid, end=ended, reason=reason)
 
-    def _write(self, entry: JournalEntry, *, synced: bool = False, before: bytes = b'') -> None:
+    def _write(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
         self.begin()
+        entry = JournalEntry(at=_now(), tree=root_provider_uuid, **fields)
         if self.lines:
-            self.lines.append(before + journals.encode(entry), synced=synced)
+            self.lines.append(journals.encode(entry), synced=synced)
         _learn(self.records, entry)
 
 
@@ -223,37 +209,37 @@ def read(path: str, identity: str) -> dict[str, Record]:
 
 def _begun(lines: JournalFile, identity: str) -> Journal:
     content = lines.content()
-    found = _checked(lines.path, content, identity)
-    records = _learned(found.entries)
-    # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
-    before = b'\n' if content and not content.endswith(b'\n') else b''
-    if not found.entries:
-        header = JournalEntry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
-        return Journal(lines, records, before + journals.encode(header))
-    journal = Journal(lines, records)
-    if found.is_torn:
-        journal._write(JournalEntry(at=_now(), resumed=True), before=before)
-    return journal
+    entries, is_torn = _checked(lines.path, content, identity)
+    beginning = b''
+    if not entries:
+        first = JournalEntry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        beginning = journals.encode(first)
+    elif is_torn:
+        beginning = journals.encode(JournalEntry(at=_now(), resumed=True))
+    if content and not content.endswith(b'\n'):
+        # Nothing is taken away of a line that is not whole: it is ended, and passed over.
+        beginning = b'\n' + beginning
+    return Journal(lines, _learned(entries), beginning)
 
 
 def _remove_empty(path: str, descriptor: int) -> None:
     """Take away the file of a journal that was opened, and nothing was written to."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
-    there = os.fstat(descriptor)
-    if not there.st_size and os.path.samestat(there, os.stat(path)):
+    opened = os.fstat(descriptor)
+    if not opened.st_size and os.path.samestat(opened, os.stat(path)):
         os.unlink(path)
 
 
 def _checked(path: str, content: bytes, identity: str) -> journals.JournalContent:
     """Return the lines, if they are about the plan."""
-    found = journals.decode(content, path)
-    if found.entries and found.entries[0].plan != identity:
+    decoded = journals.decode(content, path)
+    if decoded.entries and decoded.entries[0].plan != identity:
         raise errors.BadFile(
             path,
             'belongs to another plan than the one in the file beside it; apply that one, or move '
             'the journal away if it is of no more use',
         )
-    return found
+    return decoded
 
 
 def _learned(entries: Iterable[JournalEntry]) -> dict[str, Record]:

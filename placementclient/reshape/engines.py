@@ -165,7 +165,7 @@ def status(
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
-    run, selected = _recorded(client, plan, journal_path), plan.selected(trees)
+    run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.status, reader=run.reader(selected))
     return list(parallel(look, selected, workers))
 
@@ -185,7 +185,7 @@ def verify(
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     :param progress: called with the name of the root of each tree that has been read
     """
-    run, selected = _recorded(client, plan, journal_path), plan.selected(trees)
+    run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.deviations, reader=run.reader(selected))
     result: list[Deviation] = []
     for tree, deviations in zip(selected, parallel(look, selected, workers), strict=True):
@@ -195,7 +195,7 @@ def verify(
     return result
 
 
-def _recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
+def recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
     """Return the carrier of a plan, which knows its journal, if there is one."""
     run = _carrier(client, plan)
     if journal_path is not None:

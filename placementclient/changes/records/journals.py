@@ -108,18 +108,15 @@ def _fault(path: str, number: int, reason: str) -> errors.BadFile:
 
 def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
     """Nothing but the first line, or beginnings of it that were cut off, comes first."""
-    for line, entry in zip(lines, entries, strict=True):
-        if entry is not None:
-            if entry.journal != FORMAT:
-                break
-            if entry.version != VERSION:
-                raise errors.BadFile(path, f'journal version {entry.version} is not known')
-            return
-        if not line or not (_BEGINNING.startswith(line) or line.startswith(_BEGINNING)):
-            break
-    else:
-        return
-    raise errors.BadFile(path, 'not a journal')
+    first = next(filter(None, entries), None)
+    torn = lines if first is None else lines[: entries.index(first)]
+    are_beginnings = all(
+        line and (_BEGINNING.startswith(line) or line.startswith(_BEGINNING)) for line in torn
+    )
+    if not are_beginnings or (first is not None and first.journal != FORMAT):
+        raise errors.BadFile(path, 'not a journal')
+    if first is not None and first.version != VERSION:
+        raise errors.BadFile(path, f'journal version {first.version} is not known')
 
 
 def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None:
