@@ -1,44 +1,30 @@
 """Servers with dedicated CPUs, by their flavors and images."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
+from placementclient.client import errors
 from placementclient.hosts.assignments import Assignments, Misfit, Results
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Consumer
-from placementclient.model.servers import ServerMigration
+from placementclient.model.servers import Server, ServerMigration
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova.records import ImageRecord
-from placementclient.nova.schema import ListRecord, RecordPlace, Text, Values, decoded
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
 
 
-class _FlavorOfServer(msgspec.Struct):
-    extra_specs: Values | None = None
-
-
-class _PinnedServer(ListRecord):
-    key = 'servers'
-
-    id: Text
-    flavor: _FlavorOfServer | str = ''
-    image: ImageRecord | str = ''
-
-
 def of_servers(
-    document: Any, path: str, snapshot: Snapshot, migrations: Sequence[ServerMigration] = ()
+    servers: Mapping[str, Server],
+    path: str,
+    snapshot: Snapshot,
+    migrations: Sequence[ServerMigration] = (),
 ) -> Assignments:
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
-    :param document: what ``GET /servers/detail`` answers, from compute API 2.47 on
+    :param path: where the list of servers came from
     :param snapshot: has the providers of their VCPU
     :param migrations: all that are under way
-    :raises errors.BadFile: if the document is something else, or has a server twice
+    :raises errors.BadFile: if the list does not say the extra specs of flavors
     """
     moving = defaultdict[str, list[str]](list)
     for migration in migrations:
@@ -46,9 +32,8 @@ def of_servers(
             moving[migration.server_uuid].append(migration.uuid)
 
     def results() -> Results:
-        for place, record in decoded(document, path, _PinnedServer):
-            uuid = record.id.lower()
-            policy, source = _policy(record, place)
+        for uuid, server in servers.items():
+            policy, source = _policy(server, path)
             if policy == 'mixed':
                 reason = (
                     f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
@@ -63,24 +48,26 @@ def of_servers(
     return Assignments.of(results())
 
 
-def _policy(record: _PinnedServer, place: RecordPlace) -> tuple[str, str]:
+def _policy(server: Server, path: str) -> tuple[str, str]:
     """Return the CPU policy of a server, and its source; the flavor counts before the image."""
-    specs = record.flavor.extra_specs if isinstance(record.flavor, _FlavorOfServer) else None
-    if specs is None:
-        raise place.error(
-            f'server {record.id.lower()} does not say the extra specs of its flavor: list the '
-            'servers at compute API 2.47 or later, as an administrator'
+    if server.flavor is None:
+        raise errors.BadFile(
+            path,
+            f'server {server.uuid} does not say the extra specs of its flavor: list the servers '
+            'at compute API 2.47 or later, as an administrator',
         )
     # Servers have the properties of their images from compute API 2.98 on.
-    properties = record.image.properties if isinstance(record.image, ImageRecord) else None
-    for values, key in ((specs, _FLAVOR), (properties or {}, _IMAGE)):
+    for values, key in (
+        (server.flavor.extra_specs, _FLAVOR),
+        (server.image_properties or {}, _IMAGE),
+    ):
         if key in values:
-            return str(values[key]), f'{key}={values[key]}'
+            return values[key], f'{key}={values[key]}'
     return '', ''
 
 
 def _rows(snapshot: Snapshot, consumer_uuid: str, evidence: str) -> Iterator[AssignmentRow]:
-    consumer: Consumer | None = snapshot.consumers.get(consumer_uuid)
+    consumer = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():
         state = snapshot.providers.get(provider_uuid)
         if state is not None and SHARED in resources:

@@ -12,6 +12,8 @@ _FAILURE = frozenset({'error', 'failed'})
 _OFFLOADED = 'shelved_offloaded'
 #: A resize waits to be confirmed or reverted: the state of a server, and its status.
 _RESIZED = ('resized', 'verify_resize')
+#: Metadata of an aggregate by which Nova keeps other projects from its hosts.
+_TENANTS = 'filter_tenant_id'
 
 
 class Flavor(msgspec.Struct, frozen=True, gc=False):
@@ -138,16 +140,23 @@ class HostAggregate:
 
     :param uuid: of the aggregate in Placement, too
     :param hosts: the names of its compute services
-    :param project_ids: the projects that alone may use its hosts, or prefer them; none: all
-    :param metadata: as Nova has it, from which zone and projects are
     """
 
     uuid: str
     name: str
     hosts: tuple[str, ...]
-    zone: str | None = None
-    project_ids: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def zone(self) -> str | None:
+        return self.metadata.get('availability_zone')
+
+    @property
+    def project_ids(self) -> tuple[str, ...]:
+        """Return the projects that alone may use its hosts, or prefer them; none: all."""
+        # With a suffix there are several such keys, and each may have several projects.
+        values = [self.metadata[key] for key in sorted(self.metadata) if key.startswith(_TENANTS)]
+        return tuple(filter(None, map(str.strip, ','.join(values).split(','))))
 
 
 def same_host(name: str, other: str) -> bool:

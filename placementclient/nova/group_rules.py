@@ -103,7 +103,7 @@ def _pci_aliases(draft: Draft) -> None:
         if draft.settings.pci_in_placement:
             alias = aliases[name]
             for device in range(amount):
-                group = OpenGroup({alias.resource_class: 1}, set(alias.required))
+                group = OpenGroup(dict(alias.resources), set(alias.required))
                 draft.pci_groups.append(f'pci_request_{number}-{device}')
                 draft.add_group(draft.pci_groups[-1], group)
 

@@ -4,7 +4,7 @@ Each function takes a document and where it came from, for the errors, and raise
 :class:`errors.BadFile` if the document is something else or has a record twice.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -71,7 +71,6 @@ class _ServerRecord(ListRecord):
         'project_id': 'tenant_id',
         'OS-EXT-AZ:availability_zone': 'zone',
     }
-    foreign = dict.fromkeys(('serveruuid', 'serverid', 'instanceuuid'), 'migrations')
 
     id: Text
     name: OptionalText = None
@@ -98,14 +97,11 @@ class _FlavorRecord(ListRecord):
         'properties': 'extra_specs',
     }
     unique = ('id', 'name')
-    foreign = dict.fromkeys(
-        ('flavor', 'host', 'computehost', 'hypervisorhostname', 'osextsrvattrhost'), 'servers'
-    )
 
     name: Text
+    vcpus: Amount
+    ram: Amount
     id: OptionalText = None
-    vcpus: Amount = 0
-    ram: Amount = 0
     disk: Amount = 0
     ephemeral: Amount = 0
     swap: Amount = 0
@@ -320,26 +316,9 @@ def aggregates(document: Any, path: str) -> list[HostAggregate]:
     for place, record in decoded(document, path, _AggregateRecord):
         if len(set(record.hosts)) < len(record.hosts):
             raise place.error('has a host twice')
-        metadata = _texts(record.metadata)
-        result.append(
-            HostAggregate(
-                record.uuid.lower(),
-                record.name,
-                tuple(record.hosts),
-                metadata.get('availability_zone'),
-                tuple(_projects_of(metadata)),
-                metadata,
-            )
-        )
+        hosts, metadata = tuple(record.hosts), _texts(record.metadata)
+        result.append(HostAggregate(record.uuid.lower(), record.name, hosts, metadata))
     return result
-
-
-def _projects_of(metadata: Mapping[str, str]) -> Iterator[str]:
-    """Return the projects of ``filter_tenant_id``; with a suffix there are several such keys."""
-    for key in sorted(metadata):
-        if key.startswith('filter_tenant_id'):
-            # AggregateMultiTenancyIsolation takes several in one, too.
-            yield from filter(None, map(str.strip, metadata[key].split(',')))
 
 
 def projects(document: Any, path: str) -> dict[str, str]:

@@ -32,13 +32,11 @@ class ListRecord(msgspec.Struct):
     :cvar key: the name of the list in the answer of the API
     :cvar aliases: other names of fields, with the field of each
     :cvar unique: the fields of which no two records may have the same value
-    :cvar foreign: fields of the records of another list, with the name of that list
     """
 
     key: ClassVar[str]
     aliases: ClassVar[Mapping[str, str]] = {}
     unique: ClassVar[tuple[str, ...]] = ('id',)
-    foreign: ClassVar[Mapping[str, str]] = {}
 
 
 R = TypeVar('R', bound=ListRecord)
@@ -75,9 +73,6 @@ def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPla
     records = document.get(kind.key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise errors.BadFile(path, f'not a list of {kind.key}')
-    for name in {name for record in records for name in record}:
-        if other := kind.foreign.get(_normal(str(name))):
-            raise errors.BadFile(path, f'a list of {other}, not of {kind.key}')
     seen: dict[tuple[str, str], str] = {}
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{kind.key}[{index}]', fields)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from placementclient.client import errors
+from placementclient.model.requests import Filter
 from placementclient.nova import configuration, pci
 from placementclient.nova.server_parts import Refusal
 
@@ -39,16 +40,11 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
     traits: str = ''
     live_migratable: str = ''
 
-
-@dataclass(frozen=True, slots=True)
-class PCIAlias:
-    """The devices of an alias in flavors.
-
-    :param required: the traits of the provider
-    """
-
-    resource_class: str
-    required: frozenset[str] = frozenset()
+    @property
+    def devices(self) -> Filter:
+        ids = str(self.vendor_id), str(self.product_id)
+        traits = sorted(pci.traits_of(self.traits))
+        return Filter({pci.class_of(self.resource_class, *ids): 1}, tuple(traits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +68,8 @@ class Settings:
     query_placement_for_routed_network_aggregates: bool = False
     disable_fallback_pcpu_query: bool = False
 
-    def pci_aliases(self) -> Mapping[str, PCIAlias]:
-        """Return the aliases by name.
+    def pci_aliases(self) -> Mapping[str, Filter]:
+        """Return what a device of each alias asks for, by the alias's name.
 
         :raises Refusal: if one of them is none that Nova takes: then it refuses all flavors with
             an alias
@@ -91,7 +87,7 @@ class Settings:
             name = record.name.strip()
             other = records.setdefault(name, record)
             if other is not record:
-                kinds = {(each.numa_policy, each.device_type) for each in (record, other)}
+                kinds = {(alias.numa_policy, alias.device_type) for alias in (record, other)}
                 if len(kinds) > 1 or not record.device_type:
                     raise Refusal(f'[pci] alias has two kinds of device named {name}')
                 if self.pci_in_placement:
@@ -99,12 +95,7 @@ class Settings:
             has_ids = record.vendor_id and record.product_id
             if not has_ids and not (self.pci_in_placement and record.resource_class):
                 raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
-        return {name: _alias(record) for name, record in records.items()}
-
-
-def _alias(record: _AliasRecord) -> PCIAlias:
-    ids = str(record.vendor_id), str(record.product_id)
-    return PCIAlias(pci.class_of(record.resource_class, *ids), pci.traits_of(record.traits))
+        return {name: record.devices for name, record in records.items()}
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
@@ -127,15 +126,12 @@ class AssignmentsReshape(_Fitting):
 
     def _pinned(self, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import pinned
-        from placementclient.nova import service
 
         if snapshot is None:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         migrations = compute.records(self, 'migrations', self.args.migrations) or ()
-        parse = partial(pinned.of_servers, snapshot=snapshot, migrations=migrations)
-        source = compute.Source(compute.NOVA, service.servers, parse)
-        outcome: Assignments = source.read(self, self.args.servers)
-        return outcome
+        servers = compute.records(self, 'servers', self.args.servers)
+        return pinned.of_servers(servers, self.args.servers, snapshot, migrations)
 
 
 class DevicesReshape(_Fitting):

@@ -26,7 +26,7 @@ from placementclient.hosts.facts import Domain, HostFacts
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
-from placementclient.model.servers import ServerMigration
+from placementclient.model.servers import Flavor, Server, ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import records
 from tests.unit.hosts.libvirt_output import domain
@@ -122,11 +122,11 @@ def of_cells(size, folder):
 
 def of_pinned(size, folder):
     """As many migrations as servers."""
-    specs = {'extra_specs': {'hw:cpu_policy': 'dedicated'}}
-    document = [{'id': uuid(n), 'flavor': specs} for n in range(size)]
+    flavor = Flavor('m', 1, 64, extra_specs={'hw:cpu_policy': 'dedicated'})
+    servers = {uuid(n): Server(uuid(n), flavor=flavor) for n in range(size)}
     moves = [ServerMigration(uuid(size + n), uuid(n), (), 'running') for n in range(size)]
     snapshot = cloud({uuid(n): {'VCPU': 1} for n in range(2 * size)})
-    return lambda: pinned.of_servers(document, 's.json', snapshot, moves)
+    return lambda: pinned.of_servers(servers, 's.json', snapshot, moves)
 
 
 def of_pins(size, folder):
@@ -154,7 +154,10 @@ def of_servers(size, folder):
 
 
 def of_flavors(size, folder):
-    document = [{'id': str(n), 'name': f'f{n}', 'extra_specs': {}} for n in range(size)]
+    document = [
+        {'id': str(n), 'name': f'f{n}', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}
+        for n in range(size)
+    ]
     return lambda: records.flavors(document, 'f.json')
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from placementclient.client import errors
+from placementclient.model.requests import Filter
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.settings import PCIAlias, Settings, settings
+from placementclient.nova.settings import Settings, settings
 
 CONF = """# a comment
 [DEFAULT]
@@ -34,8 +35,8 @@ def test_the_last_value_counts_and_aliases_add_up():
 
 def test_aliases():
     assert settings([('a', CONF)]).pci_aliases() == {
-        'a': PCIAlias('CUSTOM_PCI_10DE_20F1'),
-        'g': PCIAlias('PGPU', frozenset({'CUSTOM_CUSTOM_A', 'CUSTOM__B'})),
+        'a': Filter({'CUSTOM_PCI_10DE_20F1': 1}),
+        'g': Filter({'PGPU': 1}, ('CUSTOM_CUSTOM_A', 'CUSTOM__B')),
     }
 
 

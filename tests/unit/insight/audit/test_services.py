@@ -272,7 +272,7 @@ def test_a_flavor_fits_on_one_host_of_many_that_share():
 
 
 def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others():
-    zone = HostAggregate(ZONE, 'az', ('b',), 'az', metadata={'availability_zone': 'az'})
+    zone = HostAggregate(ZONE, 'az', ('b',), {'availability_zone': 'az'})
     scheduling = Scheduling(Settings(default_schedule_zone='az'), Sources(aggregates=[zone]))
     outside = provider('a', VCPU=8, MEMORY_MB=4096)
     inside = [provider(name, VCPU=8, MEMORY_MB=4096, aggregates=[ZONE]) for name in 'bc']
