@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import os
+import re
 import tempfile
 import threading
 import traceback
@@ -21,10 +22,10 @@ from placement import conf as options
 from placement import db_api, policy
 from placement.db.sqlalchemy import models
 from placement.objects import resource_class, trait
-from sqlalchemy import URL, event
+from sqlalchemy import URL, Engine, event, inspect, text
 
 from placementclient.client import errors
-from placementclient.embedded import database_url, schema, tables
+from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translated
 from placementclient.model.snapshots import Snapshot
 
@@ -33,6 +34,9 @@ LOG = logging.getLogger(__name__)
 #: How long a request waits for others that write to the same SQLite file, in seconds.
 LOCK_TIMEOUT = 300
 
+#: The scripts of the installed server; Alembic, which would read them, loads slowly.
+_SCRIPTS = Path(str(models.__file__)).with_name('alembic') / 'versions'
+_REVISION = re.compile(r'^(down_)?revision = [\'"](\w+)[\'"]', re.MULTILINE)
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
@@ -205,12 +209,12 @@ class Service:
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
                 raise errors.DirectError(f'There is no database {path}: {sync}')
-        revision, head = schema.revision(self._engine), schema.head()
+        revision, (head, revisions) = _revision(self._engine), _supported()
         if revision == head:
             return
         if revision is None:
             fault = f'has no schema of Placement: {sync}'
-        elif revision in schema.revisions():
+        elif revision in revisions:
             fault = f'has an old schema ({revision}, not {head}): {sync}'
         else:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
@@ -218,7 +222,7 @@ class Service:
 
     def migrate(self) -> None:
         """Create the schema, or upgrade it."""
-        if schema.revision(self._engine) != schema.head():
+        if _revision(self._engine) != _supported()[0]:
             from placement.db.sqlalchemy import migration
 
             self._turn.writes = True
@@ -297,3 +301,22 @@ class Service:
         def end(connection: Any) -> None:
             if turn.writer is connection:
                 turn.writer = None
+
+
+def _revision(engine: Engine) -> str | None:
+    """Return the schema revision of a database, or ``None`` without a schema of Placement."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table('alembic_version'):
+            return None
+        version: str | None = connection.scalar(text('SELECT version_num FROM alembic_version'))
+        return version
+
+
+def _supported() -> tuple[str, set[str]]:
+    """Return the newest revision of the installed server, and all that it can migrate."""
+    names = [
+        match for script in _SCRIPTS.glob('*.py') for match in _REVISION.findall(script.read_text())
+    ]
+    revisions = {name for down, name in names if not down}
+    [newest] = revisions - {name for down, name in names if down}
+    return newest, revisions

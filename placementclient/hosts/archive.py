@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.hosts import libvirt
-from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 
 #: How many bytes all files of a host may have, decompressed.
 LARGEST = 64 * 2**20

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from placementclient.hosts.facts import Domain, HostFacts
+from placementclient.hosts.libvirt import Domain, HostFacts
 from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
 from placementclient.model.snapshots import Snapshot
 

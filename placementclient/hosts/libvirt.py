@@ -1,17 +1,18 @@
-"""Parsers of the output of virsh and mdevctl: domains, devices, capabilities, mdevs.
+"""The facts of one host, from the output of virsh and mdevctl.
 
-Each takes the content of a file and its path, and raises :class:`errors.BadFile` for other content.
+A parser takes the content of a file and its path, and raises :class:`errors.BadFile` for other
+content.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 import msgspec
 
 from placementclient.client import errors, strict_json
 from placementclient.hosts import markup
-from placementclient.hosts.facts import Domain, MediatedDevice
 from placementclient.model.providers import is_uuid
 
 #: Before libvirt 7.3 only the name says the UUID; from 7.7 on the parent's address comes after it.
@@ -19,6 +20,52 @@ _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:
 _HOSTNAME = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?')
 #: A host has no CPU and no cell beyond this; ``0-4294967295`` is not to be written out.
 _MOST = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A server, as libvirt defines it.
+
+    :param mdevs: the UUIDs of the mediated devices that are attached to it
+    :param nodeset: the NUMA cells that its memory is bound to; empty where nothing says it
+    :param cpus: the host's CPUs that its virtual CPUs are pinned to
+    """
+
+    uuid: str
+    path: str
+    mdevs: tuple[str, ...] = ()
+    nodeset: frozenset[int] = frozenset()
+    cpus: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MediatedDevice:
+    """A mediated device and its parent.
+
+    :param parent: the name of the node device that it is made on: ``pci_0000_84_00_0``
+    :param type: such as ``nvidia-699``; empty where nothing says it
+    """
+
+    uuid: str
+    parent: str
+    type: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """The facts of one host.
+
+    :param hostname: the hypervisor's, which Nova names the host's resource provider after
+    :param mdevs: of each UUID all that is said: more than one parent is a contradiction
+    :param cells: the NUMA cell of each CPU, by the CPU's number
+    """
+
+    hostname: str
+    path: str
+    domains: tuple[Domain, ...] = ()
+    mdevs: Mapping[str, tuple[MediatedDevice, ...]] = field(default_factory=dict)
+    cells: Mapping[int, int] = field(default_factory=dict)
 
 
 class _MdevRecord(msgspec.Struct):

@@ -89,11 +89,11 @@ class ReplaceProvider(Changing):
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
         """Refuse a new UUID while Nova, or a list of its nodes, has the old one."""
-        from placementclient.nova import running, service
+        from placementclient.nova import service
 
         try:
             nodes = compute.records(self, 'hypervisors', source)
-            nodes = running.compute_nodes(self.client) if nodes is None else nodes
+            nodes = service.compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
             if source:
                 raise

@@ -32,11 +32,11 @@ def still_up(hosts: Sequence[str]) -> str:
 
 def computes_up(command: base.PlacementCommand, trees: Iterable[TreeChange]) -> list[str]:
     """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
-    from placementclient.nova import running, service
+    from placementclient.nova import service
 
     roots = [name for tree in trees for name in tree.roots.values()]
     try:
-        up = running.up_on(roots, running.computes(command.client))
+        up = service.up_on(roots, service.computes(command.client))
     except service.NoCompute as reason:
         command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
         return []

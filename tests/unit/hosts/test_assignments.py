@@ -1,5 +1,5 @@
 from placementclient.hosts import assignments
-from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

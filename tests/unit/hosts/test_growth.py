@@ -22,7 +22,7 @@ from placementclient.hosts import (
     pinned,
 )
 from placementclient.hosts.devices import COLUMNS, Device
-from placementclient.hosts.facts import Domain, HostFacts
+from placementclient.hosts.libvirt import Domain, HostFacts
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

@@ -4,7 +4,7 @@ import pytest
 
 from placementclient.client.http import Client
 from placementclient.model.services import ComputeService
-from placementclient.nova import running, service
+from placementclient.nova import service
 from tests.unit.nova.test_service import Session
 
 
@@ -17,7 +17,7 @@ def test_services_are_asked_for_without_patience():
         'status': 'enabled',
     }
     session = Session({'services': [record]})
-    assert running.computes(Client(session)) == [ComputeService('gpu1', True, True)]
+    assert service.computes(Client(session)) == [ComputeService('gpu1', True, True)]
     [(url, settings)] = session.requests
     assert url == '/os-services?binary=nova-compute'
     assert settings['endpoint_filter'] == {'service_type': 'compute'}
@@ -27,7 +27,7 @@ def test_services_are_asked_for_without_patience():
 @pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
 def test_whoever_cannot_tell_is_no_compute_service(answer):
     with pytest.raises(service.NoCompute):
-        running.computes(Client(Session(answer)))
+        service.computes(Client(Session(answer)))
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
 )
 def test_names_are_compared_with_care(roots, hosts, found):
     known = [ComputeService(host, True, state == 'up') for host, state in hosts.items()]
-    assert running.up_on(roots, known) == found
+    assert service.up_on(roots, known) == found
