@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from operator import attrgetter, itemgetter
+from typing import Any
 
-from placementclient.model.consumers import Consumer
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 
-T = TypeVar('T')
+#: The fields of a consumer in which a difference counts.
+_OF_CONSUMER = ('project_id', 'user_id', 'type', 'allocations')
 
 #: The fields in which a difference counts.
 Facts = Mapping[str, Any]
@@ -45,48 +46,34 @@ class Difference:
 def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     """Return the differences of two snapshots: providers, then consumers."""
     names = _names(before, after)
-    consumers = _changed(before.consumers, after.consumers, _held)
-    providers = _changed(before.providers, after.providers, _had)
+    consumers = _changed(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
+    providers = _changed(before.providers, after.providers, attrgetter('content', 'usages'))
     for snapshot in (before, after):
         # With a consumer's record changes how much of a provider's usage has none.
         for uuid in consumers & snapshot.consumers.keys():
-            providers |= snapshot.consumers[uuid].allocations.keys()
-    sides = [
-        (
-            {
-                uuid: _of_provider(snapshot, state, names)
-                for uuid, state in snapshot.providers.items()
-                if uuid in providers
-            },
-            {
-                uuid: _of_consumer(consumer, names)
-                for uuid, consumer in snapshot.consumers.items()
-                if uuid in consumers
-            },
-        )
-        for snapshot in (before, after)
-    ]
-    for kind, old, new in zip(('provider', 'consumer'), *sides, strict=True):
-        yield from _between(kind, old, new)
+            allocations = snapshot.consumers[uuid].allocations
+            providers |= allocations.keys() & snapshot.providers.keys()
+    for kind, uuids, facts in (
+        ('provider', providers, _of_provider),
+        ('consumer', consumers, _of_consumer),
+    ):
+        pairs = ((u, facts(before, u, names), facts(after, u, names)) for u in uuids)
+        named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
+        for name, uuid, old, new in sorted(named, key=itemgetter(0, 1)):
+            if old is None or new is None:
+                yield Difference(kind, name, uuid, '', _whole(old), _whole(new))
+                continue
+            for field in sorted(old.keys() | new.keys()):
+                if old.get(field) != new.get(field):
+                    yield Difference(kind, name, uuid, field, old.get(field), new.get(field))
 
 
 def _changed(
-    before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], Any]
+    before: Mapping[str, Any], after: Mapping[str, Any], content: Callable[[Any], Any]
 ) -> set[str]:
-    gone = before.keys() - after.keys()
-    return gone | {
-        uuid
-        for uuid, now in after.items()
-        if uuid not in before or content(before[uuid]) != content(now)
-    }
-
-
-def _held(consumer: Consumer) -> tuple[Any, ...]:
-    return consumer.allocations, consumer.project_id, consumer.user_id, consumer.type
-
-
-def _had(state: ProviderState) -> tuple[Any, ...]:
-    return *state.content, state.usages
+    shared = before.keys() & after.keys()
+    changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))
+    return {*changed, *(before.keys() ^ after.keys())}
 
 
 def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
@@ -96,23 +83,6 @@ def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
     return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}
 
 
-def _between(
-    kind: str, before: Mapping[str, Facts], after: Mapping[str, Facts]
-) -> Iterator[Difference]:
-    def name(uuid: str) -> str:
-        facts = after.get(uuid) or before.get(uuid) or {}
-        return str(facts.get('name', uuid))
-
-    for uuid in sorted(before.keys() | after.keys(), key=lambda uuid: (name(uuid), uuid)):
-        old, new = before.get(uuid), after.get(uuid)
-        if old is None or new is None:
-            yield Difference(kind, name(uuid), uuid, '', _whole(old), _whole(new))
-            continue
-        for field in sorted(old.keys() | new.keys()):
-            if old.get(field) != new.get(field):
-                yield Difference(kind, name(uuid), uuid, field, old.get(field), new.get(field))
-
-
 def _whole(facts: Facts | None) -> Facts | None:
     """All that a thing is, without what is nothing."""
     if facts is None:
@@ -120,7 +90,10 @@ def _whole(facts: Facts | None) -> Facts | None:
     return {field: value for field, value in facts.items() if value not in (None, [], '')}
 
 
-def _of_provider(snapshot: Snapshot, state: ProviderState, names: Mapping[str, str]) -> Facts:
+def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Facts | None:
+    state = snapshot.providers.get(uuid)
+    if state is None:
+        return None
     parent = state.provider.parent_provider_uuid
     facts: dict[str, Any] = {
         'name': state.name,
@@ -141,13 +114,12 @@ def _of_provider(snapshot: Snapshot, state: ProviderState, names: Mapping[str, s
     return facts
 
 
-def _of_consumer(consumer: Consumer, names: Mapping[str, str]) -> Facts:
-    facts: dict[str, Any] = {
-        'project_id': consumer.project_id,
-        'user_id': consumer.user_id,
-        'type': consumer.type,
-    }
-    for uuid, resources in consumer.allocations.items():
+def _of_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Facts | None:
+    consumer = snapshot.consumers.get(uuid)
+    if consumer is None:
+        return None
+    facts = {field: getattr(consumer, field) for field in _OF_CONSUMER if field != 'allocations'}
+    for provider, resources in consumer.allocations.items():
         for resource_class, amount in resources.items():
-            facts[f'allocations.{names.get(uuid, uuid)}.{resource_class}'] = amount
+            facts[f'allocations.{names.get(provider, provider)}.{resource_class}'] = amount
     return facts
