@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,39 +30,20 @@ class Amount:
         return Amount(self.used + other.used, self.capacity + other.capacity)
 
 
-@dataclass(frozen=True, slots=True)
-class WaveLine:
-    """A wave of moves: how many servers, and the names of the hosts."""
-
-    number: int
-    servers: int
-    sources: str
-    targets: str
-
-
-@dataclass(frozen=True, slots=True)
-class HostLine:
-    """The usage of a class on a host, whose name is empty where the line above has it."""
-
-    host: str
-    resource_class: str
-    before: Amount
-    after: Amount
-
-
-@dataclass(frozen=True, slots=True)
-class DrainPanel:
+class DrainPanel(NamedTuple):
     """The part of the page about a drain.
 
     :param said: the answer in sentences
+    :param hosts: host, class, and its amounts before and after; a host's name is in its first line
+    :param waves: number, count of servers, the names of the hosts that they leave, and of targets
     :param left_out: how many hosts and waves are not shown
     """
 
     verdict: str
     said: list[str]
     emptied: list[str]
-    hosts: list[HostLine]
-    waves: list[WaveLine]
+    hosts: list[tuple[str, str, Amount, Amount]]
+    waves: list[tuple[int, int, str, str]]
     left_out: tuple[int, int]
 
 
@@ -89,13 +71,8 @@ class Report:
     title: str = ''
     cloud_name: str = ''
 
-    @property
-    def heading(self) -> str:
-        return self.title or ('Reshape plan and capacity' if self.plan else 'Capacity report')
 
-
-@dataclass(frozen=True, slots=True)
-class ClassFill:
+class ClassFill(NamedTuple):
     """The capacity of one class over all providers, and the number of trees by usage.
 
     :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
@@ -103,7 +80,7 @@ class ClassFill:
     """
 
     line: TotalsLine
-    spread: tuple[int, ...]
+    spread: list[int]
 
     @property
     def trees(self) -> int:
@@ -116,46 +93,32 @@ Amounts = Mapping[str, Amount]
 
 def room(cloud: Cloud) -> list[ClassFill]:
     """Return a line for each class, as in ``capacity show --by class``."""
-    spread: dict[str, list[int]] = {}
+    spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
         for name, amount in together(map(of_state, states)).items():
-            counts = spread.setdefault(name, [0] * STEPS)
-            counts[_step(amount)] += 1
+            step = int(style.part(amount.used, amount.capacity) * STEPS)
+            spread[name][min(step, STEPS - 1)] += 1
     return [
-        ClassFill(line, tuple(spread[line.resource_class]))
-        for line in totals.by_class(cloud.snapshot)
+        ClassFill(line, spread[line.resource_class]) for line in totals.by_class(cloud.snapshot)
     ]
 
 
-class HostFill(NamedTuple):
-    """The fullest class of a host."""
-
-    host: str
-    resource_class: str
-    amount: Amount
-
-
-def heat(cloud: Cloud) -> list[HostFill]:
-    """Return the fullest class of each tree that has inventory, by the name of its root."""
+def heat(cloud: Cloud) -> list[tuple[str, str, Amount]]:
+    """Return each tree that has inventory, by the name of its root, with its fullest class."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
         amounts = together(map(of_state, states))
         if amounts:
             fullest = max(amounts, key=lambda n: style.part(amounts[n].used, amounts[n].capacity))
-            name = cloud.snapshot.providers[root_uuid].name
-            fills.append(HostFill(name, fullest, amounts[fullest]))
+            fills.append((cloud.name(root_uuid), fullest, amounts[fullest]))
     return fills
 
 
-def _step(amount: Amount) -> int:
-    return min(int(style.part(amount.used, amount.capacity) * STEPS), STEPS - 1)
-
-
-def together(found: Iterator[Amounts]) -> dict[str, Amount]:
-    sums: dict[str, Amount] = {}
-    for amounts in found:
+def together(parts: Iterable[Amounts]) -> dict[str, Amount]:
+    sums = defaultdict[str, Amount](Amount)
+    for amounts in parts:
         for name, amount in amounts.items():
-            sums[name] = sums.get(name, Amount()) + amount
+            sums[name] += amount
     return sums
 
 
@@ -189,11 +152,8 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
             # What several trees change is after one what it is before the next.
             first.setdefault(change.uuid, of_state(change.content_before))
         last |= after(tree)
-    was, becomes = together(iter(first.values())), together(iter(last.values()))
-    return [
-        (name, was.get(name, Amount()), becomes.get(name, Amount()))
-        for name in sorted(was.keys() | becomes.keys())
-    ]
+    was, becomes = together(first.values()), together(last.values())
+    return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
 
 def percent(amount: Amount | totals.Amounts) -> str:

@@ -11,14 +11,7 @@ from placementclient.client.wording import listed
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import (
-    Amount,
-    DrainPanel,
-    HostLine,
-    WaveLine,
-    of_state,
-    together,
-)
+from placementclient.render.report.contents import Amount, DrainPanel, of_state, together
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -58,41 +51,41 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
     if missing := sorted(name for name in names if snapshot.named(name) is None):
         raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
     hosts = sorted(names, key=lambda name: (name not in plan.hosts, name))
-    waves = list(_waves(plan.moves))
+    waves: dict[int, list[_DrainedMove]] = {}
+    for move in plan.moves:
+        waves.setdefault(move.wave, []).append(move)
     return DrainPanel(
         plan.verdict,
         plan.said,
         plan.hosts,
         list(_hosts(snapshot, plan.moves, hosts[:MOST])),
-        waves[:MOST],
+        [_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
         (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
     )
 
 
-def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
-    by_number: dict[int, list[_DrainedMove]] = {}
-    for move in moves:
-        by_number.setdefault(move.wave, []).append(move)
-    for number, wave in sorted(by_number.items()):
-        sources = sorted({move.source for move in wave})
-        targets = sorted({move.target for move in wave if move.target})
-        yield WaveLine(number, len(wave), listed(sources, _NAMED), listed(targets, _NAMED))
+def _wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
+    sources = sorted({move.source for move in moves})
+    targets = sorted({move.target for move in moves if move.target})
+    return number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED)
 
 
-def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> Iterator[HostLine]:
+def _hosts(
+    snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
+) -> Iterator[tuple[str, str, Amount, Amount]]:
     """Return what is used on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes = gained(
         (snapshot.consumers.get(server, Consumer(server)).allocations, after)
         for server, after in last.items()
     )
-    topology = Topology(snapshot)
+    trees = Topology(snapshot).trees
     for host in names:
         root = snapshot.named(host)
         assert root is not None
-        states = topology.trees.get(root.uuid, [root])
-        shown = host
-        for name, now in sorted(together(map(of_state, states)).items()):
-            used = now.used + sum(changes[state.uuid][name] for state in states)
-            yield HostLine(shown, name, now, Amount(used, now.capacity))
-            shown = ''
+        states = trees.get(root.uuid, [root])
+        title = host
+        for name, before in sorted(together(map(of_state, states)).items()):
+            gain = sum(changes[state.uuid][name] for state in states)
+            yield title, name, before, before + Amount(gain)
+            title = ''

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from placementclient.model.origin import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amount, ClassFill, Report
+from placementclient.render.report.contents import Amount, Report
 from placementclient.render.report.records import Records
 from placementclient.render.report.verdict import verdict
 from placementclient.render.units import LADDER, UNITS, sized
@@ -79,8 +79,9 @@ def template() -> jinja2.Template:
 def page(template: jinja2.Template, report: Report) -> str:
     from markupsafe import Markup
 
-    rooms = contents.room(report.cloud)
-    columns = _columns(rooms)
+    cloud, plan, rooms = report.cloud, report.plan, contents.room(report.cloud)
+    by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
+    columns = [room.line.resource_class for room in by_trees[:COLUMNS]]
     # A column for the others, where there are any.
     others = ['Other classes'] if len(rooms) > len(columns) else []
     records = {
@@ -93,12 +94,26 @@ def page(template: jinja2.Template, report: Report) -> str:
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
     sheet, script = _part('page.css'), _part('page.js')
+    changed = contents.changed(plan) if plan else []
+    groups = findings.left_out(report.audit)
+    left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return template.render(
-        **_values(report),
+        report=report,
+        origin=cloud.snapshot.origin or Origin(),
+        summary=summary.of(cloud.snapshot),
+        shared=sum(map(is_sharing, cloud.snapshot.roots())),
+        checks=list(_checks(report)),
+        unfounded=findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
+        remarks=[*left_out, *findings.remarks(report.audit)],
+        plan=plan,
+        drain=report.drain,
+        planned=plans.summary(plan) if plan else {},
+        changed=changed,
+        warnings=list(plans.warnings(plan.trees)) if plan else [],
         rooms=rooms,
-        heat=contents.heat(report.cloud),
+        heat=contents.heat(cloud),
         heat_columns=_HEAT_COLUMNS,
-        verdict=verdict(report, rooms),
+        verdict=verdict(report, rooms, changed),
         tree_columns=[(name, '') for name in ('Host', *columns, *others)],
         policy=_policy(sheet, script),
         # Ours, and JSON that cannot end the element that it stands in.
@@ -152,35 +167,10 @@ def _embedded(document: Any) -> str:
     return text.replace('<', '\\u003c')
 
 
-def _columns(rooms: Sequence[ClassFill]) -> list[str]:
-    by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
-    return [room.line.resource_class for room in by_trees[:COLUMNS]]
-
-
-def _values(report: Report) -> Mapping[str, Any]:
-    """Return the values that the template shows without the script."""
-    cloud, plan, groups = report.cloud, report.plan, findings.left_out(report.audit)
-    left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
-    return {
-        'report': report,
-        'origin': cloud.snapshot.origin or Origin(),
-        'summary': summary.of(cloud.snapshot),
-        'shared': sum(map(is_sharing, cloud.snapshot.roots())),
-        'found': list(_found(report)),
-        'unfounded': findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
-        'remarks': [*left_out, *findings.remarks(report.audit)],
-        'plan': plan,
-        'drain': report.drain,
-        'planned': plans.summary(plan) if plan else {},
-        'changed': contents.changed(plan) if plan else [],
-        'warnings': list(plans.warnings(plan.trees)) if plan else [],
-    }
-
-
-def _found(report: Report) -> Iterator[tuple[Check, int]]:
+def _checks(report: Report) -> Iterator[tuple[Check, int]]:
     """The checks that found something, the worst first, and how much."""
     counts = Counter(finding.kind for finding in report.audit.findings)
-    worst_first = list(Severity)
-    for check in sorted(CHECKS, key=lambda check: worst_first.index(check.severity)):
-        if counts[check.id]:
-            yield check, counts[check.id]
+    for severity in Severity:
+        for check in CHECKS:
+            if check.severity is severity and counts[check.id]:
+                yield check, counts[check.id]

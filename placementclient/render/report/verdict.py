@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from placementclient.client.wording import counted, listed
 from placementclient.model.findings import Severity
@@ -21,96 +20,83 @@ _NAMED = 4
 _SCARCE = style.LEVELS[1][0]
 
 
-class Statement(NamedTuple):
-    mark: str
-    text: str
+#: A mark and a sentence.
+Statement = tuple[str, str]
 
 
-def verdict(report: Report, rooms: Sequence[ClassFill]) -> list[Statement]:
+def verdict(
+    report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Amount, Amount]]
+) -> list[Statement]:
     """Return the first sentences: about the plan, the drain, the cloud.
 
     :param rooms: the fill of each class
+    :param changed: the amounts of each class before and after the plan
     """
-    found: list[Statement] = []
-    if report.plan is not None:
-        found += _of_plan(report.plan)
+    statements = [*_of_plan(report.plan, changed)] if report.plan else []
     if report.drain is not None:
         mark = _DRAINS.get(report.drain.verdict, ATTENTION)
-        found.append(Statement(mark, report.drain.said[0]))
-    return [*found, *_of_cloud(report, rooms)]
+        statements.append((mark, report.drain.said[0]))
+    return [*statements, *_of_cloud(report, rooms), _of_audit(report)]
 
 
-def _of_plan(plan: Plan) -> Iterator[Statement]:
-    changed = contents.changed(plan)
-    rows = [row for tree in plan.trees for row in tree.rows]
+def _of_plan(plan: Plan, changed: Sequence[tuple[str, Amount, Amount]]) -> Iterator[Statement]:
     renamed: Counter[str] = Counter()
-    for row in rows:
+    for row in (row for tree in plan.trees for row in tree.rows):
         renamed[row.resource_class] -= row.amount
         renamed[row.to_resource_class] += row.amount
-    touched = {name for row in rows for name in (row.resource_class, row.to_resource_class)}
     differing = [
-        (name, sized(name, was.used), sized(name, becomes.used))
+        f'{name} {sized(name, was.used)} before, {sized(name, becomes.used)} after'
         for name, was, becomes in changed
-        if becomes.used != was.used + renamed[name]
+        if becomes.used != was.used + renamed.get(name, 0)
+    ]
+    moved = [
+        f'{name} {sized(name, was.used)} used before and after'
+        if was.used == becomes.used
+        else f'{name} {sized(name, was.used)} used before, {sized(name, becomes.used)} after'
+        for name, was, becomes in changed
+        if name in renamed
     ]
     if differing:
-        said = ', '.join(
-            f'{name} {was} before, {becomes} after' for name, was, becomes in differing
-        )
-        yield Statement(ATTENTION, f'The used amounts change: {said}')
-    elif not rows:
-        yield Statement(GOOD, 'Nothing is lost: no allocation changes')
+        yield ATTENTION, f'The used amounts change: {", ".join(differing)}'
     else:
-        said = ', '.join(
-            _kept(name, was, becomes) for name, was, becomes in changed if name in touched
-        )
-        yield Statement(GOOD, f'Nothing is lost: {said}')
+        yield GOOD, f'Nothing is lost: {", ".join(moved) or "no allocation changes"}'
     capacities = [
         f'{name} {sized(name, was.capacity)} before, {sized(name, becomes.capacity)} after'
         for name, was, becomes in changed
         if was.capacity != becomes.capacity
     ]
     if capacities:
-        yield Statement(ATTENTION, f'The capacity changes: {", ".join(capacities)}')
+        yield ATTENTION, f'The capacity changes: {", ".join(capacities)}'
     if plan.left_out:
         names = listed([tree.root_provider_name for tree in plan.left_out], _NAMED)
-        yield Statement(ATTENTION, f'The plan leaves out {names}')
-
-
-def _kept(name: str, was: Amount, becomes: Amount) -> str:
-    if was.used == becomes.used:
-        return f'{name} {sized(name, was.used)} used before and after'
-    return f'{name} {sized(name, was.used)} used before, {sized(name, becomes.used)} after'
+        yield ATTENTION, f'The plan leaves out {names}'
 
 
 def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
-    over = sorted({each.subject for each in report.audit.findings if each.kind == 'over-capacity'})
+    over = sorted({f.subject for f in report.audit.findings if f.kind == 'over-capacity'})
     if over:
         verb = 'is' if len(over) == 1 else 'are'
-        yield Statement(BAD, f'{listed(over, _NAMED)} {verb} over capacity')
+        yield BAD, f'{listed(over, _NAMED)} {verb} over capacity'
     elif rooms:
-        yield Statement(GOOD, 'No host is over its capacity')
-    fills = {
-        room.line.resource_class: (room.line.amounts.used, room.line.amounts.capacity)
-        for room in rooms
-    }
-    fullest = sorted(fills, key=lambda name: (-style.part(*fills[name]), name))
-    said = {name: f'{name} {contents.percent(Amount(*fills[name]))}' for name in fullest}
-    if scarce := [said[name] for name in fullest if style.part(*fills[name]) >= _SCARCE]:
-        yield Statement(ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used')
+        yield GOOD, 'No host is over its capacity'
+    fills = {room.line.resource_class: room.line.amounts for room in rooms}
+    shares = {name: style.part(fill.used, fill.capacity) for name, fill in fills.items()}
+    fullest = sorted(shares, key=lambda name: (-shares[name], name))
+    texts = {name: f'{name} {contents.percent(fills[name])}' for name in fullest}
+    if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:
+        yield ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used'
     elif fullest:
-        yield Statement(GOOD, f'The fullest class of the whole cloud: {said[fullest[0]]} used')
-    yield _of_audit(report)
+        yield GOOD, f'The fullest class of the whole cloud: {texts[fullest[0]]} used'
 
 
 def _of_audit(report: Report) -> Statement:
-    counts = Counter(each.severity for each in report.audit.findings)
+    counts = Counter(finding.severity for finding in report.audit.findings)
     if not counts:
-        return Statement(GOOD, 'The audit found nothing to fix')
-    said = [
+        return GOOD, 'The audit found nothing to fix'
+    parts = [
         counted(counts[severity], 'remark' if severity is Severity.INFO else severity.value)
         for severity in Severity
         if counts[severity]
     ]
     mark = BAD if counts[Severity.ERROR] else ATTENTION if counts[Severity.WARNING] else GOOD
-    return Statement(mark, f'The audit found {" and ".join(said)}')
+    return mark, f'The audit found {" and ".join(parts)}'

@@ -12,9 +12,9 @@ def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
     found = contents.room(Cloud(nested()))
     assert [room.line for room in found] == totals.by_class(nested())
     assert {room.line.resource_class: room.spread for room in found} == {
-        'DISK_GB': (0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
-        'VCPU': (0, 0, 1, 0, 0, 0, 0, 0, 0, 1),
-        'VGPU': (0, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+        'DISK_GB': [0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+        'VCPU': [0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
+        'VGPU': [0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     }
     assert [room.trees for room in found] == [2, 2, 1]
 
@@ -25,7 +25,7 @@ def test_a_tree_counts_once_with_all_its_providers():
         [consumer('s', a={'VGPU': 1})],
     )
     [room] = contents.room(Cloud(snapshot))
-    assert room.spread == (0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+    assert room.spread == [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_what_is_over_its_capacity_is_full():
@@ -40,8 +40,8 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
         [consumer('s', b={'VCPU': 1, 'VGPU': 3}), consumer('t', a={'VCPU': 4})],
     )
     assert contents.heat(Cloud(snapshot)) == [
-        contents.HostFill('a', 'VCPU', Amount(4, 4)),
-        contents.HostFill('b', 'VGPU', Amount(3, 4)),
+        ('a', 'VCPU', Amount(4, 4)),
+        ('b', 'VGPU', Amount(3, 4)),
     ]
 
 

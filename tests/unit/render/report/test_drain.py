@@ -4,7 +4,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.render.report import drain
-from placementclient.render.report.contents import Amount, HostLine, WaveLine
+from placementclient.render.report.contents import Amount
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 SNAPSHOT = cloud(
@@ -29,10 +29,10 @@ def document(**changes):
 def test_before_and_after():
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
-        HostLine('b', 'VCPU', Amount(1, 8), Amount(2, 8)),
-        HostLine('a', 'VCPU', Amount(3, 10), Amount(2, 10)),
+        ('b', 'VCPU', Amount(1, 8), Amount(2, 8)),
+        ('a', 'VCPU', Amount(3, 10), Amount(2, 10)),
     ]
-    assert panel.waves == [WaveLine(1, 2, 'a', 'b'), WaveLine(2, 1, 'b', 'a')]
+    assert panel.waves == [(1, 2, 'a', 'b'), (2, 1, 'b', 'a')]
     assert panel.left_out == (0, 0)
 
 

@@ -1,7 +1,6 @@
 """The first sentences of a report."""
 
 from dataclasses import replace
-from typing import TypeVar
 
 from msgspec import structs
 
@@ -12,11 +11,10 @@ from placementclient.render.report.contents import DrainPanel
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
 
-V = TypeVar('V')
-
 
 def said(made):
-    return list(map(tuple, verdict.verdict(made, contents.room(made.cloud))))  # type: ignore[arg-type]
+    changed = contents.changed(made.plan) if made.plan else []
+    return verdict.verdict(made, contents.room(made.cloud), changed)
 
 
 def of_plan(changed):
