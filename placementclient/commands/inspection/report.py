@@ -51,8 +51,7 @@ class ReportProvider(base.Command):
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
-        from placementclient.render.report.change_plans import with_rows
-        from placementclient.render.report.contents import Report
+        from placementclient.render.report.contents import Report, with_rows
         from placementclient.render.report.drain import panel
         from placementclient.reshape import storage
 
@@ -60,19 +59,20 @@ class ReportProvider(base.Command):
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
-        given = storage.read_plan(self.args.plan) if self.args.plan else None
-        plan = with_rows(given) if given and given.recipe is None else given
-        cloud, found, known = examination.examine(self, checks.audit)
+        plan = storage.read_plan(self.args.plan) if self.args.plan else None
+        if plan is not None and plan.recipe is None:
+            plan = with_rows(plan)
+        cloud, result, lists = examination.examine(self, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = self.args.drain and panel(
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
-        self.warn((*findings.failures(known.failures), *findings.remarks(found)))
+        self.warn((*findings.failures(lists.failures), *findings.remarks(result)))
         report = Report(
             cloud,
-            found,
+            result,
             plan,
             os.path.basename(self.args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from placementclient.insight.audit.checks import Audit
@@ -12,7 +12,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.consumers import gained
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import ConsumerChange, Label, Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import style
 from placementclient.render.repairs import Invocation
@@ -162,3 +162,39 @@ def percent(amount: Amount | totals.Amounts) -> str:
         return '–'
     whole = 100 * amount.used // amount.capacity
     return '< 1 %' if amount.used and not whole else f'{whole} %'
+
+
+def with_rows(plan: Plan) -> Plan:
+    """Return a plan of changes with rows for the allocations that change, as a reshape has them."""
+    return replace(plan, trees=tuple(map(_with_rows, plan.trees)))
+
+
+def _with_rows(tree: TreeChange) -> TreeChange:
+    states = {**tree.before.providers, **tree.after.providers}
+    names = {uuid: state.name for uuid, state in states.items()}
+    return replace(
+        tree, rows=tuple(row for change in tree.consumers for row in _rows(change, names))
+    )
+
+
+def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
+    """Pair what leaves one provider with what comes to another, class by class."""
+    gains = sorted(change.gains())
+    for name in sorted({name for _, name, gain in gains if gain}):
+        leaving = {uuid: -gain for uuid, resource, gain in gains if resource == name and gain < 0}
+        coming = {uuid: gain for uuid, resource, gain in gains if resource == name and gain > 0}
+        while leaving or coming:
+            amount = min(next(iter(end.values())) for end in (leaving, coming) if end)
+            ends = (_taken(leaving, amount), _taken(coming, amount))
+            source, target = (names.get(uuid or '', uuid) for uuid in ends)
+            yield PlannedRow(change.uuid, name, amount, source, target, name, Label.MAPPED)
+
+
+def _taken(ends: dict[str, int], amount: int) -> str | None:
+    """Take an amount of the first of some ends, and return its provider."""
+    uuid = next(iter(ends), None)
+    if uuid is not None:
+        ends[uuid] -= amount
+        if not ends[uuid]:
+            del ends[uuid]
+    return uuid

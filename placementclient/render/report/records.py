@@ -5,22 +5,21 @@ referred to by its place; -1 is the place of what is not there. So a report of 1
 megabytes.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from placementclient.client.printable import printable
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.plans import Plan, PlannedRow, ProviderChange, TreeChange
+from placementclient.model.plans import PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.facts import evidence
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amounts, Report
-
-T = TypeVar('T', bound=Hashable)
 
 #: The fields of an inventory, in the order in which the script takes them.
 _FIELDS = attrgetter(
@@ -30,25 +29,20 @@ _FIELDS = attrgetter(
 NOWHERE = -1
 
 
-class _Places(Generic[T]):
-    def __init__(self) -> None:
-        self._places: dict[T, int] = {}
-
-    def of(self, value: T) -> int:
-        """The place of a value; one that is new comes last."""
-        return self._places.setdefault(value, len(self._places))
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._places)
+def _places() -> defaultdict[Any, int]:
+    """Number values by the order in which they are looked up first."""
+    places = defaultdict[Any, int]()
+    places.default_factory = places.__len__
+    return places
 
 
 class Records:
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._texts = _Places[str]()
-        self._sets = _Places[frozenset[str]]()
-        self._inventories = _Places[tuple[float, ...]]()
-        self._consumers = _Places[str]()
+        self._texts = _places()
+        self._sets = _places()
+        self._inventories = _places()
+        self._consumers = _places()
 
     def document(self) -> dict[str, Any]:
         """Return all records for the page."""
@@ -68,17 +62,22 @@ class Records:
         findings = self._report.audit.findings
         records = {
             'trees': trees,
-            'findings': [self._finding(each) for each in sorted(findings, key=_severity)],
+            'findings': [
+                self._finding(finding)
+                for severity in Severity
+                for finding in findings
+                if finding.severity is severity
+            ],
             'plan': [self._planned(tree) for tree in plan.trees] if plan else [],
-            'consumers': [self._consumer(uuid, plan) for uuid in self._consumers],
+            'consumers': [self._consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
-            'sets': [self._names(each) for each in self._sets],
+            'sets': [self._names(names) for names in self._sets],
         }
         # Last: all others have added to them.
         return {**records, 'texts': list(self._texts)}
 
     def _text(self, text: str | None) -> int:
-        return self._texts.of(printable(text)) if text else NOWHERE
+        return self._texts[printable(text)] if text else NOWHERE
 
     def _tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[Any]:
         places = {state.uuid: place for place, state in enumerate(states)}
@@ -87,12 +86,12 @@ class Records:
                 printable(state.name),
                 printable(state.uuid),
                 places.get(state.provider.parent_provider_uuid or '', NOWHERE),
-                self._held(state),
-                self._sets.of(state.traits),
-                self._sets.of(state.aggregates),
+                self._inventory(state),
+                self._sets[state.traits],
+                self._sets[state.aggregates],
                 _flat(
                     (
-                        self._consumers.of(consumer.uuid),
+                        self._consumers[consumer.uuid],
                         self._amounts(consumer.allocations[state.uuid]),
                     )
                     for consumer in snapshot.consumers_on(state.uuid)
@@ -101,23 +100,23 @@ class Records:
             for state in states
         ]
 
-    def _held(self, state: ProviderState) -> list[int]:
+    def _inventory(self, state: ProviderState) -> list[int]:
         return _flat(
-            (self._text(name), self._inventories.of(_FIELDS(inventory)), state.used(name))
+            (self._text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
     def _amounts(self, resources: Resources) -> list[int]:
         return _flat((self._text(name), amount) for name, amount in sorted(resources.items()))
 
-    def _consumer(self, uuid: str, plan: Plan | None) -> list[Any]:
+    def _consumer(self, uuid: str) -> list[Any]:
         # A plan may be of another moment than the snapshot.
-        found = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
+        consumer = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
         server = self._report.cloud.servers.get(uuid)
         return [
             printable(uuid),
-            self._text(found.project_id),
-            self._text(found.type),
+            self._text(consumer.project_id),
+            self._text(consumer.type),
             printable(server.name or '') if server else '',
         ]
 
@@ -150,7 +149,7 @@ class Records:
             self._text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
-            self._figures(contents.of_state(change.content_before)),
+            self._figures(contents.of_state(was)),
             self._figures(becomes),
             self._names(shall.traits - was.traits),
             self._names(was.traits - shall.traits),
@@ -167,7 +166,7 @@ class Records:
 
     def _row(self, row: PlannedRow) -> list[int]:
         return [
-            self._consumers.of(row.consumer_uuid),
+            self._consumers[row.consumer_uuid],
             row.amount,
             self._text(row.resource_class),
             self._text(row.to_resource_class),
@@ -176,10 +175,6 @@ class Records:
             self._text(row.label.value),
             self._text(row.evidence),
         ]
-
-
-def _severity(finding: Finding) -> int:
-    return list(Severity).index(finding.severity)
 
 
 def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
