@@ -45,47 +45,46 @@ class ProviderSelector:
         :raises errors.BadFile: if none does, in a file
         :raises errors.NoSuchProvider: likewise, in options
         """
-        selected: Collection[ProviderState] = states
+        selected = list(states)
         for field in _CONDITIONS:
-            selected = [state for state in selected if self._meets(field, state)]
-            if not selected:
-                raise self._unmet(field, states)
-        return list(selected)
+            if condition := getattr(self, field):
+                selected = [state for state in selected if _meets(field, condition, state)]
+                if not selected:
+                    raise self._unmet(field, condition, states)
+        return selected
 
-    def _meets(self, field: str, state: ProviderState) -> bool:
-        """Return whether a provider meets the condition of a field, if that is given."""
-        condition = getattr(self, field)
-        if condition in (None, ()):
-            return True
-        if field == 'match':
-            # A provider whose name looks like a pattern is found by its name.
-            return state.name == condition or fnmatch.fnmatchcase(state.name, condition)
-        if field == 'with_class':
-            return condition in state.inventories
-        if field == 'member_of':
-            return has_each(state.aggregates, alternatives(condition))
-        return (condition in state.traits) is (field == 'with_trait')
-
-    def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.PlacementError:
+    def _unmet(
+        self, field: str, condition: Any, states: Iterable[ProviderState]
+    ) -> errors.PlacementError:
         in_file = self.at.inside(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
-            return error(patterns.unmatched(str(self.match), [state.name for state in states]))
-        names_of = {
-            'with_trait': lambda: {name for state in states for name in state.traits},
-            'with_class': lambda: {name for state in states for name in state.inventories},
-        }
-        name = getattr(self, field)
+            return error(patterns.unmatched(condition, [state.name for state in states]))
         if field == 'member_of':
-            for aggregate in (part for group in self.member_of for part in group.split(',')):
+            for aggregate in (part for group in condition for part in group.split(',')):
                 if not is_uuid(aggregate.removeprefix('in:').removeprefix('!')):
                     return error(
                         f'"{aggregate}" cannot be looked up without Nova: give the UUID of the '
                         'aggregate, which "resource provider aggregate list HOST" prints'
                     )
-        if field in names_of and name not in (names := names_of[field]()):
-            return error(f'no provider has {name}{suggestion(name, names)}')
+        facet = {'with_trait': 'traits', 'with_class': 'inventories'}.get(field)
+        if facet:
+            names = {name for state in states for name in getattr(state, facet)}
+            if condition not in names:
+                return error(f'no provider has {condition}{suggestion(condition, names)}')
         return error('no provider meets all conditions')
+
+
+def _meets(field: str, condition: Any, state: ProviderState) -> bool:
+    match field:
+        case 'match':
+            # A provider whose name looks like a pattern is found by its name.
+            return state.name == condition or fnmatch.fnmatchcase(state.name, condition)
+        case 'with_class':
+            return condition in state.inventories
+        case 'member_of':
+            return has_each(state.aggregates, alternatives(condition))
+    return (condition in state.traits) is (field == 'with_trait')
 
 
 def _member_of(cursor: Cursor) -> tuple[str, ...]:
