@@ -12,14 +12,11 @@ TO_CLASS = 'to_resource_class'
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRow:
-    """One assignment: an amount of a consumer, and its provider.
+    """One assignment: an amount of a consumer, and its provider, by name or UUID.
 
     :param resource_class: its name on the source
     :param amount: ``None``: all of it
-    :param to_provider: the target's name or UUID
-    :param evidence: free text
-    :param path: the file that it came from
-    :param line: where in it, from 1
+    :param line: in the file ``path``, from 1
     :param to_resource_class: the name of the class on the target; ``None``: there is only one
     """
 

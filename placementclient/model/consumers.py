@@ -41,9 +41,8 @@ def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Coun
 class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A consumer with all its allocations.
 
-    :param allocations: ``{provider UUID: {resource class: amount}}``
-    :param project_id: from microversion 1.12
-    :param user_id: from microversion 1.12
+    Its owner is known from microversion 1.12 on.
+
     :param generation: from microversion 1.28; ``None`` for a consumer that does not exist yet
     :param type: from microversion 1.38; ``None`` where it was never set
     """
@@ -76,8 +75,7 @@ class Holding(msgspec.Struct, frozen=True, gc=False):
 class Candidate(msgspec.Struct, frozen=True, gc=False):
     """One way to satisfy a request for resources.
 
-    :param allocations: what to allocate, ``{provider UUID: {resource class: amount}}``
-    :param mappings: which providers serve which request group, from microversion 1.34
+    :param mappings: the providers that serve each request group, from microversion 1.34
     """
 
     allocations: Allocations
@@ -93,10 +91,9 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
     """The capacity and usage of a candidate's provider.
 
+    Traits are known from microversion 1.17 on, parent and root from 1.29.
+
     :param resources: ``{resource class: (used, capacity)}``
-    :param traits: from microversion 1.17
-    :param parent_provider_uuid: from microversion 1.29
-    :param root_provider_uuid: from microversion 1.29
     """
 
     resources: Mapping[str, tuple[int, int]]
@@ -116,11 +113,7 @@ class ProviderSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
-    """The usage of a project by consumers of one type.
-
-    :param consumer_type: from microversion 1.38; ``None`` below
-    :param consumer_count: from microversion 1.38; ``None`` below
-    """
+    """The usage of a project by consumers of one type; from microversion 1.38 with their type."""
 
     resources: Resources
     consumer_type: str | None = None

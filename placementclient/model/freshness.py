@@ -12,8 +12,7 @@ T = TypeVar('T')
 class Read(NamedTuple, Generic[T]):
     """A value that the service answered.
 
-    :param generation: of the provider at that moment: a write that was decided on this value
-        carries it, so that it fails after a conflict
+    :param generation: of the provider: a write that was decided on this value carries it
     :param last_modified: an HTTP date, from microversion 1.15
     :param generations: of the providers of an answer about several, by UUID
     """

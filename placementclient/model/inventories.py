@@ -34,14 +34,9 @@ class Units(NamedTuple):
 
 
 class Inventory(msgspec.Struct, frozen=True, gc=False):
-    """The inventory of one resource class on one provider; the defaults are the service's.
+    """The inventory of one resource class on one provider, in units of the class.
 
-    :param total: what the provider has, in units of the class
-    :param reserved: what it keeps for itself
-    :param min_unit: the smallest amount that one allocation may have
-    :param max_unit: the largest
-    :param step_size: an allocation's amount has to be a multiple of it
-    :param allocation_ratio: what is left after ``reserved`` counts so many times
+    The defaults are the service's.
     """
 
     total: Count
@@ -74,7 +69,6 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         )
 
     def as_fields(self) -> dict[str, int | float]:
-        """Return all fields by name, as in the API."""
         return asdict(self)
 
     def with_fields(self, fields: Mapping[str, Any]) -> Inventory:

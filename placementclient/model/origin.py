@@ -7,9 +7,8 @@ from dataclasses import dataclass
 class Origin:
     """The time, the service and the program that read the data.
 
-    :param captured_at: the time when reading began, UTC, as ISO 8601
+    :param captured_at: when reading began, UTC, as ISO 8601
     :param service: the URL of the service; of the embedded one the database, without a password
-    :param program: name and version of the program that made the file
     """
 
     captured_at: str | None = None

@@ -8,7 +8,6 @@ from placementclient.client.wording import suggestion
 
 
 def is_pattern(name: str) -> bool:
-    """Return whether a name is a shell pattern."""
     return any(character in name for character in '*?[')
 
 

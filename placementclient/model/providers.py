@@ -52,7 +52,6 @@ def normalized_body(document: Any) -> Any:
 class Provider(msgspec.Struct, frozen=True, gc=False):
     """A resource provider.
 
-    :param generation: moves with every change of inventory, traits, aggregates and allocations
     :param parent_provider_uuid: ``None`` for a root, and below microversion 1.14
     :param root_provider_uuid: its own UUID for a root; ``None`` below microversion 1.14
     """

@@ -12,10 +12,8 @@ from placementclient.model.providers import SHARING_TRAIT
 class Filter(NamedTuple):
     """Conditions on providers: one group of a request, or a filter of a list.
 
-    :param resources: amounts by resource class
     :param required: each element is a trait, or traits joined by commas of which one is enough
         (from 1.39)
-    :param forbidden: traits that must be absent
     :param member_of: each element is an aggregate, or some joined by commas of which one is enough
     :param forbidden_member_of: aggregates to stay out of, in the same form
     :param in_tree: UUID of any provider of the tree
@@ -41,7 +39,6 @@ class CandidateRequest(NamedTuple):
     :param group_policy: ``'isolate'`` or ``'none'``
     :param same_subtree: sets of suffixes whose providers have an ancestor among them; from 1.36
     :param root_required: traits of the root, from 1.35
-    :param root_forbidden: traits that the root must not have
     :param limit: at most so many candidates; from 1.16
     """
 

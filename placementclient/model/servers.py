@@ -19,13 +19,9 @@ _TENANTS = 'filter_tenant_id'
 class Flavor(msgspec.Struct, frozen=True, gc=False):
     """A flavor, in Nova's own units.
 
-    Whether a server boots from a volume, and so takes no root disk, is not said by its flavor.
-
-    :param vcpus: the number of CPUs
-    :param ram: in MiB
-    :param disk: the root disk, in GiB
+    :param ram: in MiB, as ``swap``
+    :param disk: the root disk, in GiB; a server that boots from a volume does not take it
     :param ephemeral: the disk beside it, in GiB
-    :param swap: in MiB
     """
 
     name: str
@@ -44,9 +40,7 @@ class Image:
 
     :param properties: such as ``hw_disk_bus`` and ``trait:HW_CPU_X86_AVX``, under any of the names
         that Nova knows them by
-    :param min_ram: in MiB
-    :param min_disk: in GiB
-    :param size: in bytes
+    :param min_ram: in MiB; ``min_disk`` is in GiB, and ``size`` in bytes
     """
 
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -60,12 +54,10 @@ class Server(msgspec.Struct, frozen=True, gc=False):
     """A server; ``None`` for what the list does not say.
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
-    :param task: what is being done with it
     :param changed_at: when Nova has changed it last, UTC, as ISO 8601
     :param status: in small letters
     :param is_detailed: whether the list says what decides its allocations: all that follows
     :param node: the name of the hypervisor that it is on, which its provider has too
-    :param boots_from_volume: whether its root disk is a volume
     :param is_pinned: whether it has to stay in its availability zone
     """
 
@@ -97,11 +89,7 @@ class Server(msgspec.Struct, frozen=True, gc=False):
 
 
 class ServerGroup(msgspec.Struct, frozen=True, gc=False):
-    """A server group.
-
-    :param policy: such as ``anti-affinity``
-    :param most: how many of its servers a host may have, if they are to be apart
-    """
+    """A server group; of one with anti-affinity a host may have at most ``most`` servers."""
 
     uuid: str
     policy: str
@@ -125,7 +113,6 @@ class ServerMigration(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_over(self) -> bool:
-        """Return whether the migration has ended."""
         return self.status in _SUCCESS | _FAILURE
 
     @property
@@ -139,7 +126,6 @@ class HostAggregate:
     """A host aggregate.
 
     :param uuid: of the aggregate in Placement, too
-    :param hosts: the names of its compute services
     """
 
     uuid: str

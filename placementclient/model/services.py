@@ -29,9 +29,8 @@ class Hypervisor:
 
     :param node: the name of the node, which its provider has too
     :param uuid: of the node and of its provider; ``None`` before compute API 2.53
-    :param host: the host of its nova-compute
-    :param totals: by class, without ratio, with what is reserved; empty from compute API 2.88 on
-    :param used: by class, what nova-compute counts as used, with what is reserved
+    :param totals: without ratio, with what is reserved; empty from compute API 2.88 on
+    :param used: what nova-compute counts as used, with what is reserved
     :param servers: the number of servers on it
     """
 
@@ -81,10 +80,7 @@ class NetworkAgent:
 
 
 class PortGroup(NamedTuple):
-    """A group of what a port asks Placement for.
-
-    :param id: that of the port where Neutron has no groups
-    """
+    """A group of what a port asks Placement for; its ID is the port's if Neutron has no groups."""
 
     id: str
     resources: Resources
@@ -95,10 +91,9 @@ class PortGroup(NamedTuple):
 class Port:
     """A port of Neutron that requires resources in Placement.
 
-    :param server_uuid: the server that it belongs to; empty: none
+    :param server_uuid: empty: it belongs to none
     :param providers: the UUID of the provider that serves each group, by the group's ID
     :param same_subtree: the IDs of groups that are served below one provider
-    :param vnic_type: such as ``'normal'``
     :param subnet_id: of its first address
     """
 

@@ -5,16 +5,11 @@ from typing import NamedTuple
 
 from placementclient.client import errors
 from placementclient.model.consumers import Resources
-from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Shortfall(NamedTuple):
-    """An inventory that a change would remove, or shrink below its usage.
-
-    :param used: how much of the class is in use
-    :param room: the capacity that there would be
-    """
+    """An inventory that a change would remove, or shrink to a capacity (room) below its usage."""
 
     provider: str
     resource_class: str
@@ -23,7 +18,6 @@ class Shortfall(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Return the message, without its full stop."""
         return (
             f'{self.used} {self.resource_class} of {self.provider} is in use, and there would be '
             f'{self.room}'
@@ -50,26 +44,18 @@ def shortfalls(
 
 
 class Unaccounted(errors.PlacementError):
-    """Some usage belongs to no known consumer, so it cannot be freed.
+    """Some usage belongs to no known consumer, so it cannot be freed."""
 
-    :param provider: whose it is
-    :param resources: how much of each class
-    """
-
-    def __init__(self, provider: Provider, resources: Resources) -> None:
-        self.provider, self.resources = provider, resources
+    def __init__(self, provider: str, resources: Resources) -> None:
         amounts = ', '.join(f'{n} {name}' for name, n in resources.items())
         super().__init__(
-            f'{amounts} of {provider.name} is used by consumers without a record: '
+            f'{amounts} of {provider} is used by consumers without a record: '
             'run placement-manage db online_data_migrations first'
         )
 
 
 def check_accounted(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
-    """Raise an error if a provider has usage that belongs to no consumer of the snapshot.
-
-    :raises Unaccounted: for the first of them
-    """
+    """Raise :class:`Unaccounted` if a provider has usage of no consumer of the snapshot."""
     for uuid in provider_uuids:
         if unlisted := snapshot.unlisted(uuid):
-            raise Unaccounted(snapshot.providers[uuid].provider, unlisted)
+            raise Unaccounted(snapshot.providers[uuid].name, unlisted)

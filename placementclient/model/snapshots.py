@@ -73,7 +73,6 @@ class Snapshot:
 
     :param providers: in any order; a provider's parent is among them
     :param consumers: each with all that it holds, also on providers that are not in the snapshot
-    :param origin: where it was read; ``None`` if that is not noted
     """
 
     def __init__(
@@ -111,7 +110,6 @@ class Snapshot:
         return consumers
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
-        """Return the provider of this UUID or name, or ``None``."""
         return (
             self.providers.get(name_or_uuid)
             or self.named(name_or_uuid)
@@ -135,7 +133,6 @@ class Snapshot:
         """Return the UUIDs of the roots of some trees.
 
         :param names: names or UUIDs of any of their providers, or patterns of names
-        :raises errors.NoSuchProvider: if one is not in the snapshot
         """
         expanded = self.expanded(names)
         return list(dict.fromkeys(self.existing(name).provider.root_uuid for name in expanded))
@@ -168,11 +165,7 @@ class Snapshot:
                 yield from self.tree(state.uuid)
 
     def only(self, names: Collection[str]) -> Snapshot:
-        """Return the whole trees of some providers, with their consumers.
-
-        :param names: names, UUIDs, or patterns of names; none: everything
-        :raises errors.NoSuchProvider: if one is not in the snapshot
-        """
+        """Return the whole trees of some providers, with their consumers; without names, all."""
         states: dict[str, ProviderState] = {}
         for root_uuid in self.root_uuids(names):
             states |= {each.uuid: each for each in self.tree(root_uuid)}

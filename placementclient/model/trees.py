@@ -12,7 +12,6 @@ class Tree:
     """A tree for output.
 
     :param snapshot: has at least this tree; consumers need not have what they hold elsewhere
-    :param root: the provider that all others of it are below
     :param sharing: the sharing providers of other trees that serve it, by name
     """
 
@@ -42,8 +41,6 @@ def fault(providers: Iterable[Provider]) -> str | None:
     children: dict[str | None, list[Provider]] = {}
     for each in by_uuid.values():
         parent = each.parent_provider_uuid
-        if parent == each.uuid:
-            return f'{each.name!r} ({each.uuid}) is its own parent'
         if parent is not None and parent not in by_uuid:
             return f'the parent of {each.name!r} ({each.uuid}), {parent}, is missing'
         children.setdefault(parent, []).append(each)

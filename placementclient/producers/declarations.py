@@ -29,8 +29,8 @@ Inventories = Mapping[str, Mapping[str, int | float]]
 class Declared:
     """A provider with its desired state; ``None`` leaves a field as it is.
 
-    :param name: empty where only the UUID is given
-    :param uuid: empty where only the name is given
+    Name or UUID may be empty, but not both.
+
     :param children: those that are named; others stay
     :param adds: whether inventories and traits come beside those that are there, and the provider
         has to exist

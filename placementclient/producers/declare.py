@@ -78,8 +78,6 @@ def declared(
     """Return the snapshot with the declared providers as they are declared.
 
     :param snapshot: has the trees of all that is declared, as far as they exist
-    :param prune: delete the providers below that are not declared and have no consumers
-    :param previous: what was added before; what is not declared any more is taken away
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if the declaration cannot be pruned, or has no previous one
     :raises InUse: if inventory would go that is used

@@ -26,10 +26,8 @@ from placementclient.reading.facets import with_facets
 class Edits(Producer):
     """One edit of all selected providers.
 
-    :param command: the command, without the program
     :param with_usages: read what is used of them too, for a plan that is carried out later
-    :ivar notes: on the providers that cannot have the edit; known once it is planned
-    :ivar remarks: sentences on what is not done; likewise
+    :ivar remarks: sentences on what is not done; known once it is planned
     """
 
     def __init__(

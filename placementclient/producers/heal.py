@@ -29,7 +29,6 @@ class Healing(Producer):
     :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
         nothing would ever delete the allocations of one that is gone; ``None`` if Nova cannot say
     :param ports: those that ask for something
-    :ivar notes: the servers that are left as they are
     """
 
     command = 'resource provider allocation heal'
@@ -117,7 +116,6 @@ def healed(
     """Return the snapshot with the servers healed, and notes on the servers that stay as they are.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
-    :param migrating: the UUIDs of the servers of which a migration is not over
     :param types: whether the service stores the types of consumers
     :param ports: the ports that ask for something, by the UUID of the server
     """

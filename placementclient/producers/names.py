@@ -74,10 +74,7 @@ def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> s
 
 
 def aggregates_of_nova(client: Client) -> dict[str, str]:
-    """Return the names of the host aggregates of Nova, by UUID.
-
-    :raises service.NoCompute: if the session has no catalog
-    """
+    """Return the names of the host aggregates of Nova, by UUID."""
     listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {aggregate.uuid: aggregate.name for aggregate in listed}
 
@@ -85,7 +82,6 @@ def aggregates_of_nova(client: Client) -> dict[str, str]:
 def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
     """Return the UUIDs of aggregates; look up names in Nova.
 
-    :param names: UUIDs, or names of host aggregates of Nova
     :param is_checked: refuse names where there is no Nova; otherwise they stay as they are
     :raises errors.BadArgument: if a name cannot be looked up, or Nova does not have it
     """

@@ -39,11 +39,7 @@ class Producer(ABC):
         """Return a snapshot in its desired state."""
 
     def plan(self, roots: Sequence[str] = ()) -> Plan:
-        """Plan the changes.
-
-        :param roots: the UUIDs of the roots of the trees to plan again; none: everything
-        :raises: the errors of :meth:`read` and :meth:`desired`
-        """
+        """Plan the changes; :meth:`read` has the parameter."""
         live = self.read(roots)
         return plan_of(self.command, live, self.desired(live))
 

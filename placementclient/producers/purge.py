@@ -111,11 +111,9 @@ class Purging(Producer):
     """The producer of a purge: a provider and all below it.
 
     :param provider: name or UUID
-    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :param force: overrule the objections, but for those of migrations
     :param is_asked_only: make the plan even if it is refused
     :raises errors.NoSuchProvider: if there is no such provider
-    :ivar notes: the objections
     :ivar refusal: the error that a purge would end with
     """
 

@@ -28,11 +28,9 @@ class Repairing(Producer):
     """The producer of safe repairs.
 
     :param snapshot: the one that was audited
-    :param repairs: by number
     :param is_current: whether the snapshot was read just now
     :param listed: when the lists were finished by which it was decided who holds too much; ``None``
         if they are certainly younger than the snapshot
-    :ivar notes: on the repairs that cannot be made; known once they are planned
     """
 
     command = 'resource provider audit --fix'
@@ -155,10 +153,7 @@ def _row_of(repair: Repair) -> tuple[str, str]:
 def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
     """Return the snapshot with repairs, and the obstacles to the others, by number.
 
-    A repair that is made already changes nothing.
-
-    :param live: has the whole trees of all that is repaired, as they are now
-    :param repairs: each only while things are as they were judged
+    A repair that is made already changes nothing; one of which the facts have changed is not made.
     """
     states, consumers = dict(live.providers), dict(live.consumers)
     reasons: dict[int, str] = {}

@@ -26,7 +26,6 @@ _MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
 class Replacement(NamedTuple):
     """The two providers, as an operator names them.
 
-    :param old: name or UUID
     :param uuid: of the new one, which is made; ``None`` if it is there
     :param twin: name or UUID of the new one, if it is there
     :param name: that the new one gets; ``None``: that of the old one
@@ -95,7 +94,6 @@ class Replacing(Producer):
     def desired(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with one provider replaced by the other.
 
-        :raises: the errors of :func:`producers.replaced.replaced`
         :raises Irreplaceable: if the new one seems to be another host that is in use, or Placement
             would refuse a consumer for what it holds elsewhere
         :raises errors.BadArgument: if another provider has one of the new names

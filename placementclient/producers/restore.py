@@ -72,11 +72,7 @@ class Restoring(Producer):
 
 
 def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
-    """Create the classes, traits, providers and allocations of a snapshot.
-
-    :param missing: complete a restore that did not come to its end
-    :raises: the errors of :class:`Restoring`
-    """
+    """Create the classes, traits, providers and allocations of a snapshot."""
     restoring = Restoring(client, snapshot, missing=missing)
     roots: list[str] = []
 

@@ -29,7 +29,6 @@ class Sync(Producer):
     """The producer of Nova's aggregates.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
-    :ivar notes: the hosts that are left as they are
     """
 
     command = 'resource provider aggregate sync'
@@ -99,7 +98,6 @@ def synced(
     an aggregate of which one host is not known: it may be that very provider.
 
     :param snapshot: has all roots, and whether they are in the aggregates of Nova and share
-    :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():

@@ -23,10 +23,6 @@ FAULTS = {
         [HOST, CHILD, replace(GRANDCHILD, name='numa0')],
         f"two providers have the name 'numa0': {RP} and {RP2}",
     ),
-    'a root that is its own parent': (
-        [replace(HOST, parent_provider_uuid=ROOT)],
-        f"'host' ({ROOT}) is its own parent",
-    ),
     'a circle': (
         [HOST, replace(CHILD, parent_provider_uuid=RP2), GRANDCHILD],
         f"the parents of 'numa0' ({RP}) are a circle",
