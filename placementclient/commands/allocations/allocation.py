@@ -209,7 +209,7 @@ class UnsetAllocation(ConsumerLister):
         return self.output(self.held())
 
 
-class DeleteAllocation(base.Command):
+class DeleteAllocation(base.PlacementCommand):
     """Delete all allocations of a consumer."""
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)
@@ -225,7 +225,7 @@ class DeleteAllocation(base.Command):
         )
 
 
-class ReplaceAllocation(base.Command):
+class ReplaceAllocation(base.PlacementCommand):
     """Replace the allocations of several consumers in one transaction.
 
     The file has the body of POST /allocations for the API version in use, as JSON or YAML.

@@ -38,11 +38,7 @@ WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 _CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
-class Command(PlacementCommand):
-    """A command without output of its own."""
-
-
-class NameCommand(Command):
+class NameCommand(PlacementCommand):
     """A command that creates or deletes something by its name."""
 
     #: The functions of the API that write it, and that show whether it exists.
@@ -209,7 +205,7 @@ class ShowOne(_Table, command.ShowOne):
 class NameShowOne(ShowOne):
     """A command that shows whether a name exists."""
 
-    #: The function of the API that reads it.
+    #: Reads it.
     function: staticmethod[[Client, str], Read[str]]
 
     def execute(self) -> Output:

@@ -22,7 +22,7 @@ from placementclient import api
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
-from placementclient.client.wording import did_you_mean, without_credentials
+from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.loading import command_help
 from placementclient.render import failures
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Change, Client
 
-#: What cliff says of a command that another package than the program's has.
+#: Of OpenStackClient's help: cliff would read all metadata for it.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
 
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
@@ -48,15 +48,12 @@ USUAL = (
 )
 #: How a run has ended whose requests are looked for in the logs.
 _FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
-#: Formats of output and pictures: the file of no option is called so.
-_FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
 
 
 class PlacementCommand(command.Command):
     """The common base of all commands.
 
-    A subclass says what it needs as data: the endpoint that it stands for, and its options. It does
-    its work in :meth:`execute`.
+    A subclass says what it needs as data, and does its work in :meth:`execute`.
     """
 
     #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
@@ -82,7 +79,6 @@ class PlacementCommand(command.Command):
 
     @property
     def _is_lean(self) -> bool:
-        """Return whether the program is ``placement``."""
         return hasattr(self.app, 'parsers')
 
     @property
@@ -91,7 +87,7 @@ class PlacementCommand(command.Command):
         return 'placement' if self._is_lean else 'openstack'
 
     def get_epilog(self) -> str:
-        """Return the exit statuses and the origin; cliff would read all metadata for it."""
+        """Return the exit statuses, and for OpenStackClient the origin of the command."""
         lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
         return f'Exit status:\n\n{"".join(lines)}{"" if self._is_lean else _ORIGIN}'
 
@@ -231,10 +227,6 @@ class PlacementCommand(command.Command):
 
     def _check_values(self) -> None:
         """Refuse an option without a value: argparse makes [] of ``--x=--`` in Python 3.11."""
-        if (format := getattr(self.args, 'output', None)) in _FORMATS:
-            alternatives = [f'-f {format}'] if 'formatter' in self.args else []
-            near = did_you_mean([*alternatives, f'-o x.{format}'])
-            self._parser.error(f'argument -o: {format} is a format, not a file. {near}')
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
@@ -254,8 +246,7 @@ class PlacementCommand(command.Command):
         self.log.error(without_credentials(message))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
-        unreached = errors.NotSent | errors.AuthenticationFailed
-        if isinstance(failure, unreached) and failure.url:
+        if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
             from placementclient.client import unreachable
 
             return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
@@ -369,22 +360,19 @@ def _interruptible() -> Iterator[None]:
     The first waits for answers to what was sent. Only the main thread gets signals; one that has a
     handler of its own keeps it.
     """
-    usual: dict[signal.Signals, Any] = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: signal.SIG_DFL,
-    }
-    is_main = threading.current_thread() is threading.main_thread()
-    ours = [each for each in usual if is_main and signal.getsignal(each) is usual[each]]
+    usual: dict[signal.Signals, Any] = {}
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        for each in ours:
-            signal.signal(each, signal.SIG_DFL)
+        for interruption in usual:
+            signal.signal(interruption, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    for each in ours:
-        signal.signal(each, interrupt)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+                usual[number] = signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for each in ours:
-            signal.signal(each, usual[each])
+        for number, handler in usual.items():
+            signal.signal(number, handler)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placementclient.render.metrics import OtherServices
 
 
-class ExportCapacity(base.Command):
+class ExportCapacity(base.PlacementCommand):
     """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
 
     The names and labels are those of os-capacity and openstack-exporter, so their dashboards keep

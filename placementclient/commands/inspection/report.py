@@ -13,7 +13,7 @@ from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
 
 
-class ReportProvider(base.Command):
+class ReportProvider(base.PlacementCommand):
     """Write a report for people: one file of HTML that needs no network.
 
     It begins with the result, such as "Nothing is lost: VGPU 20 used before and after". It has the

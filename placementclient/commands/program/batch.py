@@ -59,7 +59,7 @@ class BatchLine(NamedTuple):
     stderr: str
 
 
-class Batch(base.Command):
+class Batch(base.PlacementCommand):
     """Run the command on each line, in one process and on one authenticated connection.
 
     Each line is a command as you type it, with or without openstack or placement before it, quoted

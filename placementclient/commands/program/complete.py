@@ -7,7 +7,7 @@ from placementclient.commands.framework.option import Option
 from placementclient.completion import script
 
 
-class Complete(base.Command):
+class Complete(base.PlacementCommand):
     """Print a script that completes commands, options, choices, and names of the cloud.
 
     A key press asks for names of resource providers, resource classes and traits at most once a

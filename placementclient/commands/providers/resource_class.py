@@ -66,7 +66,7 @@ class ShowClass(base.NameShowOne):
     function = staticmethod(api.resource_class.show)
 
 
-class SetClass(base.Command):
+class SetClass(base.PlacementCommand):
     """Create a custom resource class unless it exists already.
 
     Up to API version 1.6, the service can only rename a class.

@@ -22,7 +22,7 @@ _LISTS = ('servers.json', 'migrations.json', 'hypervisors.json')
 _PREFIX = 'resource provider reshape'
 
 
-class DemoReshape(base.Command):
+class DemoReshape(base.PlacementCommand):
     """Show a whole reshape, on a small cloud in a scratch embedded Placement.
 
     The cloud has two hosts, one with two GPU cards. The demo prints each command as you would type

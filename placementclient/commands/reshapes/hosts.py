@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 
-class CollectorReshape(base.Command):
+class CollectorReshape(base.PlacementCommand):
     """Print a shell script that collects the servers of a host and their devices.
 
     The script needs virsh, and mdevctl if there is one. It changes nothing, leaves secrets out, and

@@ -52,7 +52,7 @@ class ApplyTree(Changing):
         )
 
 
-class ExportTree(base.Command):
+class ExportTree(base.PlacementCommand):
     """Export provider trees in the form that "tree apply" reads.
 
     Applied to the same Placement, the file changes nothing. Applied to an empty one, it creates the

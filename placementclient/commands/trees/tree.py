@@ -81,7 +81,7 @@ class ListTree(_Trees):
         return Text({'trees': list(map(self.data, self.trees()))}, ())
 
 
-class GraphTree(base.Command):
+class GraphTree(base.PlacementCommand):
     """Draw provider trees as a picture.
 
     dot is for Graphviz. svg needs no other program: any browser shows it. With --plan, each tree

@@ -13,7 +13,7 @@ from placementclient.commands.framework import base
 from tests.unit.dialogue import get
 
 
-class Ending(base.Command):
+class Ending(base.PlacementCommand):
     """End as it is told."""
 
     auth_required = False
@@ -99,20 +99,6 @@ def test_elsewhere_nobody_is_asked():
     ):
         command.confirm('Delete?')
     assert asked.getvalue() == ''
-
-
-@pytest.mark.parametrize(
-    ('command', 'meant'),
-    [
-        ('resource provider tree export -o yaml', '"-o x.yaml"'),
-        ('resource provider reshape plan --spec s -o json', '"-f json" or "-o x.json"'),
-    ],
-)
-def test_a_format_is_no_file(placement, command, meant):
-    format = command.rpartition(' ')[2]
-    result = placement(command)
-    assert (result.status, result.stdout) == (2, '')
-    assert f'argument -o: {format} is a format, not a file. Did you mean {meant}?' in result.stderr
 
 
 def test_a_mistake_that_many_requests_have_is_looked_up_once(client, service, caplog):
