@@ -1,7 +1,5 @@
 """Allocations: what each command sends and prints."""
 
-import json
-
 import pytest
 
 from tests.unit.dialogue import (
@@ -15,7 +13,6 @@ from tests.unit.dialogue import (
     Reply,
     conflict,
     delete,
-    fault,
     found,
     get,
     post,
@@ -59,33 +56,11 @@ NAMED = (
 )
 
 READING = {
-    'the holders of a provider are listed': Case(
-        'resource provider allocation list compute1 -f json',
-        [
-            found(),
-            get(
-                f'/resource_providers/{RP}/allocations',
-                {
-                    'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}},
-                    'resource_provider_generation': 7,
-                },
-            ),
-        ],
-        json.dumps(
-            [{'consumer': CONSUMER, 'resources': {'VCPU': 2}, 'consumer_generation': 1}], indent=2
-        )
-        + '\n',
-    ),
     'with --long each row has the date and the name': Case(
         f'{SHOW} --long -f value',
         [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY})), *NAMED],
         f"{RP} 7 {{'VCPU': 2, 'VGPU': 1}} p u {MONDAY} compute1\n"
         f"{RP2} 9 {{'DISK_GB': 5}} p u {MONDAY} storage\n",
-    ),
-    'names are a column that can be asked for': Case(
-        f'{SHOW} -c resource_provider -c name -f value',
-        [read(), *NAMED],
-        f'{RP} compute1\n{RP2} storage\n',
     ),
 }
 
@@ -95,18 +70,9 @@ SET = (
 )
 OWNED = f'{SET} --project-id p --user-id u'
 ONE = {RP: {'VCPU': 2}}
-AS_LIST = [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]
-
-
-def refused(allocation, sentence, *searches):
-    command = f"resource provider allocation set {CONSUMER} --allocation '{allocation}'"
-    return Case(f'{command} --project-id p --user-id u', searches, stderr=f'{sentence}\n', status=1)
 
 
 SETTING = {
-    'below 1.8 it is a list without an owner': Case(
-        SET, [read(), put(PATH, {'allocations': AS_LIST}, NOTHING), read()], '7\n9\n', version='1.7'
-    ),
     'from 1.28 on the generation guards it': Case(
         OWNED,
         [read(), put(PATH, to_write(ONE, consumer_generation=3), NOTHING), read()],
@@ -171,13 +137,6 @@ SETTING = {
         '7\n9\n',
         version='1.37',
     ),
-    'what does not fit is not tried again': Case(
-        OWNED,
-        [read(), put(PATH, to_write(ONE, consumer_generation=3), fault(409, 'Over capacity'))],
-        stderr='Over capacity (HTTP 409) [req-1]\n',
-        status=1,
-        version='1.37',
-    ),
     'with --generation it is a compare-and-swap': Case(
         f'{OWNED} --generation 0',
         [put(PATH, to_write(ONE, consumer_generation=0), conflict())],
@@ -191,17 +150,6 @@ SETTING = {
     'after a lost answer a deletion is looked at': Case(
         f'resource provider allocation delete {CONSUMER}',
         [delete(PATH, Reply(502)), get(PATH, {'allocations': {}})],
-    ),
-    'what is still there is deleted once more': Case(
-        f'resource provider allocation delete {CONSUMER}',
-        [delete(PATH, Reply(502)), read(), delete(PATH)],
-    ),
-    'an amount is a whole number': refused(f'rp={RP},VCPU=x', "VCPU: 'x' is not a whole number"),
-    'a provider has to exist': refused(
-        'rp=compute9,VCPU=1',
-        """No resource provider has the name 'compute9'. Did you mean "compute1"?""",
-        get('/resource_providers?name=compute9', {'resource_providers': []}),
-        get('/resource_providers', {'resource_providers': [provider(name='compute1')]}),
     ),
     'a mapping needs a provider': Case(
         f'{OWNED} --mapping 1',
@@ -248,18 +196,6 @@ UNSETTING = {
             get(PATH, {'allocations': {}}),
             get(PATH, {'allocations': {}}),
         ],
-    ),
-    'whose write is never answered cannot be sure': Case(
-        f'{LEFT}',
-        [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy')), read()] * 5
-        + [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy'))],
-        stderr='Busy (HTTP 503) [req-1]; whether it was done is not known\n',
-        status=1,
-    ),
-    'a provider has a name': Case(
-        f'{UNSET} --provider compute1 -f value',
-        [found(), read(), put(PATH, to_write({RP2: {'DISK_GB': 5}}, **GUARD), NOTHING), read()],
-        rows(' p u'),
     ),
     'a consumer whose type was never set keeps that': Case(
         LEFT,

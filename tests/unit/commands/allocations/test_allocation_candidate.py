@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, found, get, provider
+from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, get, provider
 
 LIST = 'allocation candidate list'
 NONE: dict[str, Any] = {'allocation_requests': [], 'provider_summaries': {}}
@@ -35,19 +35,6 @@ QUERIES = {
         f'--resource VCPU=2 --member-of {AGG},{AGG2} --member-of {AGG} --forbidden-member-of {AGG}',
         f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of={AGG}&member_of=!{AGG}',
     ),
-    'aggregates are asked for in small letters': asked(
-        f'--resource VCPU=2 --member-of {AGG.upper()},{AGG2} --forbidden-member-of {AGG.upper()}',
-        f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of=!{AGG}',
-    ),
-    'the former spelling of --member-of is taken': Case(
-        f'{LIST} --resource VCPU=2 --aggregate-uuid {AGG} --aggregate-uuid {AGG2}',
-        [get(f'/allocation_candidates?resources=VCPU:2&member_of=in:{AGG},{AGG2}', NONE)],
-        '\n',
-        'The --aggregate-uuid option is deprecated, please use --member-of instead.\n',
-    ),
-    'amounts may be joined by commas': asked(
-        '--resource VCPU=2,DISK_GB=5 --resource VGPU=1', 'resources=VCPU:2,DISK_GB:5,VGPU:1'
-    ),
     'a limit and the root are of the request as a whole': asked(
         '--resource VCPU=2 --limit 5 --root-required A --root-required B --root-forbidden C',
         'resources=VCPU:2&root_required=A,B,!C&limit=5',
@@ -64,36 +51,20 @@ QUERIES = {
         '--group 1 --resource FPGA=1',
         'resources1=FPGA:1&resources2=VCPU:1&group_policy=none',
     ),
-    'groups have a policy': asked(
-        '--group 1 --resource VGPU=1 --group-policy isolate',
-        'resources1=VGPU:1&group_policy=isolate',
-    ),
-    'without groups there is no policy': asked(
-        '--resource VCPU=2 --group-policy isolate', 'resources=VCPU:2'
-    ),
     'groups without resources share a subtree': asked(
         '--group _A --resource VGPU=1 --group _B --required X --same-subtree _A,_B',
         'resources_A=VGPU:1&required_B=X&group_policy=none&same_subtree=_A,_B',
-    ),
-    'a tree has a name': Case(
-        f'{LIST} --resource VCPU=2 --in-tree compute1 -f value',
-        [found(), get(f'/allocation_candidates?resources=VCPU:2&in_tree={RP}', NONE)],
     ),
 }
 
 REFUSALS = {
     'only a limit is asked for': refused('--limit 5', NO_RESOURCE),
-    'only a trait is asked for': refused('--required A', NO_RESOURCE),
-    'only empty groups are asked for': refused('--group 1 --required A', NO_RESOURCE),
     'a group without resources shares no subtree': refused(
         '--resource VCPU=2 --group 1 --required A', '--resource must be given in group 1'
     ),
     'a resource of a group is not of the form': refused(
         '--resource VCPU=2 --group 1 --resource VGPU:1',
         'Arguments to --resource must be of form <resource_class>=<value>',
-    ),
-    'a limit is no number': refused(
-        '--resource VCPU=2 --limit x', "--limit: 'x' is not a whole number"
     ),
 }
 
@@ -124,10 +95,6 @@ def answered(allocations, **settings):
     return get('/allocation_candidates?resources=VCPU:1', body, **settings)
 
 
-AS_LIST = [
-    {'resource_provider': {'uuid': uuid}, 'resources': allocation['resources']}
-    for uuid, allocation in BOTH.items()
-]
 ASK = f'{LIST} --resource VCPU=1'
 
 

@@ -9,17 +9,13 @@ import pytest
 
 from tests.unit.dialogue import (
     AGG,
-    MONDAY,
     RP,
-    RP2,
     Case,
-    Reply,
     conflict,
     fault,
     found,
     get,
     post,
-    provider,
     put,
 )
 
@@ -37,7 +33,6 @@ VGPU_ROW = '1.0 1 8 0 1 4'
 VGPU = VCPU | {'allocation_ratio': 1.0, 'reserved': 0, 'total': 4}
 THERE = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
 READ = get(ALL, THERE)
-USED = get(f'{BASE}/usages', {'usages': {'VCPU': 3, 'VGPU': 0}, 'resource_provider_generation': 7})
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
@@ -56,17 +51,6 @@ def refused(argument, sentence):
 
 
 READING = {
-    'with --long the date is shown': Case(
-        f'resource provider inventory show {RP} VCPU --long -f value -c last_modified',
-        [
-            get(
-                f'{ALL}/VCPU',
-                Reply(200, VCPU | {'resource_provider_generation': 7}, {'Last-Modified': MONDAY}),
-            ),
-            USED,
-        ],
-        f'{MONDAY}\n',
-    ),
     'a refusal has the name that was typed, and the class that was meant': Case(
         'resource provider inventory show compute1 VGPUS',
         [
@@ -80,7 +64,6 @@ READING = {
     ),
 }
 
-NONE = get(ALL, {'inventories': {}, 'resource_provider_generation': 7})
 CREATE = f'resource provider inventory class create {RP} VGPU --total 4'
 SET = f'resource provider inventory class set {RP} VGPU --total 4'
 ONE = VGPU | {'resource_provider_generation': 8}
@@ -105,17 +88,11 @@ ONE_CLASS = {
         f'"resource provider inventory class set {RP} VGPU" replaces it\n',
         status=1,
     ),
-    'a creation is repeated after a conflict': Case(
-        f'{CREATE} -f value', [NONE, created(7, conflict()), NONE, created(7)], COLUMN
-    ),
     'a creation with --generation is not': Case(
         f'{CREATE} --generation 0', [created(0, conflict())], stderr=STALE, status=1
     ),
     'a replacement is repeated after a conflict': Case(
         f'{SET} -f value', [READ, replaced(7, conflict()), READ, replaced(7)], COLUMN
-    ),
-    'a replacement with --generation is not repeated': Case(
-        f'{SET} --generation 0', [replaced(0, conflict())], stderr=STALE, status=1
     ),
     'every field is sent, zero too, under both its names': Case(
         f'resource provider inventory class set {RP} VGPU --total 4 --reserved 0 --min_unit 1 '
@@ -145,11 +122,6 @@ ALL_CLASSES = {
         json.dumps([{'resource_class': 'VGPU', **dict.fromkeys(VCPU, ''), 'total': 4}], indent=2)
         + '\n',
     ),
-    'a dry run with --amend shows what would be there': Case(
-        f'{WHOLE} --dry-run --amend --resource VCPU:reserved=0 -f value',
-        [READ],
-        f'VCPU 16.0 1 8 0 1 8\nVGPU {VGPU_ROW}\n',
-    ),
     'after a conflict the same intent is applied to what is there then': Case(
         f'{WHOLE} --amend --resource VGPU:reserved=1 -f value -c reserved',
         [
@@ -163,53 +135,17 @@ ALL_CLASSES = {
         ],
         '1\n',
     ),
-    'what is in use stays, and is not tried again': Case(
-        WHOLE,
-        [READ, written({}, 7, fault(409, 'In use', 'placement.inventory.inuse'))],
-        stderr='In use (HTTP 409) [placement.inventory.inuse, req-1]\n',
-        status=1,
-    ),
     'with --generation it is a compare-and-swap': Case(
         f'{WHOLE} --generation 0', [READ, written({}, 0, conflict())], stderr=STALE, status=1
-    ),
-    'a total that is no number': refused('VGPU=x', "VGPU:total: 'x' is not a whole number"),
-    'a total with a fraction': refused('VGPU=1.5', "VGPU:total: '1.5' is not a whole number"),
-    'a ratio that is no number': refused(
-        'VGPU:allocation_ratio=x', "VGPU:allocation_ratio: 'x' is not a number"
     ),
     'a field that was mistyped': refused(
         'VGPU:reservd=4', 'Unknown inventory field reservd. Did you mean "reserved"?'
     ),
 }
 
-MEMBERS = get(
-    f'/resource_providers?member_of={AGG}',
-    {'resource_providers': [provider(RP, 'one'), provider(RP2, 'two')]},
-)
 AGGREGATE = f'resource provider inventory set {AGG} --aggregate --resource VGPU=4'
-OTHER = f'/resource_providers/{RP2}/inventories'
-READ_OTHER = get(OTHER, {'inventories': {}, 'resource_provider_generation': 0})
-WRITTEN_OTHER = put(
-    OTHER,
-    {'inventories': {'VGPU': {'total': 4}}, 'resource_provider_generation': 0},
-    {'inventories': {'VGPU': VGPU}, 'resource_provider_generation': 1},
-)
 
 OF_AGGREGATE = {
-    'after a failure it goes on with the next member': Case(
-        AGGREGATE,
-        [
-            MEMBERS,
-            READ,
-            written({'VGPU': {'total': 4}}, 7, fault(409, 'In use')),
-            READ_OTHER,
-            WRITTEN_OTHER,
-        ],
-        stderr=f'Failed to set inventory for resource provider {RP}: '
-        'In use (HTTP 409) [req-1].\n'
-        'Failed to set inventory for 1 of 2 resource providers.\n',
-        status=1,
-    ),
     'one generation is not that of several providers': Case(
         f'{AGGREGATE} --generation 7',
         stderr="--generation is one provider's, and --aggregate has several\n",

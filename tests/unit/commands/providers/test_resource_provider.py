@@ -10,7 +10,6 @@ from tests.unit.dialogue import (
     AGG,
     AGG2,
     CONSUMER,
-    MONDAY,
     ROOT,
     RP,
     RP2,
@@ -30,8 +29,6 @@ from tests.unit.dialogue import (
 PATH = f'/resource_providers/{RP}'
 CHILD = provider(RP, 'numa0', 7, ROOT, ROOT)
 FIELDS = f'{RP}\nnuma0\n7\n{ROOT}\n{ROOT}\n'
-SHOW = f'resource provider show {RP}'
-ALL = get('/resource_providers', {'resource_providers': [CHILD]})
 NOTHING = 'No resource provider matches\n'
 OTHER = provider(RP2, 'compute1')
 DEPRECATED = 'The --aggregate-uuid option is deprecated, please use --member-of instead.\n'
@@ -84,12 +81,6 @@ LIST = {
         "resource provider list --name 'comp*1' -f value -c name",
         [get('/resource_providers', {'resource_providers': [CHILD, OTHER]})],
         'compute1\n',
-    ),
-    'no tree has a provider without a name': Case(
-        "resource provider list --in-tree ''",
-        [get('/resource_providers?name=', {'resource_providers': [CHILD]})],
-        stderr="No resource provider has the name ''\n",
-        status=1,
     ),
     'resources may be written as the service has them': Case(
         'resource provider list --resource VCPU:2,DISK_GB=5 --resource VGPU:1',
@@ -157,14 +148,8 @@ CREATE = {
 }
 
 SHOW_CASES = {
-    'a UUID costs no search': Case(f'{SHOW} -f value', [get(PATH, CHILD)], FIELDS),
     'a name costs one': Case(
         'resource provider show compute1 -f value', [found(), get(PATH, CHILD)], FIELDS
-    ),
-    'with --long the date is shown': Case(
-        f'{SHOW} --long -f value',
-        [get(PATH, Reply(200, CHILD, {'Last-Modified': MONDAY}))],
-        f'{FIELDS}{MONDAY}\n',
     ),
 }
 
@@ -183,11 +168,6 @@ SET = {
         f'resource provider set {RP} --name numa0 --no-parent -f value -c name',
         [put(PATH, {'name': 'numa0', 'parent_provider_uuid': None}, provider(RP, 'numa0'))],
         'numa0\n',
-    ),
-    'a parent and none is wrong usage': Case(
-        f'resource provider set {RP} --parent-provider {ROOT} --no-parent',
-        stderr='--parent-provider and --no-parent contradict each other\n',
-        status=2,
     ),
 }
 

@@ -18,19 +18,11 @@ CASES = {
         f'{URL}\n1.0\n1.39\n1.5\nFalse\n',
         version='1.5',
     ),
-    'a service of 1.36 is asked too': Case(
-        SHOW, [version_document('1.36'), ALLOWED], f'{URL}\n1.0\n1.36\n1.36\nTrue\n'
-    ),
     'a service without a reshaper is not asked for it': Case(
         SHOW, [version_document('1.29')], f'{URL}\n1.0\n1.29\n1.29\nFalse\n'
     ),
     'a service that is newer than the client is used as far as it goes': Case(
         SHOW, [version_document('1.45', '1.10'), ALLOWED], f'{URL}\n1.10\n1.45\n1.39\nTrue\n'
-    ),
-    'fields are named, and truth is truth in JSON': Case(
-        'resource api show -f json -c reshaper_allowed -c version',
-        [version_document('1.39'), FORBIDDEN],
-        '{\n  "version": "1.39",\n  "reshaper_allowed": false\n}\n',
     ),
 }
 

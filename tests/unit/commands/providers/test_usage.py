@@ -34,21 +34,6 @@ CASES = {
         'INSTANCE 2 VCPU 3\nINSTANCE 2 DISK_GB 10\n',
         version='1.39',
     ),
-    'with --long each row has the date there too': Case(
-        'resource usage show p --consumer-type all --long -f value',
-        [
-            version_document('1.39'),
-            get(
-                '/usages?project_id=p&consumer_type=all',
-                Reply(
-                    200,
-                    {'usages': {'all': {'VCPU': 1, 'consumer_count': 1}}},
-                    {'Last-Modified': MONDAY},
-                ),
-            ),
-        ],
-        f'all 1 VCPU 1 {MONDAY}\n',
-    ),
 }
 
 
