@@ -1,9 +1,6 @@
 """One edit on many providers, and many edits on one at the same time; on the real service."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,6 @@ from tests.functional.clouds import content, uuid_of, watched
 from tests.functional.hosts import RACK, STORAGE, build
 
 SET = 'resource provider inventory set'
-PROGRAM = Path(sys.executable).with_name('placement')
 COMPUTE0, OTHER = uuid_of('compute0'), uuid_of('other')
 
 
@@ -42,44 +38,31 @@ SELECTED = {
     f'--member-of {RACK}': {'compute0', 'compute1'},
     f'--member-of {STORAGE.upper()} --match [!c]*': {'storage'},
 }
-#: Arguments of the command that sets inventories, the status and the message.
-MISTAKES = [
+RESERVED = '--amend --resource VCPU:reserved=2'
+#: Words of commands, the status and a part of the message.
+WRONG = [
     (
-        '--match cmopute* --amend --resource VCPU=1',
+        f'inventory set --match cmopute* --yes {RESERVED}',
         1,
         'No resource provider is selected: "cmopute*" matches no provider. '
         'Did you mean "compute*"?',
     ),
     (
-        '--with-class PCPU --amend --resource VCPU=1',
+        f'inventory set --with-class PCPU --yes {RESERVED}',
         1,
         'No resource provider is selected: none of them has inventory of PCPU',
     ),
+    ('inventory set --all --yes --resource VCPU:reserved=1', 1, 'VCPU needs a total: '),
     (
-        '--all --resource VCPU:reserved=1',
-        1,
-        'VCPU needs a total: VCPU:total=AMOUNT, or --amend to keep the one that each resource '
-        'provider has',
-    ),
-    (
-        '--all --amend --resource VCPU:reserved=-1',
+        'inventory set --all --yes --amend --resource VCPU:reserved=-1',
         1,
         'VCPU:reserved=-1 is not between 0 and 2147483647',
     ),
     (
-        '--all --amend --resource VCPU:allocation_ratio=1e39',
-        1,
-        'VCPU:allocation_ratio=1e+39 is not between -3.40282e+38 and 3.40282e+38',
-    ),
-    (
-        '--all --amend --resource VCPUS=8',
+        'inventory set --all --yes --amend --resource VCPUS=8',
         1,
         'There is no resource class \'VCPUS\'. Did you mean "VCPU"?',
     ),
-]
-RESERVED = '--amend --resource VCPU:reserved=2'
-#: Words of commands, the status and a part of the message.
-WRONG = [
     (f'inventory set {RESERVED}', 2, 'the following arguments are required: <provider>'),
     (f'inventory set compute0 --all {RESERVED}', 2, 'Selectors stand instead of the provider'),
     (f'inventory set --all --aggregate {RESERVED}', 2, 'Selectors stand instead of the provider'),
@@ -133,16 +116,6 @@ def test_selectors(client, placement):
         assert changed == names, selectors
 
 
-def test_what_nobody_can_have_meant_changes_nothing(client, placement):
-    build(client)
-    before = content(clouds.captured(client))
-    for arguments, status, message in MISTAKES:
-        for option in ('--yes', '--dry-run'):
-            result = placement(f'{SET} {arguments} {option}')
-            assert (result.status, result.stdout, result.stderr) == (status, '', f'{message}\n')
-    assert content(clouds.captured(client)) == before
-
-
 def test_what_would_change_is_shown_before_it_asks(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
@@ -178,47 +151,6 @@ def test_with_a_generation_it_is_a_compare_and_swap(client, placement, command):
 def test_below_the_version_that_guards_aggregates_nothing_is_done(placement):
     result = placement(f'resource provider aggregate add compute0 {RACK}', microversion='1.18')
     assert (result.status, 'requires at least version 1.19' in result.stderr) == (1, True)
-
-
-def test_processes_that_edit_one_provider_lose_nothing(service_url):
-    """Four processes at once; each adds a trait, an aggregate, or changes an inventory."""
-    settings = ['--os-auth-type', 'none', '--os-endpoint', service_url]
-    name = f'compute-{uuid_of(service_url)}'
-
-    def start(command):
-        return subprocess.Popen(
-            [PROGRAM, *settings, *command.split()],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-
-    def run(command):
-        return subprocess.check_output([PROGRAM, *settings, *command.split()])
-
-    for command in (
-        f'resource provider create {name}',
-        f'resource provider inventory set {name} --resource VCPU=8',
-        'trait create CUSTOM_ONE',
-        'trait create CUSTOM_TWO',
-    ):
-        run(command)
-    edits = [
-        f'resource provider trait add {name} CUSTOM_ONE',
-        f'resource provider trait add {name} CUSTOM_TWO',
-        f'resource provider aggregate add {name} {RACK}',
-        f'resource provider inventory set --match {name} --amend --resource VCPU:reserved=2 --yes',
-    ]
-    running = [start(command) for command in edits]
-    for process in running:
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
-    assert set(run(f'resource provider trait list {name} -f value').split()) == {
-        b'CUSTOM_ONE',
-        b'CUSTOM_TWO',
-    }
-    assert run(f'resource provider aggregate list {name} -f value').decode().split() == [RACK]
-    [row] = json.loads(run(f'resource provider inventory list {name} -f json'))
-    assert (row['total'], row['reserved']) == (8, 2)
 
 
 MANY = [

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 
@@ -67,31 +64,3 @@ def test_each_has_what_it_prints_itself(batch_runner, service):
     assert (wrong.status, wrong.stdout) == (other.status, other.stdout) == (2, '')
     assert 'unrecognized arguments: --nonsense' in wrong.stderr
     assert 'unrecognized arguments: Y' in other.stderr
-
-
-def test_a_thread_prints_where_it_says(batch_runner, capsys):
-    both = Barrier(2, timeout=30)
-
-    def work(text):
-        both.wait()
-        print(text)
-        both.wait()
-        print(text, file=sys.stderr)
-        return len(text)
-
-    with batch_runner.running(), ThreadPoolExecutor(2) as pool:
-        typed = pool.map(lambda text: batch_runner._output_of(lambda: work(text)), ['one', 'three'])
-        assert list(typed) == [
-            CommandOutput(3, 'one\n', 'one\n'),
-            CommandOutput(5, 'three\n', 'three\n'),
-        ]
-    print('the program')
-    assert capsys.readouterr().out.endswith('the program\n')
-
-
-def test_the_options_of_a_command_are_forgotten(batch_runner, service):
-    service.answer(CLASSES)
-    with batch_runner.running():
-        assert 'GET' in batch_runner.run(['--debug', *LIST]).stderr
-    assert isinstance(batch_runner._shell.options, Namespace)
-    assert not batch_runner._shell.options.debug

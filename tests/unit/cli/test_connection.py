@@ -47,24 +47,6 @@ PASSWORD += ['--os-project-name', 'admin', '--os-user-domain-id', 'default']
 PASSWORD += ['--os-project-domain-id', 'default']
 
 
-def test_options_alone_reach_a_service_without_authentication(service, capsys):
-    service.answer(CLASSES)
-    assert shell.main([*NO_AUTH, *LIST]) == 0
-    assert capsys.readouterr().out == 'VCPU\n'
-    assert service.last.url == f'{URL}/resource_classes'
-
-
-@pytest.mark.parametrize(('region', 'host'), [(None, 'north'), ('south', 'south')])
-def test_a_password_gets_a_token_and_the_region_its_endpoint(service, region, host):
-    service.answer(
-        keystone(), catalog(north='http://north.test', south='http://south.test'), CLASSES
-    )
-    options = ['--os-region-name', region] if region else []
-    assert shell.main([*PASSWORD, *options, *LIST]) == 0
-    assert service.last.url == f'http://{host}.test/resource_classes'
-    assert service.last.headers['X-Auth-Token'] == 'from-keystone'
-
-
 @pytest.mark.parametrize('options', [[], ['--os-auth-url', KEYSTONE], NO_AUTH[:2]])
 def test_settings_that_do_not_suffice_are_an_error_of_one_line(service, capsys, options):
     service.answer(Reply(500))
@@ -106,14 +88,6 @@ clouds:
     )
     # The SDK looks for files in the folder where it was loaded.
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
-
-
-@pytest.mark.usefixtures('clouds')
-@pytest.mark.parametrize(('cloud', 'url'), [('lab', URL), ('elsewhere', 'http://other.test')])
-def test_a_cloud_of_clouds_yaml_is_used_by_name(service, cloud, url):
-    service.answer(CLASSES)
-    assert shell.main(['--os-cloud', cloud, *LIST]) == 0
-    assert service.last.url == f'{url}/resource_classes'
 
 
 @pytest.mark.usefixtures('clouds')

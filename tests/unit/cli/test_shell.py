@@ -65,43 +65,11 @@ def test_any_answer_is_survived_with_one_line(placement, service, reply, line):
     assert line in debugged.stderr
 
 
-@pytest.mark.parametrize(
-    ('error', 'said'),
-    [
-        (exceptions.ConnectionError('Connection refused'), 'Unable to establish connection to'),
-        (exceptions.ReadTimeout('timed out'), 'timed out'),
-    ],
-    ids=['refused', 'timeout'],
-)
-def test_a_service_that_does_not_answer_is_named(placement, service, error, said):
-    service.fail(error)
-    result = placement(LIST)
-    announced, failure = result.stderr.splitlines()
-    assert (result.status, result.stdout, announced) == (1, '', f'{failure}{PAUSES}')
-    assert said in result.stderr
-    assert f'{URL}/resource_classes' in result.stderr
-
-
 def test_the_token_is_not_printed_with_debug(placement, service):
     service.answer(CLASSES)
     result = placement(f'--debug {LIST}')
     assert f'{URL}/resource_classes' in result.stderr
     assert 'a-token' not in result.stderr
-
-
-@pytest.mark.parametrize(
-    ('format', 'output'),
-    [
-        ('value', 'VCPU\n'),
-        ('json', '[\n  {\n    "name": "VCPU"\n  }\n]\n'),
-        ('yaml', '- name: VCPU\n'),
-        ('csv', '"name"\n"VCPU"\n'),
-        ('table', '+------+\n| name |\n+------+\n| VCPU |\n+------+\n'),
-    ],
-)
-def test_rows_are_printed_in_every_format(placement, service, format, output):
-    service.answer(CLASSES)
-    assert placement(f'{LIST} -f {format}') == Result(0, output, '')
 
 
 @pytest.mark.parametrize(('format', 'output'), [('table', '\n'), ('value', ''), ('json', '[]\n')])
@@ -166,13 +134,6 @@ def test_the_help_of_a_command_has_its_example_as_it_is(placement, service, argv
         result.stdout
     )
     assert service.requests == []
-
-
-def test_a_log_file_gets_what_stderr_gets(placement, service, tmp_path):
-    service.answer(fault(400, 'Broken'))
-    log = tmp_path / 'log'
-    placement('--log-file', str(log), *LIST.split())
-    assert 'Broken (HTTP 400)' in log.read_text()
 
 
 @pytest.mark.parametrize(

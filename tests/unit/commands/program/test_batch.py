@@ -14,6 +14,7 @@ from placementclient.client.http import Client
 from placementclient.client.printable import printable
 from placementclient.commands.program.batch import LONGEST, WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Result
 from tests.unit.dialogue import NOTHING, Exchange, Reply, fault, get, unacceptable, version_document
@@ -358,6 +359,18 @@ def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
         alone.stdout,
         alone.stderr,
     )
+
+
+@pytest.mark.parametrize(
+    'command', ['tree list', 'tree export', 'tree graph', 'snapshot save -', 'report', 'audit']
+)
+def test_so_does_a_command_that_prints_a_file(placement, batch, tmp_path, command):
+    words = f'resource provider {command} --snapshot {save(tmp_path, "cloud.json", small())}'
+    alone = placement(words)
+    assert alone.stdout
+    result = json.loads(batch([words], '--json-lines').stdout)
+    # The report has the time of day.
+    assert (result['status'], len(result['stdout'])) == (alone.status, len(alone.stdout))
 
 
 def test_the_order_from_good_to_bad_knows_every_status():
