@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from placementclient.insight.capacity.fits import Fits
+from placementclient.insight.capacity.supply import Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
 from placementclient.render.columns import Column, Columns, Output

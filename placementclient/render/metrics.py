@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.wording import installing
-from placementclient.insight.capacity.fits import Fits
+from placementclient.insight.capacity.supply import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.servers import Flavor, HostAggregate
 from placementclient.model.snapshots import Snapshot

@@ -6,6 +6,7 @@ run short together, or depend on each other within one server, it is a search, b
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -35,11 +36,10 @@ class Use(NamedTuple):
 class Choice(NamedTuple):
     """A source for one part of a server.
 
-    :param provider: the provider, or whatever stands for several that are alike
+    :param uses: first of the provider itself
     :param traits: which of the traits that the parts must have between them, by number
     """
 
-    provider: int | str
     uses: tuple[Use, ...]
     traits: frozenset[int] = frozenset()
 
@@ -61,21 +61,35 @@ class Rules(NamedTuple):
     traits: int = 0
 
 
-class ShapeDemand(NamedTuple):
-    """The servers at one site.
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A site for servers: a tree, and the sharing providers that serve it; alike ones are one.
 
-    :param most: at most so many
-    :param amounts: what the site has of its own of what the choices use
+    All that is said of each part is in the order of the labels of the supply.
+
+    :param local: of how many servers the tree serves each part itself
+    :param pools: the sharing providers that can serve each part, and serve others too
+    :param is_complete: whether there is inventory for every part
+    :param choices: what each part can come from, where that depends on the other parts
+    :param amounts: how much there is of what choices use of the tree
     """
 
-    most: int
-    choices: Choices
-    amounts: Mapping[Stock, int]
+    local: tuple[int, ...]
+    pools: tuple[frozenset[str], ...]
+    is_complete: bool
+    choices: Choices = ()
+    amounts: tuple[tuple[Stock, int], ...] = ()
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether the site shares no source with another site."""
+        return not any(self.pools)
 
 
-def most(demands: Iterable[ShapeDemand], pools: Mapping[Stock, int], rules: Rules) -> int:
+def most(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int], rules: Rules) -> int:
     """Return how many servers fit on all sites together.
 
+    :param demands: the sites with choices, and the most servers of each
     :param pools: what there is that several sites use
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
@@ -83,12 +97,12 @@ def most(demands: Iterable[ShapeDemand], pools: Mapping[Stock, int], rules: Rule
         'What is asked for is shared or grouped, and runs short together, which'
     ).CpModel()
     counts, taken = [], dict[Stock, list[Any]]()
-    for demand in demands:
-        site = _SiteVariables(model, demand, rules)
-        counts.append(site.count)
-        for stock, terms in site.taken.items():
-            if stock in demand.amounts:
-                model.add(sum(terms) <= demand.amounts[stock])
+    for site, limit in demands:
+        servers, amounts = _SiteVariables(model, site.choices, limit, rules), dict(site.amounts)
+        counts.append(servers.count)
+        for stock, terms in servers.taken.items():
+            if stock in amounts:
+                model.add(sum(terms) <= amounts[stock])
             else:
                 taken.setdefault(stock, []).extend(terms)
     for stock, terms in taken.items():
@@ -105,12 +119,10 @@ def most(demands: Iterable[ShapeDemand], pools: Mapping[Stock, int], rules: Rule
 class _SiteVariables:
     """The servers at one site, as variables of a model: how many come from which choice."""
 
-    def __init__(self, model: Any, demand: ShapeDemand, rules: Rules) -> None:
-        self._model, self._limit = model, demand.most
+    def __init__(self, model: Any, parts: Choices, limit: int, rules: Rules) -> None:
+        self._model, self._limit = model, limit
         self.count = self._variable()
-        self._shares = [
-            [(choice, self._variable()) for choice in choices] for choices in demand.choices
-        ]
+        self._shares = [[(choice, self._variable()) for choice in choices] for choices in parts]
         for shares in self._shares:
             model.add(sum(share for _, share in shares) == self.count)
         self.taken = self._take()
@@ -139,7 +151,7 @@ class _SiteVariables:
     def _keep_apart(self, parts: Iterable[int]) -> None:
         by_provider: dict[int | str, list[Any]] = {}
         for choice, share in self._all(parts):
-            by_provider.setdefault(choice.provider, []).append(share)
+            by_provider.setdefault(choice.uses[0].stock[0], []).append(share)
         for shares in by_provider.values():
             # As many matchings as the largest degree cover a bipartite graph (König 1916): each is
             # a server.

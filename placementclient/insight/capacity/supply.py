@@ -1,43 +1,46 @@
-"""The sites for servers of a shape, and the sources of each part there."""
+"""The sites for servers of a shape, the sources of each part there, and how many servers fit."""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Choices, Rules, Stock, Use
+from placementclient.insight.capacity.search import Choice, Choices, Rules, Site, Stock, Use, most
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.optimize.max_flow import Flow
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, granting, slots
 from placementclient.placing.requests import RequestPart, parsed
 from placementclient.placing.shapes import has_each, serving
 from placementclient.placing.topology import Topology
 
+#: Stands for a class where all of them have to be in one place.
+TOGETHER = '(together)'
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
-    """A site for servers: a tree, and the sharing providers that serve it; alike ones are one.
 
-    All that is said of each part is in the order of :attr:`Supply.labels`.
+class Fits(msgspec.Struct, frozen=True, gc=False):
+    """The number of servers of a shape that fit.
 
-    :param local: of how many servers the tree serves each part itself
-    :param pools: the sharing providers that can serve each part, and serve others too
-    :param is_complete: whether there is inventory for every part
-    :param choices: what each part can come from, where that depends on the other parts
-    :param amounts: how much there is of what choices use of the tree
+    :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
+    :param by_class: the number if only one class, or one group with a suffix, counted
+    :param runs_out_first: the class that limits the number; ``TOGETHER`` if no single class does
     """
 
-    local: tuple[int, ...]
-    pools: tuple[frozenset[str], ...]
-    is_complete: bool
-    choices: Choices = ()
-    amounts: tuple[tuple[Stock, int], ...] = ()
+    name: str
+    count: int
+    by_class: Mapping[str, int]
+    runs_out_first: str
 
-    @property
-    def is_alone(self) -> bool:
-        """Return whether the site shares no source with another site."""
-        return not any(self.pools)
+    @classmethod
+    def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
+        """Return a number of servers with the class that runs out first."""
+        least, scarcest = min((fits, label) for label, fits in by_class.items())
+        return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
 class Supply:
@@ -52,26 +55,113 @@ class Supply:
         self._topology, self._request = topology, parsed(request)
         #: The parts that take something.
         self._parts = [part for part in self._request.parts if part.resources]
-        self.labels = list(map(_label, self._parts))
+        self._labels = list(map(_label, self._parts))
         classes = Counter(name for part in self._parts for name, _ in part.resources)
         #: The classes that several parts of one server ask for.
         self._contested = {name for name, parts in classes.items() if parts > 1}
         groups = [number for number, part in enumerate(self._parts) if part.group]
         is_isolated = self._request.apart and len(groups) > 1
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
-        self.rules = Rules()
+        self._rules = Rules()
         # In subtrees, all parts of a server are one choice.
         if not self._request.subtrees:
             apart = frozenset(groups if is_isolated else ())
-            self.rules = Rules(apart, tuple(self._common), len(self._request.covering))
+            self._rules = Rules(apart, tuple(self._common), len(self._request.covering))
         #: How much there is of each pool, and of how many servers it serves a part, by its label.
-        self.stock: dict[Stock, int] = {}
+        self._stock: dict[Stock, int] = {}
         self._distinct: dict[object, Site] = {}
+        self._counts: dict[Site, int] = {}
         sites = list(self._sites(topology.trees if trees is None else trees))
         #: The names of the trees that have inventory for every part, each with its site.
-        self.complete = [pair for pair in sites if pair[1].is_complete]
+        self._complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; where there is none, of those with inventory for some part.
-        self.sites = [site for _, site in self.complete or sites]
+        self._chosen = [site for _, site in self._complete or sites]
+
+    def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
+        """Return how many servers fit on some sites together; by default on all."""
+        chosen = Counter(self._chosen if sites is None else sites)
+        merged = list(map(_merged, chosen, chosen.values()))
+        by_class = {label: self._most(merged, [part]) for part, label in enumerate(self._labels)}
+        return Fits.of(name, self._count(chosen), by_class)
+
+    def by_tree(self) -> list[Fits]:
+        """Return for each tree with inventory for all parts how many servers fit there."""
+        by_site = {site: self.fits('', [site]) for site in {site for _, site in self._complete}}
+        return [msgspec.structs.replace(by_site[site], name=name) for name, site in self._complete]
+
+    def _count(self, sites: Mapping[Site, int]) -> int:
+        count, together, plain = 0, list[Site](), list[Site]()
+        for site, number in sites.items():
+            if not site.choices:
+                plain.append(_merged(site, number))
+            elif site.is_alone:
+                if site not in self._counts:
+                    self._counts[site] = self._search([site])
+                count += number * self._counts[site]
+            else:
+                together += [site] * number
+        if together:
+            return count + self._search(together + plain)
+        return count + self._most(plain, range(len(self._labels)))
+
+    def _most(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
+        """Return the most on sites where no part of a server depends on another."""
+        limits = [min(self._reachable(site, part) for part in parts) for site in sites]
+        by_part = [self._granted(sites, limits, part) for part in parts]
+        best = min(by_part, key=sum)
+        # More than the scarcest part allows is impossible. Most often the others allow that too.
+        if all(self._granted(sites, best, part) == best for part in parts):
+            return sum(best)
+        return self._search(sites)
+
+    def _search(self, sites: Iterable[Site]) -> int:
+        demands = []
+        for site in sites:
+            if limit := min(self._reachable(site, part) for part in range(len(self._labels))):
+                demands.append((site if site.choices else self._plain(site), limit))
+        return most(demands, self._stock, self._rules) if demands else 0
+
+    def _plain(self, site: Site) -> Site:
+        """Return a site with choices where no part depends on another, so that the tree is one."""
+        every, choices = frozenset(range(self._rules.traits)), []
+        for label, pools in zip(self._labels, site.pools, strict=True):
+            sources: list[int | str] = [0, *sorted(pools)]
+            choices.append(tuple(Choice((Use((source, label)),), every) for source in sources))
+        amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
+        return replace(site, choices=tuple(choices), amounts=amounts)
+
+    def _reachable(self, site: Site, part: int) -> int:
+        label = self._labels[part]
+        return site.local[part] + sum(self._stock[pool, label] for pool in site.pools[part])
+
+    def _granted(self, sites: Sequence[Site], counts: Sequence[int], part: int) -> list[int]:
+        """Return the most that sites have of one part, if each gets so many servers."""
+        local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
+        demands = Counter[frozenset[str]]()
+        for site, count, had in zip(sites, counts, local, strict=True):
+            demands[site.pools[part]] += count - had
+        left = self._drawn(demands, self._labels[part])
+        granted = []
+        for site, count, had in zip(sites, counts, local, strict=True):
+            drawn = min(count - had, left[site.pools[part]])
+            left[site.pools[part]] -= drawn
+            granted.append(had + drawn)
+        return granted
+
+    def _drawn(
+        self, demands: Mapping[frozenset[str], int], label: str
+    ) -> dict[frozenset[str], int]:
+        """Return how much of each demand its pools grant: the most in all."""
+        pools = sorted(frozenset().union(*demands))
+        number = {pool: index for index, pool in enumerate(pools)}
+        flow = Flow(
+            [self._stock[pool, label] for pool in pools],
+            [[number[pool] for pool in sorted(reached)] for reached in demands],
+        )
+        return {
+            reached: flow.draw(index, amount)
+            for index, (reached, amount) in enumerate(demands.items())
+        }
 
     def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
         topology, trees = self._topology, self._request.trees
@@ -99,7 +189,7 @@ class Supply:
             return None
         # Others draw on what a tree shares, so that it is a pool for the tree too.
         local, amounts = [], dict[Stock, int]()
-        for label, part, places in zip(self.labels, self._parts, able, strict=True):
+        for label, part, places in zip(self._labels, self._parts, able, strict=True):
             counts = {number: _servers(states[number], part) for number in places}
             local.append(sum(n for number, n in counts.items() if bins[number].pool is None))
             amounts |= {(bins[n].pool or n, label): count for n, count in counts.items()}
@@ -109,13 +199,13 @@ class Supply:
         elif self._depends(bins, able):
             choices = tuple(self._choices(states, bins, able, amounts))
         used = {use.stock for part in choices for choice in part for use in choice.uses}
-        self.stock |= {key: amount for key, amount in amounts.items() if isinstance(key[0], str)}
+        self._stock |= {key: amount for key, amount in amounts.items() if isinstance(key[0], str)}
         content = (
             tuple(local),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
             choices,
-            tuple((key, n) for key, n in amounts.items() if key in used - self.stock.keys()),
+            tuple((key, n) for key, n in amounts.items() if key in used - self._stock.keys()),
         )
         return self._distinct.setdefault(content, Site(*content))
 
@@ -136,7 +226,7 @@ class Supply:
                 seen.add(uses)
                 for (stock, _, _), (place, name, _) in zip(uses, taken, strict=True):
                     amounts[stock] = max(0, states[place].free(name))
-                yield Choice(f'way {len(seen)}', uses)
+                yield Choice(uses)
         if search.left < 0:
             raise errors.PlacementError(
                 'There are too many ways to serve groups in one subtree: ask for fewer groups'
@@ -144,12 +234,12 @@ class Supply:
 
     def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
         """Return whether what serves one part decides what can serve another."""
-        if self._contested or self.rules.apart:
+        if self._contested or self._rules.apart:
             return True
         return not all(
             any(
                 able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
-                for part in self.rules.covering
+                for part in self._rules.covering
             )
             for names in self._request.covering
         )
@@ -167,7 +257,7 @@ class Supply:
         another part takes too.
         """
         covering = self._request.covering
-        for label, part, places in zip(self.labels, self._parts, able, strict=True):
+        for label, part, places in zip(self._labels, self._parts, able, strict=True):
             choices = []
             for number in places:
                 source, state = bins[number].pool or number, states[number]
@@ -180,7 +270,7 @@ class Supply:
                         amounts[stock] = max(0, state.free(name))
                         uses.append(Use(stock, amount, state.inventories[name].max_unit))
                 traits = {n for n, names in enumerate(covering) if names & state.traits}
-                choices.append(Choice(source, tuple(uses), frozenset(() if part.group else traits)))
+                choices.append(Choice(tuple(uses), frozenset(() if part.group else traits)))
             yield tuple(choices)
 
 
@@ -193,3 +283,14 @@ def _label(part: RequestPart) -> str:
 def _servers(state: ProviderState, part: RequestPart) -> int:
     """Return of how many servers a provider can serve a part."""
     return min(slots(state, name, amount) for name, amount in part.resources)
+
+
+def _merged(site: Site, number: int) -> Site:
+    """Return a site that has as much as several that are alike.
+
+    As many servers fit there: dealt out evenly, no tree draws on a pool while another one still has
+    some of its own.
+    """
+    if number == 1:
+        return site
+    return replace(site, local=tuple(number * count for count in site.local))

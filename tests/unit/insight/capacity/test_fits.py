@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
-from placementclient.insight.capacity.supply import Supply
+from placementclient.insight.capacity.supply import TOGETHER, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -122,7 +122,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
     [in_all] = fits.by_tree(Topology(snapshot), [request])
-    assert (in_all.count, in_all.runs_out_first) == (0, fits.TOGETHER)
+    assert (in_all.count, in_all.runs_out_first) == (0, TOGETHER)
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
 
