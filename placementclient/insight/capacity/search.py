@@ -98,7 +98,10 @@ def most(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int], rules:
     ).CpModel()
     counts, taken = [], dict[Stock, list[Any]]()
     for site, limit in demands:
-        servers, amounts = _SiteVariables(model, site.choices, limit, rules), dict(site.amounts)
+        # With one choice for all parts, the conditions between them hold already.
+        is_whole = len(site.choices) < len(site.local)
+        servers = _SiteVariables(model, site.choices, limit, Rules() if is_whole else rules)
+        amounts = dict(site.amounts)
         counts.append(servers.count)
         for stock, terms in servers.taken.items():
             if stock in amounts:

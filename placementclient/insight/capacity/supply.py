@@ -194,7 +194,7 @@ class Supply:
             local.append(sum(n for number, n in counts.items() if bins[number].pool is None))
             amounts |= {(bins[n].pool or n, label): count for n, count in counts.items()}
         choices: Choices = ()
-        if self._request.subtrees:
+        if self._request.subtrees or self._is_uneven(states, able):
             choices = (tuple(self._options(states, bins, suitable, amounts)),)
         elif self._depends(bins, able):
             choices = tuple(self._choices(states, bins, able, amounts))
@@ -229,8 +229,22 @@ class Supply:
                 yield Choice(uses)
         if search.left < 0:
             raise errors.PlacementError(
-                'There are too many ways to serve groups in one subtree: ask for fewer groups'
+                'There are too many ways to serve the groups of one server: ask for fewer groups'
             )
+
+    def _is_uneven(self, states: Sequence[ProviderState], able: Sequence[Sequence[int]]) -> bool:
+        """Return whether parts that differ in size may exceed the max_unit of a provider."""
+        for number, state in enumerate(states):
+            for resource_class in self._contested & state.inventories.keys():
+                sizes = [
+                    amount
+                    for part, places in zip(self._parts, able, strict=True)
+                    for name, amount in part.resources
+                    if name == resource_class and number in places
+                ]
+                if len({*sizes}) > 1 and sum(sizes) > state.inventories[resource_class].max_unit:
+                    return True
+        return False
 
     def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
         """Return whether what serves one part decides what can serve another."""

@@ -85,6 +85,17 @@ def test_the_units_have_to_admit_it(inventory):
     assert counts(cloud([provider('host', VGPU=inventory)]), VGPU=4) == {'host': 0, ALL: 0}
 
 
+def test_one_server_has_no_more_of_a_provider_than_its_max_unit():
+    """What one part takes of the root, the larger part of the same server has to do without."""
+    states = [
+        provider('host', traits=['CUSTOM_A'], MEMORY_MB=Inventory(10, max_unit=3)),
+        provider('host_0', 'host', MEMORY_MB=Inventory(7, max_unit=3)),
+    ]
+    group = Filter({'MEMORY_MB': 1}, ('CUSTOM_A',))
+    request = CandidateRequest(Filter({'MEMORY_MB': 3}), {'_A': group}, 'none')
+    assert fits.by_tree(Topology(cloud(states)), [request])[-1].count == 2
+
+
 def test_a_pool_serves_whoever_comes_and_is_counted_once():
     hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
