@@ -95,7 +95,7 @@ def main() -> None:
         decision = decide(scene, rng.sample(scene.hosts, arguments.emptied))
         found = {
             'verdict': decision.verdict,
-            'servers': decision.total,
+            'servers': decision.strict.total,
             'movable': decision.bounds,
             'waves': max((move.wave for move in decision.moves), default=0),
         }

@@ -1,6 +1,5 @@
 """Drains: the rows of a plan, and the obstacles, as text and as data."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +7,8 @@ from placementclient.client.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud, zone
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
 from placementclient.model.consumers import Allocations, gained, together
@@ -104,17 +104,17 @@ def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision)
 
     :param hosts: the UUIDs of the roots of the hosts to empty
     """
-    if not decision.total and not decision.unsettled:
+    if not decision.strict.total and not decision.unsettled:
         names = listed([_name(snapshot, uuid) for uuid in hosts], _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     least, most = decision.bounds
-    servers = counted(decision.total, 'server')
-    if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.packing.is_complete:
+    servers = counted(decision.strict.total, 'server')
+    if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.is_complete:
         return (
             f'Undetermined: {servers} to move, all have a place, but no order was found in which '
             'each move has room'
         )
-    if decision.moves or decision.strict.packing.is_complete:
+    if decision.moves or decision.strict.is_complete:
         waves = max((move.wave for move in decision.moves), default=0)
         offloaded = sum(move.target is None for move in decision.moves)
         more = f', and {offloaded} to offload' if offloaded else ''
@@ -126,7 +126,7 @@ def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision)
     if decision.verdict is DrainVerdict.DEPENDS:
         return (
             f'Unknown: {least} of {servers} can certainly move, '
-            f'{"all" if most >= decision.total else most} if only their amounts count'
+            f'{"all" if most >= decision.strict.total else most} if only their amounts count'
         )
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
@@ -138,13 +138,13 @@ def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
     """Return the obstacles to a plan, as sentences."""
     yield from unsettled(decision.unsettled)
     yield from _unlike(cloud, decision.moves)
-    if decision.moves or decision.strict.packing.is_complete:
+    if decision.moves or decision.strict.is_complete:
         return
     is_proved = decision.verdict is DrainVerdict.NO and decision.lax is not None
     chosen = decision.lax if is_proved and decision.lax else decision.strict
     yield from _left(cloud, chosen)
     if decision.verdict is DrainVerdict.DEPENDS:
-        names = [server.uuid for server, _ in decision.strict.left()]
+        names = [server.server for server in decision.strict.left()]
         yield f'Not certain: {listed(names, 20)}. {_REQUESTS}'
 
 
@@ -203,17 +203,16 @@ def _blocked(snapshot: Snapshot, blocked: Finding) -> str:
     return f'Blocked ({proof}): {hosts}: no place for {servers}'
 
 
-def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
+def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
-    left, totals = Counter[str](), Counter[str]()
-    words = {id(request): _words(cloud, request) for request in packed.packing.problem.kinds}
-    for request in packed.requests:
-        totals[words[id(request)]] += 1
-    for _, request in packed.left():
-        left[words[id(request)]] += 1
-    for kind, number in sorted(left.items()):
-        room = totals[kind] - number
-        yield f'{counted(totals[kind], "server")} of {kind}: room for {room}'
+    counts: dict[str, list[int]] = {}
+    problem = packing.problem
+    for request, total, placed in zip(problem.kinds, problem.counts, packing.placed, strict=True):
+        sums = counts.setdefault(_words(cloud, request), [0, 0])
+        sums[0], sums[1] = sums[0] + total, sums[1] + len(placed)
+    for kind, (total, room) in sorted(counts.items()):
+        if room < total:
+            yield f'{counted(total, "server")} of {kind}: room for {room}'
 
 
 def _words(cloud: DrainCloud, request: Request) -> str:

@@ -22,6 +22,7 @@ from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
+from placementclient.insight.drain.moves import ServerMove
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
@@ -183,7 +184,7 @@ def worked_out(snapshot, request):
     """
     cloud, asked = DrainCloud(snapshot), parsed(request)
     cloud.hosts = list(cloud.topology.trees)
-    problem = cloud.problem([asked], ())
+    problem = cloud.problem([(asked, ())], ())
     for host in problem.hosts:
         options = every_option(problem, asked, host, host.room, problem.pools)
         is_admitted = problem.suitable(asked, host.shape) is not None
@@ -284,12 +285,13 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
             request = random_request(chance, list(snapshot.providers), '1.39')
             counts = {each.name: each.count for each in fits.by_tree(topology, [request])}
             parts = parsed(request)
-            problem = cloud.problem([parts], ())
+            problem = cloud.problem([(parts, ())], ())
             for host in problem.hosts:
                 most = most_servers(problem, parts, host)
-                assert counts.get(host.name, 0) == most, (seed, request)
+                assert counts.get(snapshot.providers[host.uuid].name, 0) == most, (seed, request)
                 others = [uuid for uuid in cloud.hosts if uuid != host.uuid]
-                packing = pack(cloud.problem([parts] * (most + 1), others))
+                servers = [ServerMove('', '', {}, {})] * (most + 1)
+                packing = pack(cloud.problem([(parts, servers)], others))
                 assert packing.count <= most <= packing.bound, (seed, request)
                 compared += most > 0
     assert compared >= 2 * len(FEW)

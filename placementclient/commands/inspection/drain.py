@@ -219,17 +219,17 @@ class PlanDrain(base.Lister):
             is_certain=self.args.strict,
         )
         said = [drains.summary(cloud.snapshot, hosts, decision), *drains.remarks(cloud, decision)]
-        left = [server for server, _ in decision.strict.left()]
+        left = decision.strict.left()
         remedies: list[str] = []
         if decision.verdict is plan.DrainVerdict.NO:
-            remedies = enough.remedies(cloud, decision.strict.servers, hosts, left)
+            remedies = enough.remedies(cloud, hosts, decision.strict)
         said += [f'Would be enough: {remedy}' for remedy in remedies]
         if decision.moves:
             said += drains.headroom(drains.free(cloud, decision.moves, hosts))
         facts = {
-            'servers': decision.total,
+            'servers': decision.strict.total,
             'movable': list(decision.bounds),
-            'left': [server.uuid for server in left],
+            'left': [server.server for server in left],
             'unsettled': [
                 {'consumer': finding.subject, **finding.facts} for finding in decision.unsettled
             ],

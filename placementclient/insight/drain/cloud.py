@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from placementclient.client import errors
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import GONE, Departure, departure
-from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Kind, PackingProblem, TargetHost
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.model.consumers import Allocations, Consumer, gained
+from placementclient.model.consumers import Consumer, gained
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -24,17 +25,6 @@ from placementclient.placing.providers import HostProvider, is_sharing
 from placementclient.placing.requests import Request
 from placementclient.placing.shapes import Pool, Shape
 from placementclient.placing.topology import Topology
-
-
-class MovingServer(NamedTuple):
-    """A server that has to move.
-
-    :param host: the UUID of the root of its host
-    """
-
-    uuid: str
-    host: str
-    allocations: Allocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +53,22 @@ class Knowledge:
         return departure(self.states.get(server_uuid))
 
 
+class Occupants(NamedTuple):
+    """The consumers of hosts.
+
+    :param servers: those that need a new place
+    :param offloaded: shelved servers, which free their allocations and need no place
+    :param unsettled: the consumers that no plan can move, and the usage without a consumer; a
+        server that Nova does not move yet is among ``servers``, too. The subject is the consumer,
+        or the provider if the consumer is not known; ``command`` among the facts is the one after
+        which a plan can move it, empty if there is none.
+    """
+
+    servers: list[ServerMove]
+    offloaded: list[ServerMove]
+    unsettled: list[Finding]
+
+
 def zone(name: str) -> str:
     """Return the aggregates of a host that represent its availability zone."""
     return f'zone {name}'
@@ -84,8 +90,8 @@ class DrainCloud:
         computes = [root for root in roots if COMPUTE_NODE in root.traits]
         #: The UUIDs of the roots of all hosts, in the order of their names.
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
-        self._strict: dict[object, Request] = {}
-        self._lax: dict[object, Request] = {}
+        #: Requests by themselves, and by what they were made from.
+        self._distinct: dict[object, Request] = {}
 
     @cached_property
     def rare(self) -> frozenset[str]:
@@ -102,8 +108,9 @@ class DrainCloud:
     @cached_property
     def vacated(self) -> DrainCloud:
         """Return the cloud without any servers."""
-        leaving = (*self.servers(self.hosts)[0], *self.shelved(self.hosts))
-        servers = {server.uuid: server.allocations for server in leaving}
+        occupants = self.occupants(self.hosts)
+        leaving = (*occupants.servers, *occupants.offloaded)
+        servers = {move.server: move.before for move in leaving}
         gains = gained((allocations, {}) for allocations in servers.values())
         states = (
             replace(state, usages=Counter(state.usages) + gains[state.uuid])
@@ -146,42 +153,31 @@ class DrainCloud:
     def tree(self, root_uuid: str) -> list[ProviderState]:
         return self.topology.trees[root_uuid]
 
-    def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Finding]]:
-        """Return the servers of hosts that need a new place, and the consumers that cannot move.
-
-        A server that Nova does not move yet is among both. The subject of such a finding is the
-        consumer, or the provider if the consumer is not known; ``command`` among its facts is the
-        one after which a plan can move it, empty if there is none.
-        """
-        servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Finding]()
+    def occupants(self, hosts: Iterable[str]) -> Occupants:
+        """Return the servers of hosts, and what no plan can move."""
+        servers, offloaded, unsettled = occupants = Occupants([], [], [])
         for uuid in hosts:
-            name = self.snapshot.providers[uuid].name
             for consumer in self.snapshot.consumers_in(uuid):
                 reason, command = self._reason(consumer, uuid), ''
-                leaving = self.knowledge.departure(consumer.uuid)
-                if reason is None and leaving.needs_place:
-                    servers[consumer.uuid] = MovingServer(consumer.uuid, uuid, consumer.allocations)
+                if reason is None:
+                    leaving = self.knowledge.departure(consumer.uuid)
+                    move = ServerMove(consumer.uuid, uuid, consumer.allocations, {})
+                    (servers if leaving.needs_place else offloaded).append(move)
                     reason = leaving.obstacle
                     command = leaving.command.format(server=consumer.uuid, host='')
                 if reason:
-                    key = consumer.uuid, uuid
-                    unsettled[key] = _unsettled(consumer.uuid, uuid, name, reason, command)
+                    unsettled.append(self._unsettled(consumer.uuid, uuid, reason, command))
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
-                    amounts = ', '.join(f'{kind}={n}' for kind, n in unlisted.items())
+                    amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
-                    unsettled[state.uuid, uuid] = _unsettled(state.name, uuid, name, reason)
-        return list(servers.values()), list(unsettled.values())
+                    unsettled.append(self._unsettled(state.name, uuid, reason))
+        return occupants
 
-    def shelved(self, hosts: Iterable[str]) -> list[MovingServer]:
-        """Return the shelved servers of hosts, which free their allocations and need no place."""
-        return [
-            MovingServer(consumer.uuid, uuid, consumer.allocations)
-            for uuid in hosts
-            for consumer in self.snapshot.consumers_in(uuid)
-            if not self.knowledge.departure(consumer.uuid).needs_place
-            and self._reason(consumer, uuid) is None
-        ]
+    def _unsettled(self, subject: str, root_uuid: str, reason: str, command: str = '') -> Finding:
+        host = self.snapshot.providers[root_uuid].name
+        facts = {'host': host, 'reason': reason, 'command': command}
+        return Finding(subject, (root_uuid,), facts, kind='unsettled', severity=Severity.WARNING)
 
     def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
         """Return why a consumer is no server on a host; ``None``: it is one."""
@@ -205,59 +201,41 @@ class DrainCloud:
             return 'is on no host: a leaked allocation'
         return None
 
-    def strict(self, server: MovingServer) -> Request:
+    def strict(self, server: ServerMove) -> Request:
         """Return a request that is certainly sufficient for a server; equal ones are one object."""
-        if (requested := self.knowledge.requests.get(server.uuid)) is not None:
-            return self._strict.setdefault(requested, requested)
-        allocated = tuple(
-            sorted(
-                (uuid, tuple(resources.items())) for uuid, resources in server.allocations.items()
-            )
-        )
-        key = server.host, allocated
-        if key not in self._strict:
-            root = self.snapshot.providers[server.host]
-            request = requests.strict(self.snapshot, root, dict(sorted(server.allocations.items())))
-            self._strict[key] = self._strict.setdefault(request, request)
-        return self._strict[key]
+        if (requested := self.knowledge.requests.get(server.server)) is not None:
+            return self._distinct.setdefault(requested, requested)
+        allocations = dict(sorted(server.before.items()))
+        key = server.source, tuple((uuid, *held.items()) for uuid, held in allocations.items())
+        if key not in self._distinct:
+            root = self.snapshot.providers[server.source]
+            request = requests.strict(self.snapshot, root, allocations)
+            self._distinct[key] = self._distinct.setdefault(request, request)
+        return self._distinct[key]
 
-    def lax(self, server: MovingServer) -> Request:
+    def lax(self, server: ServerMove) -> Request:
         """Return a request that is certainly necessary for a server; equal ones are one object."""
-        least = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
-        if least is not None:
-            return self._strict.setdefault(least, least)
-        request = requests.lax(self.snapshot, server.allocations)
-        return self._lax.setdefault(request, request)
+        known = self.knowledge
+        request = known.least.get(server.server) or known.requests.get(server.server)
+        request = request or requests.lax(self.snapshot, server.before)
+        return self._distinct.setdefault(request, request)
 
     def problem(
-        self,
-        servers: Iterable[Request],
-        emptied: Collection[str],
-        spare: Sequence[str] = (),
+        self, kinds: Sequence[Kind], emptied: Collection[str], spare: Sequence[str] = ()
     ) -> PackingProblem:
-        """Return the possible target hosts, and the number of servers of each kind.
+        """Return the possible target hosts for servers.
 
-        :param servers: the request of each
         :param spare: hosts, for each of which an empty one like it is added
         """
-        moving = list(servers)
-        kinds = {id(request): request for request in moving}
-        counts = Counter(map(id, moving))
-        out = set(emptied)
+        out, requests = set(emptied), [request for request, _ in kinds]
         targets = [uuid for uuid in self.hosts if uuid not in out]
-        is_lax = any(request.is_lax for request in kinds.values())
-        pools = self._pools(targets, moving if is_lax else ())
-        builder = _HostBuilder(self, pools, kinds.values(), is_lax=is_lax)
-        hosts = [builder.host(uuid) for uuid in targets]
-        hosts += [builder.host(uuid, is_new=True) for uuid in spare]
-        return PackingProblem(
-            ((request, counts[key]) for key, request in kinds.items()),
-            hosts,
-            pools,
-            dict(self.knowledge.limits),
-        )
+        is_lax = any(request.is_lax for request in requests)
+        pools = self._pools(targets, kinds if is_lax else ())
+        roots = [*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)]
+        hosts = list(self._targets(roots, pools, requests))
+        return PackingProblem(kinds, hosts, pools, self.knowledge.limits)
 
-    def _pools(self, targets: Iterable[str], leaving: Iterable[Request]) -> dict[Pool, int]:
+    def _pools(self, targets: Iterable[str], leaving: Iterable[Kind]) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
         :param targets: the hosts that servers may go to
@@ -269,7 +247,11 @@ class DrainCloud:
             if is_sharing(state)
             for name in state.inventories
         }
-        left = [holding for request in leaving for holding in request.shared]
+        left = [
+            (uuid, name, amount * len(servers))
+            for request, servers in leaving
+            for uuid, name, amount in request.shared
+        ]
         if not left:
             return pools
         serving: dict[str, set[str]] = {}
@@ -282,6 +264,50 @@ class DrainCloud:
                 pools[uuid, name] += amount
         return pools
 
+    def _targets(
+        self,
+        roots: Iterable[tuple[str, bool]],
+        pools: Mapping[Pool, int],
+        requests: Collection[Request],
+    ) -> Iterator[TargetHost]:
+        """Yield hosts, those that are alike with one shape; empty ones for those that are new."""
+        topology, groups = self.topology, self.knowledge.groups
+        shapes: dict[tuple[HostProvider, ...], Shape] = {}
+        trees = {tree for request in requests for tree in request.trees}
+        # For lax requests only the traits and aggregates count that some request names.
+        is_lax = any(request.is_lax for request in requests)
+        named = frozenset(_named(requests)) if is_lax else None
+        for root_uuid, is_new in roots:
+            bins = tuple(self._bins(root_uuid, trees, named, is_new=is_new))
+            if bins not in shapes:
+                shapes[bins] = Shape(bins)
+            states = [state for state in self.tree(root_uuid) if not is_sharing(state)]
+            room = [free for state in states for free in self.room(state, is_new=is_new)]
+            members: Counter[str] = Counter()
+            if groups and not is_new:
+                for consumer in self.snapshot.consumers_in(root_uuid):
+                    members.update(groups.get(consumer.uuid, ()))
+            serving = tuple(state.uuid for state in topology.serving(root_uuid))
+            shape = shapes[bins]
+            yield TargetHost(root_uuid, shape, serving, shape.sums(room, pools), members)
+
+    def _bins(
+        self, root_uuid: str, trees: Collection[str], named: frozenset[str] | None, *, is_new: bool
+    ) -> Iterator[HostProvider]:
+        """Yield the providers of a host.
+
+        :param named: the traits and aggregates that count; ``None``: all
+        """
+        for number, provider in enumerate(self.topology.host(root_uuid, trees)):
+            traits, aggregates = provider.traits, provider.aggregates
+            if number == 0:
+                name = self.knowledge.zones.get(self.snapshot.providers[root_uuid].name)
+                aggregates |= frozenset() if name is None else {zone(name)}
+                traits -= {DISABLED} if is_new else frozenset()
+            if named is not None:
+                traits, aggregates = traits & named, aggregates & named
+            yield provider._replace(traits=traits, aggregates=aggregates)
+
     def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
         """Return the free amount of each class of a provider that a drain may use.
 
@@ -292,75 +318,6 @@ class DrainCloud:
             - (0 if is_new else state.used(name))
             - ceil(inventory.capacity * self._keep_free / 100)
             for name, inventory in sorted(state.inventories.items())
-        ]
-
-
-def _unsettled(subject: str, root_uuid: str, host: str, reason: str, command: str = '') -> Finding:
-    facts = {'host': host, 'reason': reason, 'command': command}
-    return Finding(subject, (root_uuid,), facts, kind='unsettled', severity=Severity.WARNING)
-
-
-class _HostBuilder:
-    """Makes hosts, those that are alike with one shape."""
-
-    def __init__(
-        self,
-        cloud: DrainCloud,
-        pools: Mapping[Pool, int],
-        requests: Collection[Request],
-        *,
-        is_lax: bool,
-    ) -> None:
-        self._cloud, self._pools = cloud, pools
-        self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
-        #: The UUIDs by which requests name trees.
-        self._trees = {tree for request in requests for tree in request.trees}
-        #: The traits and aggregates that some request names; ``None``: all count.
-        self._named = frozenset(_named(requests)) if is_lax else None
-
-    def host(self, root_uuid: str, *, is_new: bool = False) -> TargetHost:
-        """Return a host with what it has free.
-
-        :param is_new: return another one, which is like it and empty
-        """
-        cloud = self._cloud
-        states = cloud.tree(root_uuid)
-        bins = self._bins(root_uuid)
-        if is_new:
-            bins[0] = bins[0]._replace(traits=bins[0].traits - {DISABLED})
-        shape = self._shapes.get(tuple(bins)) or Shape(bins)
-        self._shapes[shape.bins] = shape
-        room = [
-            free
-            for state in states
-            if not is_sharing(state)
-            for free in cloud.room(state, is_new=is_new)
-        ]
-        members: Counter[str] = Counter()
-        if cloud.knowledge.groups and not is_new:
-            for consumer in cloud.snapshot.consumers_in(root_uuid):
-                members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
-        return TargetHost(
-            root_uuid,
-            states[0].name,
-            shape,
-            tuple(state.uuid for state in cloud.topology.serving(root_uuid)),
-            shape.sums(room, self._pools),
-            members,
-        )
-
-    def _bins(self, root_uuid: str) -> list[HostProvider]:
-        bins = list(self._cloud.topology.host(root_uuid, self._trees))
-        name = self._cloud.knowledge.zones.get(self._cloud.tree(root_uuid)[0].name)
-        if name is not None:
-            bins[0] = bins[0]._replace(aggregates=bins[0].aggregates | {zone(name)})
-        if (named := self._named) is None:
-            return bins
-        return [
-            provider._replace(
-                traits=provider.traits & named, aggregates=provider.aggregates & named
-            )
-            for provider in bins
         ]
 
 

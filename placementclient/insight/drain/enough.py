@@ -8,16 +8,17 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from placementclient.insight.drain.cloud import DrainCloud, MovingServer
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
-from placementclient.insight.drain.packing import PackingProblem, fill
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Filler, Kind, Packing, by_request
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-#: The most hosts that are added, in search for enough.
-MOST_HOSTS = 64
-#: The classes whose ratio operators change, and the largest ratio that is tried, in tenths.
-RATIOS = {'VCPU': 320, 'MEMORY_MB': 30, 'DISK_GB': 50}
+#: The numbers of hosts that are added, in search for enough.
+HOSTS = range(1, 65)
+#: The classes whose ratio operators change, and the ratios that are tried, in tenths.
+RATIOS = {'VCPU': range(11, 321), 'MEMORY_MB': range(11, 31), 'DISK_GB': range(11, 51)}
 #: How long to search for each change, in seconds, and up to how many hosts
 #: to search beyond the packing by best fit.
 EFFORT, MOST_SEARCHED = 3.0, 1_000
@@ -25,137 +26,119 @@ EFFORT, MOST_SEARCHED = 3.0, 1_000
 _TRIED = 5
 
 
-def remedies(
-    cloud: DrainCloud,
-    servers: Sequence[MovingServer],
-    emptied: Collection[str],
-    left: Sequence[MovingServer],
-) -> list[str]:
+def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
     """Return changes with which every server has a place, the simplest first, in words.
 
-    A server has a place under its strict request.
-
-    :param servers: those that are to move
-    :param left: the servers that have no place
+    :param packing: the places of the servers under their strict requests
     """
-    search = _RemedySearch(cloud, servers, set(emptied), left)
+    kinds = list(zip(packing.problem.kinds, packing.problem.servers, strict=True))
+    search = _RemedySearch(cloud, set(emptied), kinds, packing.left())
     return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]
 
 
 @dataclass(frozen=True, slots=True)
 class _RemedySearch:
     _cloud: DrainCloud
-    _servers: Sequence[MovingServer]
     _emptied: set[str]
-    _left: Sequence[MovingServer]
+    _kinds: Sequence[Kind]
+    _left: Sequence[ServerMove]
 
     def hosts(self) -> Iterator[str]:
         """Return how many empty hosts would be enough, if they are like those to be emptied."""
-        alike: dict[object, list[MovingServer]] = {}
+        alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
             request = self._cloud.strict(server)
             key = request.root_required, request.root_member_of
             alike.setdefault(key, []).append(server)
-        numbers: list[tuple[int, str]] = []
+        sentences: list[str] = []
         for servers in alike.values():
-            root = Counter(server.host for server in servers).most_common(1)[0][0]
-            number = _least(partial(self._spare, servers, self._cloud.hosts, root), 1, MOST_HOSTS)
-            if number is None:
-                return
+            root = Counter(server.source for server in servers).most_common(1)[0][0]
+            kinds: Sequence[Kind] = by_request(servers, self._cloud.strict)
+            emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # Beside the others, fewer may do.
-                helps = partial(self._spare, self._servers, self._emptied, root)
-                number = _least(helps, 1, number) or number
-            numbers.append((number, f'like {self._name(root)}'))
-        (number, like), *others = numbers
-        hosts = 'host' if number == 1 else 'hosts'
-        yield ' and '.join([f'{number} empty {hosts} {like}', *(f'{n} {one}' for n, one in others)])
+                kinds, emptied = self._kinds, self._emptied
+            number = _least(partial(self._spare, kinds, emptied, root), HOSTS)
+            if number is None:
+                return
+            hosts = '' if sentences else ' empty host' if number == 1 else ' empty hosts'
+            sentences.append(f'{number}{hosts} like {self._name(root)}')
+        yield ' and '.join(sentences)
 
-    def _spare(
-        self, servers: Sequence[MovingServer], emptied: Collection[str], root: str, number: int
-    ) -> bool:
+    def _spare(self, kinds: Sequence[Kind], emptied: set[str], root: str, number: int) -> bool:
         """Return whether servers fit with so many empty hosts beside those not to be emptied."""
-        moving = map(self._cloud.strict, servers)
-        return _fits(self._cloud.problem(moving, emptied, spare=[root] * number))
+        return _fits(self._cloud, kinds, emptied, [root] * number)
 
     def enabled(self) -> Iterator[str]:
         """Return a disabled host that would be enough."""
-        snapshot = self._cloud.snapshot
         for uuid in self._cloud.hosts:
-            root = snapshot.providers[uuid]
-            if DISABLED in root.traits and uuid not in self._emptied:
-                usable = replace(root, traits=root.traits - {DISABLED})
-                if self._suffices(_changed(snapshot, {uuid: usable})):
-                    yield (
-                        f'{root.name}, which is disabled, as a target (openstack compute service '
-                        'set --enable)'
-                    )
-                    return
+            root = self._cloud.snapshot.providers[uuid]
+            usable = replace(root, traits=root.traits - {DISABLED})
+            if usable != root and uuid not in self._emptied and self._suffices([usable]):
+                yield (
+                    f'{root.name}, which is disabled, as a target (openstack compute service '
+                    'set --enable)'
+                )
+                return
 
     def ratios(self) -> Iterator[str]:
         """Return the least ratio on all other hosts that would be enough, of the first class."""
         classes = {
-            name
-            for server in self._left
-            for resources in server.allocations.values()
-            for name in resources
+            name for server in self._left for held in server.before.values() for name in held
         }
-        for name, most in RATIOS.items():
+        for name, tenths in RATIOS.items():
             if name in classes:
-                least = _least(partial(self._ratio, name), 11, most)
+                least = _least(partial(self._ratio, name), tenths)
                 if least is not None:
                     yield f'{name} ratio {least / 10:g} on the other hosts'
                     return
 
-    def fewer(self) -> Iterator[str]:
-        """Return a host that is enough to leave as it is."""
-        hosts = Counter(server.host for server in self._left)
-        for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
-            servers = [server for server in self._servers if server.host != root]
-            moving = map(self._cloud.strict, servers)
-            if _fits(self._cloud.problem(moving, self._emptied - {root})):
-                yield f'leave {self._name(root)} out'
-                return
-
     def _ratio(self, name: str, tenths: int) -> bool:
-        cloud, states = self._cloud, {}
-        for root in set(cloud.hosts) - self._emptied:
-            for state in cloud.tree(root):
+        states = []
+        for root in set(self._cloud.hosts) - self._emptied:
+            for state in self._cloud.tree(root):
                 inventory = state.inventories.get(name)
                 if inventory and inventory.allocation_ratio < tenths / 10:
                     larger = replace(inventory, allocation_ratio=tenths / 10)
-                    states[state.uuid] = replace(
-                        state, inventories={**state.inventories, name: larger}
-                    )
-        return bool(states) and self._suffices(_changed(cloud.snapshot, states))
+                    states.append(replace(state, inventories={**state.inventories, name: larger}))
+        return bool(states) and self._suffices(states)
 
-    def _suffices(self, snapshot: Snapshot) -> bool:
-        cloud = self._cloud.on(snapshot)
-        return _fits(cloud.problem(map(self._cloud.strict, self._servers), self._emptied))
+    def fewer(self) -> Iterator[str]:
+        """Return a host that is enough to leave as it is."""
+        hosts = Counter(server.source for server in self._left)
+        for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
+            kinds = [
+                (request, [server for server in servers if server.source != root])
+                for request, servers in self._kinds
+            ]
+            if _fits(self._cloud, kinds, self._emptied - {root}):
+                yield f'leave {self._name(root)} out'
+                return
+
+    def _suffices(self, changed: Sequence[ProviderState]) -> bool:
+        snapshot = self._cloud.snapshot
+        providers = snapshot.providers | {state.uuid: state for state in changed}
+        consumers = snapshot.consumers.values()
+        cloud = self._cloud.on(Snapshot(providers.values(), consumers, snapshot.origin))
+        return _fits(cloud, self._kinds, self._emptied)
 
     def _name(self, root: str) -> str:
         return self._cloud.snapshot.providers[root].name
 
 
-def _changed(snapshot: Snapshot, states: dict[str, ProviderState]) -> Snapshot:
-    providers = (snapshot.providers | states).values()
-    return Snapshot(providers, snapshot.consumers.values(), snapshot.origin)
-
-
-def _fits(problem: PackingProblem) -> bool:
+def _fits(
+    cloud: DrainCloud, kinds: Sequence[Kind], emptied: Collection[str], spare: Sequence[str] = ()
+) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
+    problem = cloud.problem(kinds, emptied, spare)
     if len(problem.hosts) <= MOST_SEARCHED:
         return pack(problem, EFFORT).is_complete
-    return sum(map(len, fill(problem))) == sum(problem.counts)
+    placed = Filler(problem).fill(problem.kinds, problem.counts)
+    return sum(map(len, placed)) == sum(problem.counts)
 
 
-def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None:
+def _least(suffices: Callable[[int], bool], numbers: range) -> int | None:
     """Return the least number that suffices, if more suffice where fewer do."""
-    if not suffices(most):
+    if not suffices(numbers[-1]):
         return None
-    # Small numbers are tried first: a trial takes long.
-    step = 1
-    while first + step <= most and not suffices(first + step - 1):
-        first, step = first + step, 2 * step
-    most = min(most, first + step - 1)
-    return first + bisect_left(range(first, most), True, key=suffices)
+    return numbers[bisect_left(numbers[:-1], True, key=suffices)]

@@ -8,13 +8,13 @@ out to the hosts. A group for which that fails gets the patterns of its hosts in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from placementclient.insight.drain import groups
-from placementclient.insight.drain.groups import Group, Item
-from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
+from placementclient.insight.drain.groups import Group, Item, Pattern
+from placementclient.insight.drain.packing import Filler, Packing, PackingProblem, Placed
 from placementclient.optimize import cpsat
 from placementclient.placing.shapes import Pool, Shape
 
@@ -26,33 +26,6 @@ LARGEST = 200_000
 MOST_PAIRS = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """The servers that have a place.
-
-    :param problem: with the room that is left
-    :param placed: by kind
-    :param bound: no more servers can be placed
-    """
-
-    problem: PackingProblem
-    placed: Sequence[Sequence[Placed]]
-    bound: int
-
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.placed))
-
-    @property
-    def is_exact(self) -> bool:
-        """Return whether it is proved that no more servers can have a place."""
-        return self.count >= self.bound
-
-    @property
-    def is_complete(self) -> bool:
-        return self.count == sum(self.problem.counts)
-
-
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
@@ -60,20 +33,22 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()
-    first = Packing(filled, fill(filled), sum(problem.counts))
-    if first.is_complete or not problem.hosts:
-        return first if problem.hosts else Packing(filled, first.placed, 0)
+    best = Packing(filled, Filler(filled).fill(problem.kinds, problem.counts), 0)
+    if best.is_complete or not problem.hosts:
+        return replace(best, bound=best.count)
     if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
-        return Packing(filled, first.placed, bound(problem, _possible(problem), single))
+        return replace(best, bound=_bound(problem, _possible(problem), single))
+    problem = problem.copy()
     alike = groups.groups(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
-    first = Packing(filled, first.placed, bound(problem, possible, rooms))
-    return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
+    best = replace(best, bound=_bound(problem, possible, rooms))
+    is_small = sum(len(group.options) for group in alike) <= LARGEST
+    return _search(problem, alike, effort, best) if is_small and not best.is_exact else best
 
 
-def bound(
+def _bound(
     problem: PackingProblem,
     possible: Collection[int],
     rooms: Sequence[tuple[Shape, Sequence[int], int]],
@@ -124,64 +99,28 @@ def _possible(problem: PackingProblem) -> set[int]:
     }
 
 
-class _GroupSearch:
-    """Packs groups until what is found can be dealt out to the hosts."""
+def _search(
+    problem: PackingProblem, alike: Sequence[Group], effort: float, best: Packing
+) -> Packing:
+    """Pack groups until what is found can be dealt out to the hosts.
 
-    def __init__(self, problem: PackingProblem, alike: Sequence[Group], effort: float) -> None:
-        self._problem, self._groups = problem, alike
-        self._budget = cpsat.Budget(effort)
-        #: The patterns of groups that the cuts are too loose for, by the number of the group.
-        self._patterns: dict[int, list[Counter[Item]]] = {}
-        self._stuck: set[int] = set()
-
-    def run(self, best: Packing) -> Packing:
-        """Return the best packing.
-
-        :param best: what is known already
-        """
-        if sum(len(group.options) for group in self._groups) > LARGEST:
+    :param best: the packing without a search
+    """
+    budget = cpsat.Budget(effort)
+    #: Of the groups that the cuts are too loose for, by number; ``None``: there are too many.
+    patterns: dict[int, list[Pattern] | None] = {}
+    while True:
+        model = _GroupModel(problem, alike, patterns)
+        solved = budget.solve(model.model)
+        if not solved.found:
             return best
-        while True:
-            model = _GroupModel(self._problem, self._groups, self._patterns)
-            solved = self._budget.solve(model.model)
-            if not solved.found:
-                return best
-            least = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
-            packing, failed = self._deal(model.found(solved.solver), least)
-            if packing.count <= best.count:
-                packing = Packing(best.problem, best.placed, least)
-            best = packing
-            fresh = failed - self._stuck - self._patterns.keys()
-            if best.is_exact or solved.status != 'OPTIMAL' or not fresh:
-                return best
-            for number in sorted(fresh):
-                patterns = groups.patterns(self._problem, self._groups[number])
-                if patterns is None:
-                    self._stuck.add(number)
-                else:
-                    self._patterns[number] = patterns
-
-    def _deal(self, shares: Sequence[_GroupShare], least: int) -> tuple[Packing, set[int]]:
-        """Deal out what each group gets to its hosts.
-
-        :return: the packing, and the groups for which that fails
-        """
-        problem = self._problem.copy()
-        placed: list[list[Placed]] = [[] for _ in problem.kinds]
-        failed = set()
-        for share in shares:
-            group = self._groups[share.group]
-            if share.patterns is None and (len(group.hosts) > 1 or group.is_relaxed):
-                if not _spread(problem, group, share, placed):
-                    failed.add(share.group)
-            else:
-                _place(problem, group, share, placed)
-        filler = Filler(problem)
-        order = sorted(range(len(placed)), key=lambda kind: -filler.size(problem.kinds[kind]))
-        for kind in order:
-            missing = problem.counts[kind] - len(placed[kind])
-            placed[kind] += filler.fill(problem.kinds[kind], missing)
-        return Packing(problem, placed, least), failed
+        bound = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
+        packing, failed = _deal(problem, list(model.shares(solved.solver)), bound)
+        best = packing if packing.count > best.count else replace(best, bound=bound)
+        fresh = [number for number in failed if number not in patterns]
+        if best.is_exact or solved.status != 'OPTIMAL' or not fresh:
+            return best
+        patterns |= {number: groups.patterns(problem, alike[number]) for number in fresh}
 
 
 class _GroupShare(NamedTuple):
@@ -191,9 +130,10 @@ class _GroupShare(NamedTuple):
     :param patterns: for each of its hosts, where patterns decide; some hosts may have none
     """
 
-    group: int
+    number: int
+    group: Group
     items: dict[Item, int]
-    patterns: Sequence[Mapping[Item, int]] | None
+    patterns: Sequence[Pattern] | None
 
 
 class _GroupModel:
@@ -206,48 +146,48 @@ class _GroupModel:
         self,
         problem: PackingProblem,
         alike: Sequence[Group],
-        patterns: Mapping[int, Sequence[Mapping[Item, int]]],
+        patterns: Mapping[int, Sequence[Pattern] | None],
     ) -> None:
         self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
-        self._problem, self._groups, self._patterns = problem, alike, patterns
+        self._groups = alike
         self._counts: list[dict[Item, Any]] = []
-        self._repeats: dict[int, list[Any]] = {}
+        #: Of each group that is filled by patterns, each pattern and how many hosts have it.
+        self._repeats: dict[int, list[tuple[Pattern, Any]]] = {}
         by_kind: dict[int, list[Any]] = {}
         pools: dict[Pool, list[Any]] = {}
         for number, group in enumerate(alike):
-            counts = {item: self._count(group, item) for item in group.options}
-            self._counts.append(counts)
-            for item, count in counts.items():
+            counts = {}
+            for item, option in group.options.items():
+                most = min(problem.counts[item[0]], len(group.hosts) * group.most(item))
+                count = counts[item] = self.model.new_int_var(0, most, '')
                 by_kind.setdefault(item[0], []).append(count)
-                for pool, amount in group.options[item].shared:
+                for pool, amount in option.shared:
                     pools.setdefault(pool, []).append(amount * count)
+            self._counts.append(counts)
             self._fit(group, counts)
-            if number in patterns:
-                self._follow(number, counts)
+            if chosen := patterns.get(number):
+                self._follow(number, chosen)
         for kind, terms in by_kind.items():
             self.model.add(sum(terms) <= problem.counts[kind])
         for pool, terms in pools.items():
             self.model.add(sum(terms) <= max(0, problem.pools[pool]))
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def found(self, solver: Any) -> list[_GroupShare]:
+    def shares(self, solver: Any) -> Iterator[_GroupShare]:
         """Return what each group gets that gets something."""
-        shares = []
-        for number, counts in enumerate(self._counts):
+        for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
             items = {item: n for item, count in counts.items() if (n := int(solver.value(count)))}
-            used = None
+            patterns = None
             if number in self._repeats:
-                pairs = zip(self._patterns[number], self._repeats[number], strict=True)
-                used = [
-                    pattern for pattern, count in pairs for _ in range(int(solver.value(count)))
+                patterns = [
+                    pattern
+                    for pattern, repeats in self._repeats[number]
+                    for _ in range(int(solver.value(repeats)))
                 ]
+            elif len(group.hosts) == 1 and not group.is_relaxed:
+                patterns = [items]
             if items:
-                shares.append(_GroupShare(number, items, used))
-        return shares
-
-    def _count(self, group: Group, item: Item) -> Any:
-        most = min(self._problem.counts[item[0]], len(group.hosts) * group.most(item))
-        return self.model.new_int_var(0, most, '')
+                yield _GroupShare(number, group, items, patterns)
 
     def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
         """Allow no more than there is, with a rounding cut for each size."""
@@ -264,49 +204,61 @@ class _GroupModel:
                     whole = [(amount // size, count) for amount, count in terms if amount >= size]
                     self.model.add(sum(n * count for n, count in whole) <= hosts * (free // size))
 
-    def _follow(self, number: int, counts: Mapping[Item, Any]) -> None:
+    def _follow(self, number: int, patterns: Sequence[Pattern]) -> None:
         """Fill each host of a group by one of its patterns."""
-        hosts, patterns = len(self._groups[number].hosts), self._patterns[number]
-        repeats = [self.model.new_int_var(0, hosts, '') for _ in patterns]
+        hosts = len(self._groups[number].hosts)
+        repeats = [(pattern, self.model.new_int_var(0, hosts, '')) for pattern in patterns]
         self._repeats[number] = repeats
-        self.model.add(sum(repeats) <= hosts)
-        for item, count in counts.items():
-            pairs = zip(patterns, repeats, strict=True)
-            self.model.add(
-                count <= sum(pattern[item] * n for pattern, n in pairs if item in pattern)
-            )
+        self.model.add(sum(count for _, count in repeats) <= hosts)
+        for item, count in self._counts[number].items():
+            most = sum(pattern[item] * n for pattern, n in repeats if item in pattern)
+            self.model.add(count <= most)
 
 
-def _place(
-    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
-) -> None:
-    """Put servers on the hosts of a group as the patterns say; on its one host without them."""
+def _deal(
+    problem: PackingProblem, shares: Sequence[_GroupShare], bound: int
+) -> tuple[Packing, list[int]]:
+    """Deal out what each group gets to its hosts.
+
+    :return: the packing, and the numbers of the groups for which that fails
+    """
+    problem = problem.copy()
+    placed: list[list[Placed]] = [[] for _ in problem.kinds]
+    failed = []
+    for share in shares:
+        if share.patterns is not None:
+            _place(problem, share, placed)
+        elif not _spread(problem, share, placed):
+            failed.append(share.number)
+    missing = [count - len(done) for count, done in zip(problem.counts, placed, strict=True)]
+    for done, more in zip(placed, Filler(problem).fill(problem.kinds, missing), strict=True):
+        done += more
+    return Packing(problem, placed, bound), failed
+
+
+def _place(problem: PackingProblem, share: _GroupShare, placed: list[list[Placed]]) -> None:
+    """Put servers on the hosts of a group as the patterns say."""
     left = dict(share.items)
-    patterns = [share.items] if share.patterns is None else share.patterns
-    for at, pattern in zip(group.hosts, patterns, strict=False):
+    for at, pattern in zip(share.group.hosts, share.patterns or (), strict=False):
         for item, most in pattern.items():
             count = min(most, left.get(item, 0))
             if count:
-                kind, option = item[0], group.options[item]
+                kind, option = item[0], share.group.options[item]
                 problem.place(problem.kinds[kind], problem.hosts[at], option, count)
                 placed[kind] += [Placed(at, option)] * count
                 left[item] -= count
 
 
-def _spread(
-    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
-) -> bool:
-    """Put servers on the hosts of a group by best fit.
-
-    :return: whether each has a place
-    """
-    servers: dict[int, int] = {}
+def _spread(problem: PackingProblem, share: _GroupShare, placed: list[list[Placed]]) -> bool:
+    """Put servers on the hosts of a group by best fit; return True if each has a place."""
+    counts = Counter[int]()
     for (kind, _), number in share.items.items():
-        servers[kind] = servers.get(kind, 0) + number
-    kinds = [(problem.kinds[kind], number) for kind, number in servers.items()]
-    part = PackingProblem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
+        counts[kind] += number
+    kinds = [(problem.kinds[kind], problem.servers[kind]) for kind in counts]
+    hosts = share.group.hosts
+    part = PackingProblem(kinds, [problem.hosts[at] for at in hosts], {}, problem.limits)
     part.pools = problem.pools
-    for kind, places in zip(servers, fill(part), strict=True):
-        placed[kind] += [Placed(group.hosts[place.host], place.option) for place in places]
-        servers[kind] -= len(places)
-    return not any(servers.values())
+    dealt = Filler(part).fill(part.kinds, list(counts.values()))
+    for kind, places in zip(counts, dealt, strict=True):
+        placed[kind] += [Placed(hosts[place.host], place.option) for place in places]
+    return sum(map(len, dealt)) == counts.total()

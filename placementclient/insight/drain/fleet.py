@@ -2,29 +2,14 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from placementclient.insight.drain.cloud import DrainCloud, MovingServer
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Filler, PackingProblem, Placed
-from placementclient.insight.drain.plan import Packed, moved
+from placementclient.insight.drain.packing import Filler, Kind, Packing, PackingProblem, by_request
 from placementclient.model.consumers import Allocations
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """New places for servers, while the old places are still in use.
-
-    :param taken: the request of each place
-    :param left: the servers that have no place
-    """
-
-    moves: list[ServerMove] = field(default_factory=list)
-    taken: list[tuple[Request, Placed]] = field(default_factory=list)
-    left: list[MovingServer] = field(default_factory=list)
 
 
 class Fleet:
@@ -34,23 +19,21 @@ class Fleet:
     """
 
     def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
-        self.cloud = cloud
         #: The servers on each host, by its UUID and theirs.
-        self.on: dict[str, dict[str, MovingServer]] = {}
+        self._on: dict[str, dict[str, ServerMove]] = {}
         self._requests: dict[str, Request] = {}
-        for server in cloud.servers(watched)[0]:
-            self._requests[server.uuid] = cloud.strict(server)
-            self.on.setdefault(server.host, {})[server.uuid] = server
-        self.problem: PackingProblem = cloud.problem(self._requests.values(), ())
-        self._number = {host.uuid: number for number, host in enumerate(self.problem.hosts)}
-        self._filler = Filler(self.problem)
-        self._sharing = {
-            uuid for uuid, state in cloud.snapshot.providers.items() if is_sharing(state)
-        }
+        for server in cloud.occupants(watched).servers:
+            self._requests[server.server] = cloud.strict(server)
+            self._on.setdefault(server.source, {})[server.server] = server
+        self._problem = cloud.problem(self._kinds(self.servers(self._on)), ())
+        self._number = {host.uuid: number for number, host in enumerate(self._problem.hosts)}
+        self._filler = Filler(self._problem)
+        states = cloud.snapshot.providers.items()
+        self._sharing = {uuid for uuid, state in states if is_sharing(state)}
         self._distinct: dict[Request, Request] = {}
 
-    def servers(self, hosts: Iterable[str]) -> list[MovingServer]:
-        return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
+    def servers(self, hosts: Iterable[str]) -> list[ServerMove]:
+        return [server for uuid in hosts for server in self._on.get(uuid, {}).values()]
 
     def take(self, hosts: Iterable[str]) -> None:
         """Exclude hosts as targets until :meth:`give`."""
@@ -64,44 +47,38 @@ class Fleet:
             if uuid in self._number:
                 self._filler.give(self._number[uuid])
 
-    def attempt(self, servers: Sequence[MovingServer]) -> Trial:
-        """Find places for servers on the hosts that are not excluded, by best-fit decreasing."""
-        trial = Trial()
-        kinds = sorted(self._kinds(servers), key=lambda kind: -self._filler.size(kind[0]))
-        for request, group in kinds:
-            placed = self._filler.fill(request, len(group))
-            for server, place in zip(group, placed, strict=False):
-                host = self.problem.hosts[place.host]
-                trial.moves.append(moved(server, request, host, place.option))
-                trial.taken.append((request, place))
-            trial.left.extend(group[len(placed) :])
-        return trial
+    def attempt(self, servers: Sequence[ServerMove]) -> Packing:
+        """Place servers on the hosts that are not excluded, by best-fit decreasing.
 
-    def without(self, hosts: Collection[str]) -> list[MovingServer]:
+        The old places are still in use.
+        """
+        problem = self._problem.of(self._kinds(servers))
+        placed = self._filler.fill(problem.kinds, problem.counts)
+        return Packing(problem, placed, len(servers))
+
+    def undo(self, packing: Packing) -> None:
+        """Free the places of an attempt."""
+        for request, placed in zip(packing.problem.kinds, packing.placed, strict=True):
+            self._filler.free(request, placed)
+
+    def without(self, hosts: Collection[str]) -> list[ServerMove]:
         """Return the servers of some hosts that find no place on the others; place none."""
         self.take(hosts)
-        trial = self.attempt(self.servers(hosts))
-        self.undo(trial)
+        packing = self.attempt(self.servers(hosts))
+        self.undo(packing)
         self.give(hosts)
-        return trial.left
+        return packing.left()
 
-    def undo(self, trial: Trial) -> None:
-        """Free the places of an attempt."""
-        for request, place in trial.taken:
-            self._filler.free(request, [place])
-
-    def pack(
-        self, servers: Sequence[MovingServer], emptied: Collection[str], effort: float
-    ) -> Packed:
+    def search(
+        self, servers: Sequence[ServerMove], emptied: Collection[str], effort: float
+    ) -> Packing:
         """Return the best packing of servers that can be proved, without placing any.
 
         :param emptied: the hosts that receive nothing
         """
-        now, out = self.problem, set(emptied)
+        now, out = self._problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
-        kinds = [(request, len(group)) for request, group in self._kinds(servers)]
-        packing = pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
-        return Packed(servers, [self._requests[server.uuid] for server in servers], packing)
+        return pack(PackingProblem(self._kinds(servers), hosts, now.pools, now.limits), effort)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
         """Move servers off excluded hosts: free their old places.
@@ -124,16 +101,12 @@ class Fleet:
                 shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
                 request = request._replace(shared=shared)
                 self._requests[move.server] = self._distinct.setdefault(request, request)
-            del self.on[move.source][move.server]
-            servers = self.on.setdefault(move.target, {})
-            servers[move.server] = MovingServer(move.server, move.target, move.after)
+            del self._on[move.source][move.server]
+            moved = ServerMove(move.server, move.target, move.after, {})
+            self._on.setdefault(move.target, {})[move.server] = moved
 
-    def _kinds(self, servers: Iterable[MovingServer]) -> list[tuple[Request, list[MovingServer]]]:
-        groups: dict[int, tuple[Request, list[MovingServer]]] = {}
-        for server in servers:
-            request = self._requests[server.uuid]
-            groups.setdefault(id(request), (request, []))[1].append(server)
-        return list(groups.values())
+    def _kinds(self, servers: Iterable[ServerMove]) -> list[Kind]:
+        return by_request(servers, lambda server: self._requests[server.server])
 
     def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
         return Counter(
@@ -146,13 +119,13 @@ class Fleet:
 
     def _add(self, amounts: Mapping[tuple[str, str], int], sign: int) -> None:
         for pool, amount in amounts.items():
-            self.problem.pools[pool] += sign * amount
+            self._problem.pools[pool] += sign * amount
 
     def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
         """Take what a server holds of a host that is taken out; give it back, if the sign is -1."""
         if uuid not in self._number:
             return
-        host = self.problem.hosts[self._number[uuid]]
+        host = self._problem.hosts[self._number[uuid]]
         rooms, totals = host.shape.rooms, host.shape.totals
         for place, provider in enumerate(host.providers):
             for name, amount in allocations.get(provider, {}).items():

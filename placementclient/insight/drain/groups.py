@@ -4,11 +4,10 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
-from placementclient.placing.requests import Request
 from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
@@ -18,6 +17,9 @@ MAX_PATTERNS = 2_000
 
 #: The number of a kind, and that of an option of it.
 Item = tuple[int, int]
+#: How many of each item fill a host.
+Pattern = Mapping[Item, int]
+Room = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class Group:
     """
 
     shape: Shape
-    room: tuple[int, ...]
+    room: Room
     hosts: list[int] = field(default_factory=list)
     options: dict[Item, HostOption] = field(default_factory=dict)
     needs: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
@@ -56,11 +58,12 @@ def groups(problem: PackingProblem) -> list[Group]:
         alike.setdefault(key, Group(host.shape, room)).hosts.append(number)
     for group in alike.values():
         places = {name: group.shape.width + at for at, name in enumerate(names)}
-        trimmer.add_options(group, places)
+        for kind in trimmer.kinds[group.shape]:
+            _add_options(problem, group, kind, places)
     return [group for group in alike.values() if group.options]
 
 
-def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | None:
+def patterns(problem: PackingProblem, group: Group) -> list[Pattern] | None:
     """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
@@ -69,8 +72,8 @@ def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | Non
     # No more of an item than there are servers is one room more.
     room = (*group.room, *(problem.counts[kind] for kind, _ in items))
     amounts = [(*group.needs[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
-    full: list[Counter[Item]] = []
-    pending: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), room)]
+    full: list[Pattern] = []
+    pending: list[tuple[Room, Room]] = [((), room)]
     for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
         chosen, room = pending.pop()
         fitting = [n for n, needed in enumerate(amounts) if all(room[at] >= k for at, k in needed)]
@@ -87,12 +90,38 @@ def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | Non
     return None if pending or len(full) > MAX_PATTERNS else full
 
 
+def _add_options(
+    problem: PackingProblem, group: Group, kind: int, places: Mapping[str, int]
+) -> None:
+    """Add the options of a kind on a host of a group.
+
+    :param places: of server groups in the room
+    """
+    request = problem.kinds[kind]
+    limits = tuple((places[name], 1) for name in request.limits)
+    if any(group.room[at] < 1 for at, _ in limits):
+        return
+    search = problem.option_search(request, group.shape, group.room)
+    options: dict[object, HostOption] = {}
+    for option in search.every():
+        options.setdefault((option.local, option.shared), option)
+        if len(options) > MAX_OPTIONS:
+            break
+    if len(options) > MAX_OPTIONS or search.left < 0:
+        # Too many to count separately: only the sums count, which is a weaker condition.
+        options, group.is_relaxed = {None: group.shape.sum_of(request)}, True
+    for number, option in enumerate(options.values()):
+        group.options[kind, number] = option
+        group.needs[kind, number] = (*option.local, *limits)
+
+
 class _Trimmer:
     """Cuts the room of hosts to what the requests can use."""
 
     def __init__(self, problem: PackingProblem) -> None:
         self._problem = problem
-        self._kinds = {
+        #: The kinds of servers that the hosts of a shape can serve.
+        self.kinds = {
             shape: [
                 number
                 for number, request in enumerate(problem.kinds)
@@ -102,105 +131,58 @@ class _Trimmer:
         }
         #: What a server takes of each room; ``None`` if that depends on the option.
         self._exact: dict[tuple[Shape, int], Mapping[int, int] | None] = {}
-        for shape, kinds in self._kinds.items():
+        for shape, kinds in self.kinds.items():
             for kind in kinds:
                 request = problem.kinds[kind]
                 is_exact = request.is_lax or problem.is_only(request, shape)
                 fixed = problem.fixed(request, shape) if is_exact else None
                 self._exact[shape, kind] = fixed
-        self._needs: dict[str, int] = {}
-        for request, number in zip(problem.kinds, problem.counts, strict=True):
-            for name, amount in request.totals.items():
-                self._needs[name] = self._needs.get(name, 0) + number * amount
-        self._trimmed: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
+        self._trimmed: dict[tuple[int, Room], Room] = {}
 
-    def trimmed(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
-        names = {at: name for (_, name), at in shape.rooms.items()}
-        names |= {at: name for name, at in shape.totals.items()}
-        capped = tuple(
-            max(0, free if at in shape.pooled else min(free, self._needs.get(names[at], 0)))
-            for at, free in enumerate(room)
-        )
-        key = id(shape), capped
+    def trimmed(self, shape: Shape, room: Room) -> Room:
+        key = id(shape), tuple(max(0, free) for free in room)
         if key not in self._trimmed:
-            self._trimmed[key] = self._trim(shape, capped)
+            self._trimmed[key] = self._trim(shape, key[1])
         return self._trimmed[key]
 
-    def add_options(self, group: Group, places: Mapping[str, int]) -> None:
-        """Add the options of each kind on a host of a group.
-
-        :param places: of server groups in the room
-        """
-        for kind in self._kinds[group.shape]:
-            request = self._problem.kinds[kind]
-            limits = tuple((places[name], 1) for name in request.limits)
-            if any(group.room[at] < 1 for at, _ in limits):
-                continue
-            options, is_relaxed = self._options_of(request, group.shape, group.room)
-            group.is_relaxed |= is_relaxed
-            for number, option in enumerate(options):
-                group.options[kind, number] = option
-                group.needs[kind, number] = (*option.local, *limits)
-
-    def _options_of(
-        self, request: Request, shape: Shape, room: Sequence[int]
-    ) -> tuple[list[HostOption], bool]:
-        looking = self._problem.option_search(request, shape, room)
-        seen: dict[tuple[object, ...], HostOption] = {}
-        for option in looking.every():
-            seen.setdefault((option.local, option.shared), option)
-            if len(seen) > MAX_OPTIONS:
-                break
-        if len(seen) > MAX_OPTIONS or looking.left < 0:
-            # Too many to count separately: only the sums count, which is a weaker condition.
-            return [shape.sum_of(request)], True
-        return list(seen.values()), False
-
-    def _trim(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
-        kinds = [kind for kind in self._kinds[shape] if self._fits(shape, kind, room)]
+    def _trim(self, shape: Shape, room: Room) -> Room:
+        """Return no more of each room than the servers can take that another room allows."""
+        kinds = [kind for kind in self.kinds[shape] if self._fits(shape, kind, room)]
         if not kinds:
             return (0,) * len(room)
-        return room if shape.pooled else _bounded(room, [self._exact[shape, k] for k in kinds])
+        exact = [needed for kind in kinds if (needed := self._exact[shape, kind]) is not None]
+        if shape.pooled or len(exact) < len(kinds):
+            return room
+        bounded = list(room)
+        for other in range(len(room)):
+            if all(needed.get(other) for needed in exact):
+                for at in range(len(room)):
+                    most = max(
+                        bounded[other] * needed.get(at, 0) // needed[other] for needed in exact
+                    )
+                    bounded[at] = min(bounded[at], most)
+        return tuple(bounded)
 
-    def _fits(self, shape: Shape, kind: int, room: tuple[int, ...]) -> bool:
+    def _fits(self, shape: Shape, kind: int, room: Room) -> bool:
         exact = self._exact[shape, kind]
         if exact is not None:
             return all(room[at] >= amount for at, amount in exact.items())
-        looking = self._problem.option_search(self._problem.kinds[kind], shape, room)
-        return looking.first() is not None or looking.left < 0
-
-
-def _bounded(room: tuple[int, ...], amounts: Sequence[Mapping[int, int] | None]) -> tuple[int, ...]:
-    """Return no more of each room than the servers can take that another room allows."""
-    if any(needed is None for needed in amounts):
-        return room
-    exact = [needed for needed in amounts if needed is not None]
-    bounded = list(room)
-    for other in range(len(room)):
-        if all(needed.get(other) for needed in exact):
-            for at in range(len(room)):
-                most = max(bounded[other] * needed.get(at, 0) // needed[other] for needed in exact)
-                bounded[at] = min(bounded[at], most)
-    return tuple(bounded)
+        search = self._problem.option_search(self._problem.kinds[kind], shape, room)
+        return search.first() is not None or search.left < 0
 
 
 def _order_twins(host: TargetHost) -> None:
     """Put providers that differ only in their room in the order of their room."""
     shape = host.shape
-    if len(shape.twins) < 2:
-        return
-    by_first: dict[int, list[int]] = {}
+    twins: dict[int, list[int]] = {}
     for number, first in shape.twins.items():
-        by_first.setdefault(first, []).append(number)
+        twins.setdefault(first, []).append(number)
     providers, room = list(host.providers), list(host.room)
-    for numbers in by_first.values():
-        names = list(shape.units[numbers[0]])
-
-        def rooms_of(number: int, names: list[str] = names) -> list[int]:
-            return [host.room[shape.rooms[number, name]] for name in names]
-
-        for to, number in zip(numbers, sorted(numbers, key=rooms_of), strict=True):
-            providers[to] = host.providers[number]
-            for name, free in zip(names, rooms_of(number), strict=True):
-                room[shape.rooms[to, name]] = free
+    for numbers in twins.values():
+        rooms = [[shape.rooms[number, name] for name in shape.units[number]] for number in numbers]
+        order = sorted(([host.room[at] for at in places], n) for n, places in enumerate(rooms))
+        for to, (frees, old) in enumerate(order):
+            providers[numbers[to]] = host.providers[numbers[old]]
+            for at, free in zip(rooms[to], frees, strict=True):
+                room[at] = free
     host.providers, host.room = tuple(providers), room

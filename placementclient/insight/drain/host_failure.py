@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from math import comb
 
-from placementclient.insight.drain.cloud import DrainCloud, MovingServer
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
+from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.consumers import together
 
@@ -86,7 +87,8 @@ def check(
     failures = []
     for lost in worst_first[:MOST_SEARCHED]:
         decision = decide(cloud, lost, effort=share)
-        failures.append(HostFailure(lost, decision.total, *decision.bounds, decision.verdict))
+        total, verdict = decision.strict.total, decision.verdict
+        failures.append(HostFailure(lost, total, *decision.bounds, verdict))
     for lost in worst_first[MOST_SEARCHED:]:
         count = len(fleet.servers(lost))
         least = count - homeless[lost]
@@ -113,7 +115,7 @@ def _largest(order: Sequence[str], number: int, possible: int) -> Iterable[tuple
     return islice(combinations(order[:few], number), MOST)
 
 
-def _size(servers: Iterable[MovingServer], free: Mapping[str, int]) -> float:
+def _size(servers: Iterable[ServerMove], free: Mapping[str, int]) -> float:
     """Return what part of all that is free servers need, of the class that is scarcest for them."""
-    needed = together(part for server in servers for part in server.allocations.values())
+    needed = together(part for server in servers for part in server.before.values())
     return max((amount / max(1, free[name]) for name, amount in needed.items()), default=0.0)

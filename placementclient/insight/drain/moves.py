@@ -8,11 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placementclient.insight.drain.packing import TargetHost
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
-from placementclient.placing.requests import Request
-from placementclient.placing.shapes import HostOption
 
 
 class Pace(NamedTuple):
@@ -26,36 +23,25 @@ class Pace(NamedTuple):
     parallel: int = 50
 
 
-#: The pace where none is given.
 PACE = Pace()
 
 
 class ServerMove(NamedTuple):
-    """A move of a server from one host to another.
+    """A server that moves off its host.
 
     :param source: the UUID of the root of the old host
-    :param target: the UUID of the root of the new host; ``None`` if the server leaves for none
     :param before: what the server holds before the move
-    :param after: what it holds after the move
+    :param after: what it holds after the move; nothing if it has no new host (yet)
+    :param target: the UUID of the root of the new host; ``None`` if there is none (yet)
     :param wave: from 1; the moves of a wave may be under way at the same time
     """
 
     server: str
     source: str
-    target: str | None
     before: Allocations
     after: Allocations
+    target: str | None = None
     wave: int = 0
-
-
-def held(request: Request, host: TargetHost, option: HostOption) -> dict[str, dict[str, int]]:
-    """Return the allocations of a server by an option."""
-    found: dict[str, dict[str, int]] = {}
-    for part, place in zip(request.parts, option.places, strict=True):
-        resources = found.setdefault(host.providers[place], {})
-        for name, amount in part.resources:
-            resources[name] = resources.get(name, 0) + amount
-    return {uuid: dict(sorted(each.items())) for uuid, each in sorted(found.items()) if each}
 
 
 class Ledger:
@@ -68,17 +54,17 @@ class Ledger:
         self._snapshot = snapshot
         self._used: Counter[tuple[str, str]] = Counter()
 
-    def refusal(self, allocations: Allocations) -> str | None:
-        """Return why Placement would refuse an allocation now, or ``None``."""
+    def admits(self, allocations: Allocations) -> bool:
+        """Return whether Placement would accept an allocation now."""
         for uuid, resources in allocations.items():
             state = self._snapshot.providers[uuid]
             for name, amount in resources.items():
                 inventory = state.inventories.get(name)
                 if inventory is None or not inventory.admits(amount):
-                    return f'{state.name} does not grant {name}={amount}'
+                    return False
                 if amount > state.free(name) - self._used[uuid, name]:
-                    return f'{state.name} has no room for {name}={amount}'
-        return None
+                    return False
+        return True
 
     def add(self, allocations: Allocations, sign: int = 1) -> None:
         """Add an allocation, or free it if the sign is -1."""
@@ -92,9 +78,7 @@ def waves(
 ) -> list[ServerMove] | None:
     """Return the moves in waves; Placement allows each at any moment of its wave.
 
-    :param ledger: what is used before; it is left as it is after the last wave, and as it was if
-        there is none
-    :param pace: the most servers of one wave
+    :param ledger: what is used before; afterwards it has the moves, if there is an order for them
     :param first: the number of the first wave
     :return: ``None`` if some move finds no room whatever went before it
     """
@@ -116,12 +100,11 @@ def waves(
             ledger.add(move.before, -1)
             scheduled.append(move._replace(wave=wave))
         taken = {move.server for move in chosen}
-        for source in {move.source for move in chosen}:
-            pending[source] = [
-                waiting for waiting in pending[source] if waiting.server not in taken
-            ]
-            if not pending[source]:
-                del pending[source]
+        pending = {
+            source: left
+            for source, moves in pending.items()
+            if (left := [move for move in moves if move.server not in taken])
+        }
         wave += 1
     return scheduled
 
@@ -137,7 +120,7 @@ def _wave(
             if leaving == per_host or not left:
                 break
             to = move.target or ''
-            if coming[to] < per_host and ledger.refusal(move.after) is None:
+            if coming[to] < per_host and ledger.admits(move.after):
                 ledger.add(move.after)
                 coming[to] += bool(to)
                 leaving, left = leaving + 1, left - 1

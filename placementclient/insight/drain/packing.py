@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.model.consumers import Allocations
 from placementclient.placing.options import OptionSearch
 from placementclient.placing.requests import Request
 from placementclient.placing.shapes import HostOption, Pools, Shape
+
+#: A request, and the servers that have it. Equal requests are one object: they take long to hash.
+Kind = tuple[Request, Sequence[ServerMove]]
+
+
+def by_request(
+    servers: Iterable[ServerMove], request: Callable[[ServerMove], Request]
+) -> list[Kind]:
+    """Return servers by their requests."""
+    kinds: dict[int, tuple[Request, list[ServerMove]]] = {}
+    for server in servers:
+        requested = request(server)
+        kinds.setdefault(id(requested), (requested, []))[1].append(server)
+    return list(kinds.values())
 
 
 @dataclass(slots=True)
@@ -23,11 +40,19 @@ class TargetHost:
     """
 
     uuid: str
-    name: str
     shape: Shape
     providers: tuple[str, ...]
     room: list[int]
     members: Counter[str] = field(default_factory=Counter)
+
+    def allocations(self, request: Request, option: HostOption) -> Allocations:
+        """Return the allocations of a server by an option."""
+        allocations: dict[str, Counter[str]] = {}
+        for part, place in zip(request.parts, option.places, strict=True):
+            if part.resources:
+                resources = allocations.setdefault(self.providers[place], Counter())
+                resources.update(dict(part.resources))
+        return {uuid: dict(sorted(allocations[uuid].items())) for uuid in sorted(allocations)}
 
 
 class Placed(NamedTuple):
@@ -38,7 +63,7 @@ class Placed(NamedTuple):
 
 
 class PackingProblem:
-    """Kinds of servers, each with a number, and the hosts that each kind may use.
+    """Kinds of servers, and the hosts that each kind may use.
 
     :param pools: what sharing providers have free; a packing takes of it
     :param limits: how many servers of a server group a host may have, by the group's name
@@ -46,15 +71,13 @@ class PackingProblem:
 
     def __init__(
         self,
-        kinds: Iterable[tuple[Request, int]],
+        servers: Iterable[Kind],
         hosts: Sequence[TargetHost],
         pools: Pools,
-        limits: dict[str, int] | None = None,
+        limits: Mapping[str, int],
     ) -> None:
-        pairs = list(kinds)
-        self.kinds = [request for request, _ in pairs]
-        self.counts = [number for _, number in pairs]
-        self.hosts, self.pools, self.limits = hosts, dict(pools), limits or {}
+        self.hosts, self.pools, self.limits = hosts, dict(pools), limits
+        self._set(servers)
         #: The numbers of the hosts of each shape.
         self.by_shape: dict[Shape, list[int]] = {}
         for number, host in enumerate(hosts):
@@ -68,13 +91,25 @@ class PackingProblem:
             for name in shape.bins[0].aggregates:
                 self._by_aggregate.setdefault(name, []).append(shape)
 
+    def _set(self, servers: Iterable[Kind]) -> None:
+        pairs = list(servers)
+        self.kinds = [request for request, _ in pairs]
+        self.servers = [servers for _, servers in pairs]
+        self.counts = [len(servers) for servers in self.servers]
+
+    def of(self, servers: Iterable[Kind]) -> PackingProblem:
+        """Return the problem of other servers, which takes the same room."""
+        problem = copy(self)
+        problem._set(servers)
+        return problem
+
     def copy(self) -> PackingProblem:
         """Return a copy with room of its own."""
         hosts = [
             replace(host, room=list(host.room), members=Counter(host.members))
             for host in self.hosts
         ]
-        kinds = zip(self.kinds, self.counts, strict=True)
+        kinds = zip(self.kinds, self.servers, strict=True)
         return PackingProblem(kinds, hosts, self.pools, self.limits)
 
     def shapes(self, request: Request) -> list[Shape]:
@@ -148,6 +183,50 @@ class PackingProblem:
             host.members[name] += number
 
 
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The servers that have a place.
+
+    :param problem: with the room that is left
+    :param placed: by kind; the first servers of a kind have the places
+    :param bound: no more servers can be placed
+    """
+
+    problem: PackingProblem
+    placed: Sequence[Sequence[Placed]]
+    bound: int
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.placed))
+
+    @property
+    def total(self) -> int:
+        return sum(self.problem.counts)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether it is proved that no more servers can have a place."""
+        return self.count >= self.bound
+
+    @property
+    def is_complete(self) -> bool:
+        return self.count == self.total
+
+    def moves(self) -> Iterator[ServerMove]:
+        """Return the move of each server that has a place."""
+        for kind, request in enumerate(self.problem.kinds):
+            for server, place in zip(self.problem.servers[kind], self.placed[kind], strict=False):
+                host = self.problem.hosts[place.host]
+                after = host.allocations(request, place.option)
+                yield server._replace(target=host.uuid, after=after)
+
+    def left(self) -> list[ServerMove]:
+        """Return the servers that have no place."""
+        pairs = zip(self.problem.servers, self.placed, strict=True)
+        return [server for servers, placed in pairs for server in servers[len(placed) :]]
+
+
 class Filler:
     """Puts servers on the host that is fullest of the scarcest class; keeps hosts in order."""
 
@@ -167,10 +246,6 @@ class Filler:
                 for name in names or ['']
             }
 
-    def size(self, request: Request) -> float:
-        """Return the size of a server as its share of an average host, over all classes."""
-        return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
-
     def take(self, number: int) -> None:
         """Exclude a host until :meth:`give`."""
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
@@ -181,18 +256,31 @@ class Filler:
         for name, entries in self._lists[self.problem.hosts[number].shape].items():
             insort(entries, self._entry(name, number))
 
-    def fill(self, request: Request, number: int) -> list[Placed]:
-        """Put at most so many servers of one kind on hosts, as many as fit."""
+    def fill(self, kinds: Sequence[Request], counts: Sequence[int]) -> list[list[Placed]]:
+        """Put servers on hosts, the largest first.
+
+        :param counts: how many servers of each kind there are
+        :return: the places of the servers of each kind; fewer if it finds none
+        """
+        placed: list[list[Placed]] = [[] for _ in kinds]
+        for kind in sorted(range(len(kinds)), key=lambda kind: -self._size(kinds[kind])):
+            placed[kind] = self._fill(kinds[kind], counts[kind])
+        return placed
+
+    def _size(self, request: Request) -> float:
+        """Return the size of a server as its share of an average host, over all classes."""
+        return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
+
+    def _fill(self, request: Request, number: int) -> list[Placed]:
         placed: list[Placed] = []
         scans = [self._candidates(request, shape) for shape in self.problem.shapes(request)]
         heads = {scan: head for scan in scans if (head := next(scan, None))}
         while heads and len(placed) < number:
-            scan = min(heads, key=lambda scan: heads[scan].rank)
-            _, at, option = heads[scan]
+            scan = min(heads, key=lambda scan: heads[scan][:2])
+            _, (_, _, at), first = heads[scan]
             host = self.problem.hosts[at]
-            if option and option.shared:
-                # Others may have taken it since.
-                option = self.problem.option(request, host)
+            # Others may have taken what it shares since.
+            option = self.problem.option(request, host) if first.shared else first
             self.take(at)
             while option is not None and len(placed) < number:
                 self.problem.place(request, host, option)
@@ -212,7 +300,9 @@ class Filler:
             self.problem.place(request, self.problem.hosts[at], option, -1)
             self.give(at)
 
-    def _candidates(self, request: Request, shape: Shape) -> Iterator[_Receiver]:
+    def _candidates(
+        self, request: Request, shape: Shape
+    ) -> Iterator[tuple[int, _Entry, HostOption]]:
         """Yield the hosts of a shape that have room for a server, those with the least room first.
 
         A host comes again until it is full. Those before its place had no room, and have none now.
@@ -237,7 +327,7 @@ class Filler:
             else:
                 option = self.problem.option(request, host)
                 if option is not None:
-                    yield _Receiver((strangeness, entries[place]), entries[place][2], option)
+                    yield strangeness, entries[place], option
                     continue
             place += 1
 
@@ -258,14 +348,6 @@ class Filler:
 
 #: The room of a class, the room of all classes as parts of a usual host, and the host.
 _Entry = tuple[int, float, int]
-
-
-class _Receiver(NamedTuple):
-    """A host for servers of a kind, with a rank among those of all shapes."""
-
-    rank: tuple[int, _Entry]
-    host: int
-    option: HostOption | None
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
@@ -291,16 +373,3 @@ def _scale(problem: PackingProblem) -> dict[str, float]:
                 counts[name] += len(numbers)
                 sums[name] += sum(max(0, problem.hosts[at].room[place]) for at in numbers)
     return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
-
-
-def fill(problem: PackingProblem) -> list[list[Placed]]:
-    """Put the servers on hosts, the largest first.
-
-    :return: the places of the servers of each kind; fewer than there are if it finds none
-    """
-    filler = Filler(problem)
-    order = sorted(range(len(problem.kinds)), key=lambda k: -filler.size(problem.kinds[k]))
-    placed: list[list[Placed]] = [[] for _ in problem.kinds]
-    for kind in order:
-        placed[kind] = filler.fill(problem.kinds[kind], problem.counts[kind])
-    return placed

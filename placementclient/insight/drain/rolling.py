@@ -1,7 +1,8 @@
 """Batches of hosts that are emptied one after the other, and come back empty."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -10,7 +11,8 @@ from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
-from placementclient.insight.drain.plan import DrainVerdict, offloaded
+from placementclient.insight.drain.packing import by_request
+from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
@@ -54,13 +56,13 @@ def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[B
     """
     if size is not None:
         return [tuple(hosts[start : start + size]) for start in range(0, len(hosts), size)]
-    members = {name: len(found) for name, found in cloud.topology.members.items()}
-    found: dict[str, list[str]] = {}
+    members = cloud.topology.members
+    racks: dict[str, list[str]] = {}
     for uuid in hosts:
         aggregates = cloud.snapshot.providers[uuid].aggregates
-        rack = min(aggregates, key=lambda name: (members[name], name), default=uuid)
-        found.setdefault(rack, []).append(uuid)
-    return list(map(tuple, found.values()))
+        rack = min(aggregates, key=lambda name: (len(members[name]), name), default=uuid)
+        racks.setdefault(rack, []).append(uuid)
+    return list(map(tuple, racks.values()))
 
 
 def roll(
@@ -73,85 +75,98 @@ def roll(
     :param effort: how long to search for what the packing by best fit does not find, in seconds
     """
     waiting = list(batches)
-    fleet = Fleet(cloud, cloud.hosts)
-    hosts = {uuid for batch in waiting for uuid in batch}
-    rolling = Rolling(unsettled=cloud.servers(hosts)[1])
-    ledger = Ledger(cloud.snapshot)
+    rolling = Rolling(unsettled=cloud.occupants(chain.from_iterable(waiting)).unsettled)
+    fleet, ledger = Fleet(cloud, cloud.hosts), Ledger(cloud.snapshot)
     limit = 0.0
     while waiting:
-        blocked = [
-            candidate
-            for candidate in waiting
-            if not _empty(fleet, rolling, candidate, ledger, pace, limit)
-        ]
-        if len(blocked) == len(waiting):
-            if limit:
-                break
+        blocked = []
+        for batch in waiting:
+            first = rolling.moves[-1].wave + 1 if rolling.moves else 1
+            moves = _moves(cloud, fleet, batch, ledger, pace, first, limit)
+            if moves is None:
+                blocked.append(batch)
+            else:
+                rolling.moves.extend(moves)
+                rolling.order.append(batch)
+        if len(blocked) < len(waiting):
+            waiting, limit = blocked, 0.0
+        elif limit:
+            break
+        else:
             # Only now: the packing by best fit is a thousand times faster.
             limit = effort
-            continue
-        waiting, limit = blocked, 0.0
     for batch in waiting:
         is_proved = is_never(cloud, batch, effort)
         names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
-        facts = {'servers': [server.uuid for server in fleet.without(batch)]}
+        facts = {'servers': [server.server for server in fleet.without(batch)]}
         severity = Severity.ERROR if is_proved else Severity.WARNING
         rolling.blocked.append(Finding(names, batch, facts, kind='blocked', severity=severity))
     return rolling
 
 
-def _empty(
-    fleet: Fleet, rolling: Rolling, batch: Batch, ledger: Ledger, pace: Pace, effort: float
-) -> bool:
-    """Empty a batch, and return whether that is possible.
+def _moves(
+    cloud: DrainCloud,
+    fleet: Fleet,
+    batch: Batch,
+    ledger: Ledger,
+    pace: Pace,
+    first: int,
+    effort: float,
+) -> list[ServerMove] | None:
+    """Empty a batch, and return the moves; ``None`` if that is not possible.
 
+    :param first: the number of the first wave
     :param effort: how long to search beyond the packing by best fit
     """
     servers = fleet.servers(batch)
     fleet.take(batch)
-    trial = fleet.attempt(servers)
-    moves: Sequence[ServerMove] = trial.moves
-    is_taken = not trial.left
-    if trial.left:
-        fleet.undo(trial)
-        moves = ()
-        if effort:
-            packed = fleet.pack(servers, batch, effort)
-            moves = list(packed.moves()) if packed.packing.is_complete else ()
-    first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-    leaving = [*offloaded(fleet.cloud, batch), *moves]
-    ordered = waves(leaving, ledger, pace, first)
-    if ordered is not None and len(moves) == len(servers):
-        fleet.commit(ordered, is_taken=is_taken)
-        rolling.moves.extend(ordered)
-        rolling.order.append(batch)
-        fleet.give(batch)
-        return True
-    if is_taken:
-        fleet.undo(trial)
+    packing = fleet.attempt(servers)
+    is_taken = packing.is_complete
+    if not is_taken:
+        fleet.undo(packing)
+        packing = fleet.search(servers, batch, effort) if effort else packing
+    moves = None
+    if packing.is_complete:
+        leaving = [*cloud.occupants(batch).offloaded, *packing.moves()]
+        moves = waves(leaving, ledger, pace, first)
+    if moves is not None:
+        fleet.commit(moves, is_taken=is_taken)
+    elif is_taken:
+        fleet.undo(packing)
     fleet.give(batch)
-    return False
+    return moves
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
     """Return whether it is proved that hosts can never be empty, wherever all servers are."""
-    servers, out = cloud.servers(cloud.hosts)[0], set(emptied)
-    leaving = (cloud.lax(server) for server in servers if server.host in out)
-    everybody = (requests.lax(cloud.snapshot, server.allocations) for server in servers)
+    servers = cloud.occupants(cloud.hosts).servers
+    leaving = [server for server in servers if server.source in set(emptied)]
+
+    def amounts(server: ServerMove) -> Request:
+        return requests.lax(cloud.snapshot, server.before)
+
     return not (
-        _may_fit(cloud.vacated, leaving, out, effort)
-        and _may_fit(_loosened(cloud), everybody, out, effort)
+        _may_fit(cloud.vacated, leaving, cloud.lax, emptied, effort)
+        and _may_fit(_loosened(cloud), servers, amounts, emptied, effort)
     )
 
 
 def _may_fit(
-    cloud: DrainCloud, moving: Iterable[Request], out: Collection[str], effort: float
+    cloud: DrainCloud,
+    servers: Iterable[ServerMove],
+    request: Callable[[ServerMove], Request],
+    emptied: Collection[str],
+    effort: float,
 ) -> bool:
     """Return whether it is not disproved that servers which hold nothing yet have places."""
     distinct: dict[Request, Request] = {}
-    fresh = (request._replace(shared=()) for request in moving)
-    homeless = [distinct.setdefault(request, request) for request in fresh]
-    return pack(cloud.problem(homeless, out), effort).bound >= len(homeless)
+
+    def fresh(server: ServerMove) -> Request:
+        requested = request(server)._replace(shared=())
+        return distinct.setdefault(requested, requested)
+
+    packing = pack(cloud.problem(by_request(servers, fresh), emptied), effort)
+    return packing.bound >= packing.total
 
 
 def _loosened(cloud: DrainCloud) -> DrainCloud:

@@ -12,7 +12,7 @@ from placementclient.changes.tree_rebase import rebase_change
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
-from placementclient.insight.drain import moves, requests
+from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import ServerShape
@@ -145,7 +145,8 @@ def add_servers(
     requested = [
         requests.known(cloud.snapshot, request, {}) for request in shape.requests(cloud.snapshot)
     ]
-    problem, servers = drain.problem(requested, ()), dict[str, Consumer]()
+    problem = drain.problem([(request, ()) for request in requested], ())
+    servers: dict[str, Consumer] = {}
     for request in requested:
         admitted = set(map(id, problem.shapes(request)))
         hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
@@ -154,7 +155,7 @@ def add_servers(
             if option := problem.option(request, host):
                 problem.place(request, host, option)
                 uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
-                allocations = moves.held(request, host, option)
+                allocations = host.allocations(request, option)
                 servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
                 hosts.append(host)
     states = dict(cloud.snapshot.providers)

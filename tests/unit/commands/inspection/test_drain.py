@@ -123,7 +123,7 @@ NO_NOVA = (
             "--match 'compute*' --rolling --batch 2",
             4,
             '0 of 2 batches can be emptied: 0 moves in 0 waves\n'
-            'Blocked (proved): compute1, compute2: no place for s3, s1, s2\n'
+            'Blocked (proved): compute1, compute2: no place for s1, s2, s3\n'
             'Blocked (not proved): compute3: no place for s4\n',
         ),
     ],

@@ -257,7 +257,7 @@ def fault(seed):
         expected, possible = DrainVerdict.YES, total
     elif possible < total:
         expected = DrainVerdict.NO
-    said = decision.total, decision.strict.packing.count, decision.bounds[1], decision.verdict
+    said = decision.strict.total, decision.strict.count, decision.bounds[1], decision.verdict
     if said != (total, certain, possible, expected):
         return f'{said}, not {(total, certain, possible, str(expected))}'
     return next(_faults(snapshot, emptied, decision), None)
@@ -278,8 +278,8 @@ def refusals(snapshot, moves):
         now = holds.get(move.server, snapshot.consumers[move.server].allocations)
         if now != move.before:
             yield f'{move.server} does not hold what it is said to hold'
-        if refusal := ledger.refusal(move.after):
-            yield f'{move.server}: {refusal}'
+        if not ledger.admits(move.after):
+            yield f'{move.server} has no room in wave {wave}'
         ledger.add(move.after)
         holds[move.server] = move.after
         under_way.append(move)
@@ -291,7 +291,7 @@ def _faults(snapshot, emptied, decision):
         moved = {move.server for move in decision.moves}
         if moved != {consumer.uuid for _, consumer in _servers(snapshot, emptied)}:
             yield 'the plan leaves a server'
-    packing = decision.strict.packing
+    packing = decision.strict
     if not packing.is_exact:
         yield f'the most under strict is {packing.count} to {packing.bound}'
 

@@ -19,8 +19,7 @@ def sentences(states, consumers, *emptied):
     scene = DrainCloud(cloud(states, consumers))
     decision = decide(scene, emptied)
     assert decision.verdict is DrainVerdict.NO
-    left = [server for server, _ in decision.strict.left()]
-    return enough.remedies(scene, decision.strict.servers, emptied, left)
+    return enough.remedies(scene, emptied, decision.strict)
 
 
 def host(name, *traits, **amounts):
@@ -77,5 +76,5 @@ def test_the_least_number(first):
     for most in range(first, 40):
         for least in range(45):
             suffices: Callable[[int], bool] = least.__le__
-            found = max(least, first) if least <= most else None
-            assert enough._least(suffices, first, most) == found
+            expected = max(least, first) if least <= most else None
+            assert enough._least(suffices, range(first, most + 1)) == expected

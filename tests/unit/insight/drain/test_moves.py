@@ -1,5 +1,7 @@
 """Waves of moves, and the check of a plan against Placement's rules."""
 
+import pytest
+
 from placementclient.insight.drain.moves import Ledger, ServerMove, waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -16,7 +18,7 @@ SNAPSHOT = cloud(
 
 def move(server, source, target, amount, wave=0):
     return ServerMove(
-        server, source, target, {source: {'VCPU': amount}}, {target: {'VCPU': amount}}, wave
+        server, source, {source: {'VCPU': amount}}, {target: {'VCPU': amount}}, target, wave
     )
 
 
@@ -25,30 +27,34 @@ def test_a_move_waits_for_the_room_that_another_one_leaves():
     assert found == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
 
 
-def test_servers_that_wait_for_each_other_never_move():
+@pytest.mark.parametrize(
+    'moves',
+    [
+        # They wait for each other.
+        [move('s', 'a', 'b', 3), move('t', 'b', 'a', 2)],
+        # Half of the moves is no plan.
+        [move('t', 'b', 'c', 2), move('s', 'a', 'b', 5)],
+    ],
+)
+def test_without_an_order_for_all_nothing_is_planned(moves):
     ledger = Ledger(SNAPSHOT)
-    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'a', 2)], ledger)
-    assert found is None
-    # Nothing of it is left.
-    assert ledger.refusal({'a': {'VCPU': 1}}) is None
-    assert ledger.refusal({'a': {'VCPU': 2}}) == 'a has no room for VCPU=2'
+    assert waves(moves, ledger) is None
+    for host, free in (('a', 1), ('b', 2), ('c', 4)):
+        assert ledger.admits({host: {'VCPU': free}})
+    assert not ledger.admits({'a': {'VCPU': 2}})
+    assert not ledger.admits({'b': {'VCPU': 3}})
 
 
-def test_half_of_the_moves_is_no_plan():
-    ledger = Ledger(SNAPSHOT)
-    assert waves([move('t', 'b', 'c', 2), move('s', 'a', 'b', 5)], ledger) is None
-    assert ledger.refusal({'c': {'VCPU': 4}}) is None
-    assert ledger.refusal({'b': {'VCPU': 3}}) == 'b has no room for VCPU=3'
-
-
-def test_what_would_be_refused_is_found():
-    for moves, said in (
-        ([move('t', 'b', 'a', 2, 1)], 't: a has no room for VCPU=2'),
-        ([move('s', 'a', 'c', 3, 1)], 's: c does not grant VCPU=3'),
-        ([move('s', 'a', 'b', 3, 1), move('t', 'b', 'c', 2, 1)], 's: b has no room for VCPU=3'),
-        ([move('s', 'b', 'c', 2, 1)], 's does not hold what it is said to hold'),
-    ):
-        assert list(oracle.refusals(SNAPSHOT, moves)) == [said]
-    right = [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
-    assert list(oracle.refusals(SNAPSHOT, right)) == []
-    assert list(oracle.refusals(SNAPSHOT, [*right, move('t', 'c', 'a', 2, 3)])) == []
+@pytest.mark.parametrize(
+    ('moves', 'refusals'),
+    [
+        ([move('t', 'b', 'a', 2, 1)], ['t has no room in wave 1']),
+        ([move('s', 'a', 'c', 3, 1)], ['s has no room in wave 1']),
+        ([move('s', 'a', 'b', 3, 1), move('t', 'b', 'c', 2, 1)], ['s has no room in wave 1']),
+        ([move('s', 'b', 'c', 2, 1)], ['s does not hold what it is said to hold']),
+        ([move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)], []),
+        ([move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2), move('t', 'c', 'a', 2, 3)], []),
+    ],
+)
+def test_a_plan_is_checked_against_the_rules_of_placement(moves, refusals):
+    assert list(oracle.refusals(SNAPSHOT, moves)) == refusals

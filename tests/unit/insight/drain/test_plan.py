@@ -204,7 +204,7 @@ def test_storage_that_a_host_shares_is_not_emptied():
         host('new', aggregates=['shared'], VCPU=4),
     ]
     decision = drained(states, [consumer('x', new={'VCPU': 1}, old_disk={'DISK_GB': 1})])
-    assert decision.total == 0
+    assert decision.strict.total == 0
     assert decision.unsettled[0].facts['reason'] == (
         'is on another host, and uses storage that this one shares'
     )
@@ -266,7 +266,11 @@ def test_the_pace():
 
 def test_nothing_to_move():
     decision = drained([host('old', VCPU=9)], [])
-    assert (decision.verdict, decision.total, list(decision.moves)) == (DrainVerdict.YES, 0, [])
+    assert (decision.verdict, decision.strict.total, list(decision.moves)) == (
+        DrainVerdict.YES,
+        0,
+        [],
+    )
 
 
 def test_no_other_host():
