@@ -39,11 +39,7 @@ _GENERATION = Option(
 OWNER = (
     Option('--project-id <project>', required_since='1.8', help='ID of its project'),
     Option('--user-id <user>', required_since='1.8', help='ID of its user'),
-    Option(
-        '--consumer-type',
-        required_since='1.38',
-        help='Type, such as INSTANCE; default: the type that it has',
-    ),
+    Option('--consumer-type', required_since='1.38', help='Such as INSTANCE; default: its type'),
 )
 
 
@@ -90,11 +86,7 @@ class ShowAllocation(ConsumerLister):
     endpoint = endpoints.SHOW_ALLOCATIONS
     options = (
         option.CONSUMER,
-        Flag(
-            '--long',
-            since='1.15',
-            help='Also print last_modified and the name of each resource provider',
-        ),
+        Flag('--long', since='1.15', help='Also print last_modified and names of providers'),
     )
 
     def execute(self) -> columns.Output:
@@ -167,14 +159,8 @@ class UnsetAllocation(ConsumerLister):
     first_version = _SHOWS_OWNER
     options = (
         option.CONSUMER,
-        Option(
-            '--provider <provider>...',
-            help='Only allocations on this provider, by name or UUID',
-        ),
-        Option(
-            '--resource-class <resource_class>...',
-            help='Only allocations of this class',
-        ),
+        Option('--provider <provider>...', help='Only those on this provider, by name or UUID'),
+        Option('--resource-class <resource_class>...', help='Only allocations of this class'),
         _GENERATION,
     )
 

@@ -78,16 +78,8 @@ FILTERS: tuple[Option, ...] = (
         help='Groups, joined by commas, whose providers have one of them as a common ancestor. '
         'A group in it needs no resources',
     ),
-    Option(
-        '--root-required <trait>...',
-        since='1.35',
-        help='A trait that the root of the tree must have',
-    ),
-    Option(
-        '--root-forbidden <trait>...',
-        since='1.35',
-        help='A trait that the root of the tree must not have',
-    ),
+    Option('--root-required <trait>...', since='1.35', help='Trait that a root must have'),
+    Option('--root-forbidden <trait>...', since='1.35', help='Trait that a root must not have'),
 )
 _LIMIT: Mapping[str, Any] = {
     'metavar': '<limit>',
@@ -114,11 +106,7 @@ class ListCandidate(base.Lister):
         filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
         # Of a value that is no number scripts expect an error, not a usage error.
         Option('--limit', **_LIMIT),
-        Flag(
-            '--long',
-            since='1.34',
-            help='Also print the groups that a provider serves, its parent, root and name',
-        ),
+        Flag('--long', since='1.34', help='Also print groups, parent, root and name of a provider'),
     )
 
     def execute(self) -> columns.Output:

@@ -45,7 +45,7 @@ class ClaimAllocation(base.Lister):
             '--alternates <number>',
             type=int,
             default=0,
-            help='Print this many of the next candidates, each on another tree',
+            help='Print so many more candidates, each on another tree',
         ),
         *OWNER,
     )

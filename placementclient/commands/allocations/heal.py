@@ -35,18 +35,9 @@ class HealAllocation(Changing):
     first_version = GUARDS_CONSUMERS
     options = (
         Option('--server <uuid>...', type=normalized, help='Only this server'),
-        Option(
-            '--servers <file>|nova',
-            help='The list of all servers, with details; default: nova, ask Nova',
-        ),
-        Option(
-            '--flavors <file>',
-            help='The list of all flavors, for servers from a compute API below 2.47',
-        ),
-        Option(
-            '--migrations <file>|nova',
-            help='The list of all migrations; default: nova, unless --servers has a file',
-        ),
+        Option('--servers <file>|nova', help='All servers, with details; default: nova, ask Nova'),
+        Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
+        Option('--migrations <file>|nova', help='All migrations; default: nova, without --servers'),
         Option(
             '--ports <file>|neutron',
             help='Also allocate the bandwidth and packet rates of ports: a file with the answer of '

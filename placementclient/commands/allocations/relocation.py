@@ -136,13 +136,8 @@ class TransferAllocation(_Relocation):
             required=True,
             help='UUID of the consumer that gets the allocations, such as a migration',
         ),
-        Option(
-            '--consumer-type', since='1.38', help='Type of the other consumer, such as MIGRATION'
-        ),
-        Flag(
-            '--replace',
-            help='Delete the allocations that the other consumer has, as a reverted resize does',
-        ),
+        Option('--consumer-type', since='1.38', help='Its type, such as MIGRATION'),
+        Flag('--replace', help='Delete the allocations of the other consumer before'),
     )
 
     def execute(self) -> columns.Output:

@@ -140,20 +140,12 @@ def _number_of_workers(text: str) -> int:
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
-OUTPUT = Option(
-    '-o', '--output <file>', default='-', help='Write to this file; default: standard output'
-)
+OUTPUT = Option('-o', '--output <file>', default='-', help='File to write; default: stdout')
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
 #: Of a command that lists names, and may print how many providers have each.
 PRESENCE = (
-    Flag(
-        '--long',
-        help='Also print how many providers and hosts have it, and the host if it is the only one',
-    ),
-    Option(
-        '--snapshot <file>',
-        help='Like --long, but read this snapshot file instead of the live cloud',
-    ),
+    Flag('--long', help='Also print how many providers and hosts have it, and the only host'),
+    Option('--snapshot <file>', help='Like --long, for this snapshot file, not the live cloud'),
 )
 LONG = Flag('--long', since='1.15', help='Also print last_modified')

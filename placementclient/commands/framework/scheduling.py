@@ -76,10 +76,7 @@ ONE = (
         help='The list of all hypervisors with details, for --host; nova: ask Nova',
     ),
     Option('--host <name>', help='The host that is chosen for the server'),
-    Option(
-        '--hint <key>=<value>...',
-        help="A hint for Nova's scheduler, such as group=UUID",
-    ),
+    Option('--hint <key>=<value>...', help="A hint for Nova's scheduler, such as group=UUID"),
 )
 
 

@@ -80,10 +80,7 @@ class Batch(base.PlacementCommand):
     options = (
         Option('file', nargs='?', default='-', help='The commands; - for stdin'),
         Flag('--keep-going', help='Go on after a command that fails'),
-        Flag(
-            '--json-lines',
-            help='Print a JSON object for each command: line, command, status, stdout, stderr',
-        ),
+        Flag('--json-lines', help='Print line, command, status, stdout and stderr of each as JSON'),
         option.workers('commands of a file that change nothing to run'),
     )
 

@@ -37,10 +37,7 @@ class SetAggregate(base.Lister):
     prints = columns.UUID.names
     options = (
         option.PROVIDER,
-        Option(
-            '--aggregate <aggregate>...',
-            help='Aggregate, by UUID or by its name in Nova; default: in no aggregate',
-        ),
+        Option('--aggregate <aggregate>...', help='Aggregate: UUID or name in Nova; default: none'),
         Option(
             '--generation',
             type=int,
@@ -74,9 +71,7 @@ class AddAggregate(editing.NamesEditing):
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
     facet, functions = 'aggregates', (api.aggregate.list, api.aggregate.set)
-    names = Option(
-        'aggregate', nargs='+', missable=True, help='Aggregates, by UUID or by their name in Nova'
-    )
+    names = Option('aggregate', nargs='+', missable=True, help='Aggregates: UUIDs or names in Nova')
     column, prints_one = columns.UUID, columns.UUID.names
     options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
 
@@ -106,10 +101,7 @@ class SyncAggregate(changing.Changing):
     # From here on the trait distinguishes sharing providers from hosts.
     first_version = Microversion(1, 22)
     options = (
-        Option(
-            '--aggregates <file>|nova',
-            help='The list of all host aggregates, with UUIDs; default: nova, ask Nova',
-        ),
+        Option('--aggregates <file>|nova', help='All host aggregates; default: nova, ask Nova'),
         Flag('--remove', help='Also take hosts out of aggregates in which Nova does not have them'),
         *changing.OPTIONS,
     )

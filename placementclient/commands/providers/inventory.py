@@ -188,11 +188,7 @@ class ReplaceInventories(editing.Editing):
             help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; default: all '
             'inventories are deleted',
         ),
-        Flag(
-            '--aggregate',
-            since='1.3',
-            help='Set the inventories of every resource provider of the aggregate',
-        ),
+        Flag('--aggregate', since='1.3', help='Set those of every provider of the aggregate'),
         Flag('--amend', help='Keep other classes, and other fields of the named classes'),
         Flag('--replace', help='With a selector: delete the inventories of other classes'),
         option.GENERATION,

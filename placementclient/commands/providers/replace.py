@@ -50,26 +50,16 @@ class ReplaceProvider(Changing):
     options = (
         Option('old', help='Name or UUID of the resource provider to delete'),
         Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
-        Option(
-            '--with <provider>',
-            dest='twin',
-            help='Use this existing resource provider, by name or UUID',
-        ),
+        Option('--with <provider>', dest='twin', help='Name or UUID of an existing provider'),
         Option('--name', help='Name of the new provider; default: the name of the old one'),
-        Flag(
-            '--merge',
-            help='Merge the two also if the new provider has another name and consumers of its own',
-        ),
+        Flag('--merge', help='Merge the two also if the new one has another name and consumers'),
         Option(
             '--hypervisors',
             metavar=f'<file>|{NOVA}',
             help='The compute nodes of Nova: a list as JSON, or nova. Default: ask the service of '
             'the catalog, if there is one',
         ),
-        Flag(
-            '--compute-node-exists',
-            help='Go on although Nova may have a compute node with the old UUID; Nova is not asked',
-        ),
+        Flag('--compute-node-exists', help='Go on, whatever UUID Nova has; do not ask Nova'),
         *changing.OPTIONS,
     )
 

@@ -19,12 +19,7 @@ class ListResourceProvider(base.Lister):
     endpoint = endpoints.LIST_PROVIDERS
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
-        Option(
-            '--match',
-            '--name',
-            dest='name',
-            help='Name of the resource provider; or a pattern for names, such as compute2*',
-        ),
+        Option('--match', '--name', dest='name', help='Name, or a pattern such as compute2*'),
         *filters.options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
@@ -60,16 +55,8 @@ class CreateResourceProvider(base.ShowOne):
     prints = columns.PROVIDER.names
     options = (
         Option('name', help='Name of the resource provider'),
-        Option(
-            '--parent-provider <provider>',
-            since='1.14',
-            help='Name or UUID of the parent; default: none, the provider is a root',
-        ),
-        Option(
-            '--uuid',
-            type=normalized,
-            help='UUID of the new resource provider; default: Placement chooses one',
-        ),
+        Option('--parent-provider <provider>', since='1.14', help='Name or UUID of the parent'),
+        Option('--uuid', type=normalized, help='UUID of the new provider; default: a random one'),
         Flag('--or-show', help='If a provider has that name, show it and change nothing'),
     )
 

@@ -28,14 +28,11 @@ class ListTrait(base.Lister):
     endpoint = endpoints.LIST_TRAITS
     auth_required = False
     options = (
-        Option(
-            '--name',
-            help='startswith:PREFIX, or in:NAME,NAME for those of the named ones that exist',
-        ),
+        Option('--name', help='startswith:PREFIX, or in:NAME,NAME for those that exist'),
         Option(
             '--associated',
             action=argparse.BooleanOptionalAction,
-            help='Only traits that some resource provider has, or that none has',
+            help='Only traits that some provider has, or that none has',
         ),
         *option.PRESENCE,
     )
@@ -108,10 +105,7 @@ class SetProviderTrait(base.Lister):
     prints = columns.NAME.names
     options = (
         option.PROVIDER,
-        Option(
-            '--trait <trait>...',
-            help='Name of a trait; default: the provider gets no traits',
-        ),
+        Option('--trait <trait>...', help='Name of a trait; default: no traits'),
         option.GENERATION,
     )
 

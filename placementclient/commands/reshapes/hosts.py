@@ -78,14 +78,8 @@ class AssignmentsReshape(_Fitting):
             help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
         Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
-        Option(
-            '--migrations <file>|nova',
-            help='With --pinned: the migrations under way, as a list or from the compute service',
-        ),
-        Option(
-            '--snapshot <file>',
-            help='Compare with the allocations of this snapshot; --pinned needs it',
-        ),
+        Option('--migrations <file>|nova', help='With --pinned: the migrations; or nova: ask Nova'),
+        Option('--snapshot <file>', help='Compare with the allocations of this snapshot'),
         Option(
             '--class <class>|<mdev type>=<class>...',
             dest='classes',
@@ -147,7 +141,7 @@ class DevicesReshape(_Fitting):
         Option(
             '--devices <file>...',
             required=True,
-            help='Rows of pci_devices: CSV, JSON, or what mysql --batch or --xml prints',
+            help='Rows of pci_devices: CSV, JSON, or the output of mysql --batch or --xml',
         ),
         Option(
             '--device-spec [<host>=]<file>...',
@@ -155,10 +149,7 @@ class DevicesReshape(_Fitting):
             help='A nova.conf, or the JSON objects of its device_spec: <host>=<file> for one '
             'host, <file> for the hosts without a file of their own',
         ),
-        Option(
-            '--snapshot <file>',
-            help='Leave out instances without allocations on the host in this snapshot',
-        ),
+        Option('--snapshot <file>', help='Leave out instances without allocations in this file'),
         Option('-o', '--output <file>', required=True, help='The specification'),
     )
 

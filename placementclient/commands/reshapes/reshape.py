@@ -85,23 +85,15 @@ class PlanReshape(base.ShowOne):
         *selectors.TREES,
         compute.migrations_option('to be warned of those under way'),
         Flag('--allow-inferred', help='Choose one if several assignments are possible'),
-        Flag(
-            '--skip-infeasible',
-            help='Leave out trees that cannot be planned, instead of planning none',
-        ),
+        Flag('--skip-infeasible', help='Leave out trees that cannot be planned'),
         Option(
             '--solver-timeout <seconds>',
             default=60,
             help='Time limit of the search for the assignments of a tree. The same files give '
             'the same plan, unless a search reaches the limit',
         ),
-        Option(
-            '--write-assignments <file>',
-            help='Write a CSV file with the undecided rows, to fill in and hand back',
-        ),
-        Flag(
-            '--fail-on-warnings', help='Write no plan and exit with status 1 if there is a warning'
-        ),
+        Option('--write-assignments <file>', help='Write the undecided rows as CSV, to fill in'),
+        Flag('--fail-on-warnings', help='Write no plan, and exit with 1, if there is a warning'),
         Option('-o', '--output <plan>', required=True, help='The file of the plan'),
         option.OVERWRITE,
     )

@@ -32,10 +32,7 @@ _RUN = (
         help='Stop after this many trees have failed; trees under way are completed. Default: go '
         'on',
     ),
-    Flag(
-        '--other-service',
-        help='Go on although the plan was made for another service, or none of its trees is here',
-    ),
+    Flag('--other-service', help='Go on although the service is another, or has none of the trees'),
 )
 
 
@@ -133,10 +130,7 @@ class ApplyReshape(_RunCommand):
     examples = ('plan.json --limit 1 --yes',)
     options = (
         *_RUN,
-        Flag(
-            '--compute-is-up',
-            help='Go on although nova-compute may be up on hosts of the plan; Nova is not asked',
-        ),
+        Flag('--compute-is-up', help='Go on although nova-compute may be up; Nova is not asked'),
         option.YES,
     )
 

@@ -28,9 +28,7 @@ class SaveSnapshot(base.ShowOne):
     options = (
         Option('file', help='The file to write'),
         *selectors.TREES,
-        Option(
-            '--snapshot <file>', help='Save trees of this snapshot file; default: of the live cloud'
-        ),
+        Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
         option.workers('trees to read'),
         option.OVERWRITE,
     )
@@ -93,11 +91,7 @@ class DiffSnapshot(LineLister):
     options = (
         Option('before', help='The first snapshot: a file, or live'),
         Option('after', help='The second snapshot: a file, or live'),
-        Option(
-            '--kind',
-            choices=('provider', 'consumer'),
-            help='Only differences of this kind; default: both',
-        ),
+        Option('--kind', choices=('provider', 'consumer'), help='Only of this kind; default: both'),
         reading.ASSUME,
     )
 
@@ -133,10 +127,7 @@ class RestoreSnapshot(Changing):
     examples = ('cloud.json.gz --missing',)
     options = (
         _FILE,
-        Flag(
-            '--missing',
-            help='Complete a restore: keep existing objects and create the missing ones',
-        ),
+        Flag('--missing', help='Complete a restore: create only missing objects'),
         *changing.OPTIONS,
     )
 

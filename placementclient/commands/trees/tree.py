@@ -98,10 +98,7 @@ class GraphTree(base.PlacementCommand):
             help='Format of the picture; default: from the end of the file name, .dot, .gv or '
             '.svg, or svg on standard output unless that is a terminal',
         ),
-        Option(
-            '--plan <file>',
-            help='Draw the trees of this plan before and after it; --tree selects some of them',
-        ),
+        Option('--plan <file>', help='Draw the trees of this plan before and after it'),
         *_WITH,
         option.OUTPUT,
     )
