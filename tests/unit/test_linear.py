@@ -7,8 +7,9 @@ import io
 import json
 import sys
 import tarfile
+import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,19 @@ from placementclient.api import (
 from placementclient.changes import journal
 from placementclient.changes.diff import operations_of
 from placementclient.changes.records import operations
+from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.files import snapshots
+from placementclient.hosts import additions, assignments, device_spec, devices, libvirt, pinned
+from placementclient.hosts.libvirt import Domain, HostFacts
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan
+from placementclient.model.providers import Provider
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor, Server, ServerMigration
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
@@ -46,26 +55,35 @@ from tests.good_files import (
     SERVERS,
 )
 from tests.unit.dialogue import RP, get, provider
+from tests.unit.hosts.libvirt_output import domain
 
-#: What four times as much may cost at the most: calls, and memory.
-MOST = 4.6
-#: Memory that does not count, in bytes: what is made once.
-ONCE = 1 << 17
+#: What four times as much may cost at the most: calls, and memory; and time, which varies.
+MOST, MOST_TIME = 4.6, 8
+#: Memory that does not count, in bytes: what is made once; and time that is too short, in seconds.
+ONCE, SHORT = 1 << 17, 0.02
+
+Read = Callable[[], object]
 
 
 def uuid(number):
     return f'{number:08d}-0000-4000-8000-000000000000'
 
 
+def cpu_time(read):
+    began = time.process_time()
+    read()
+    return time.process_time() - began
+
+
 def work(read):
-    """How many calls, of Python and of C, it takes; and how much memory at its peak, in bytes."""
+    """Return the calls, of Python and of C, the bytes of memory at the peak, and the seconds."""
     calls = 0
 
     def count(_frame, event, _argument):
         nonlocal calls
         calls += event in ('call', 'c_call')
 
-    read()  # what is made only once
+    seconds = min(cpu_time(read), cpu_time(read))
     sys.setprofile(count)
     try:
         read()
@@ -74,7 +92,7 @@ def work(read):
     tracemalloc.start()
     try:
         read()
-        return calls, tracemalloc.get_traced_memory()[1]
+        return calls, tracemalloc.get_traced_memory()[1], seconds
     finally:
         tracemalloc.stop()
 
@@ -84,6 +102,7 @@ def check_linear(measured, size):
     small, large = measured(size), measured(4 * size)
     assert large[0] <= MOST * small[0], f'{small[0]} calls become {large[0]}'
     assert large[1] <= MOST * small[1] + ONCE, f'{small[1]} bytes become {large[1]}'
+    assert large[2] <= MOST_TIME * max(small[2], SHORT), f'{small[2]} s become {large[2]}'
 
 
 def listed(record, *keys):
@@ -179,7 +198,63 @@ def in_a_journal(n):
     return _written(write)
 
 
-#: Of each kind of file the content of a size, and the size.
+def device_rows(n):
+    addresses = (f'{i >> 13:04x}:{i >> 5 & 255:02x}:{i & 31:02x}.0' for i in range(n))
+    return [DEVICE | {'address': address, 'instance_uuid': ''} for address in addresses]
+
+
+def separated(by):
+    def content(n):
+        lines = (DEVICE, *(row.values() for row in device_rows(n)))
+        return '\n'.join(by.join(line) for line in lines).encode()
+
+    return content
+
+
+def xml(n):
+    rows = (
+        ''.join(f'<field name="{name}">{value}</field>' for name, value in row.items())
+        for row in device_rows(n)
+    )
+    return f'<r>{"".join(f"<row>{row}</row>" for row in rows)}</r>'.encode()
+
+
+def continued(n):
+    tags = ''.join(f'  "tag{i}": "value",\n' for i in range(n))
+    return f'[pci]\ndevice_spec = {{\n{tags}  "last": "value"}}\n'.encode()
+
+
+def in_a_snapshot(parent=lambda i: i - 1 if i else None, **last):
+    """A snapshot of providers; the last one may have other fields."""
+
+    def content(n):
+        providers = [
+            {
+                'uuid': uuid(i),
+                'name': f'host{i}',
+                'generation': 1,
+                'parent_provider_uuid': None if parent(i) is None else uuid(parent(i) % n),
+                'root_provider_uuid': uuid(0),
+                'inventories': {},
+                'traits': [],
+                'aggregates': [],
+                'usages': {},
+            }
+            for i in range(n)
+        ]
+        providers[-1] |= last
+        document = {'format': 'placementclient/snapshot', 'version': 1, 'providers': providers}
+        return json.dumps(document | {'consumers': {}}).encode()
+
+    return content
+
+
+def deep(n):
+    text = in_a_snapshot()(1)
+    return text.replace(b'"generation": 1', b'"generation": ' + b'[' * 99 * n)
+
+
+#: The kind of each file, its content of a size, and the size; some files are refused.
 FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'snapshot': (lambda n: b''.join(snapshots.encode(cloud(hosts=n, servers=2))), 50),
     'plan': (in_a_plan, 10),
@@ -201,18 +276,31 @@ FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'ports': (listed(PORT, 'id'), 200),
     'device spec': (conf, 100),
     'host facts': (facts, 50),
+    'devices, as CSV': (separated(','), 2_000),
+    'devices, of mysql --batch': (separated('\t'), 1_000),
+    'devices, as XML': (xml, 500),
+    'device spec, of lists': (lambda n: b'[]\n' * n, 20_000),
+    'device spec, over many lines': (continued, 20_000),
+    'snapshot, of a chain': (in_a_snapshot(), 3_000),
+}
+#: Snapshots that are refused, with the reason.
+REFUSED: dict[str, tuple[Callable[[int], bytes], str]] = {
+    'a circle': (in_a_snapshot(lambda i: i - 1), 'the parents of .* are a circle'),
+    'a UUID twice': (in_a_snapshot(uuid=uuid(0)), 'two providers have the UUID'),
+    'a fault at the end': (in_a_snapshot(generation='x'), 'expected int, got str'),
+    'depth': (deep, 'nested too deeply'),
 }
 
 
 def test_every_kind_of_file_is_there():
-    assert FILES.keys() == GOOD.keys()
+    assert {kind.partition(',')[0] for kind in FILES} == GOOD.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', FILES)
 def test_a_file_is_read_in_linear_time_and_memory(kind, tmp_path):
     content, size = FILES[kind]
-    read = GOOD[kind][0]
+    read = GOOD[kind.partition(',')[0]][0]
 
     def measured(n):
         path = tmp_path / f'{n}'
@@ -222,6 +310,73 @@ def test_a_file_is_read_in_linear_time_and_memory(kind, tmp_path):
         return work(lambda: read(str(path)))
 
     check_linear(measured, size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('content', 'reason'), REFUSED.values(), ids=REFUSED)
+def test_a_file_is_refused_in_linear_time_and_memory(content, reason, tmp_path):
+    def measured(n):
+        path = tmp_path / f'{n}'
+        path.write_bytes(content(n))
+
+        def read():
+            with pytest.raises(errors.BadFile, match=reason):
+                GOOD['snapshot'][0](str(path))
+
+        return work(read)
+
+    check_linear(measured, 3_000)
+
+
+def tree(allocated: Sequence[str], children: int = 0) -> Snapshot:
+    """A host of which some consumers hold a CPU each."""
+    root = uuid(1)
+    states = [ProviderState(Provider(root, 'gpu1', 1, None, root), {'VCPU': Inventory(8)})]
+    states += [
+        ProviderState(Provider(uuid(n), f'c{n}', 1, root, root), {}) for n in range(2, children + 2)
+    ]
+    return Snapshot(states, [Consumer(name, {root: {'VCPU': 1}}) for name in allocated])
+
+
+def of_devices(n: int) -> Read:
+    """Virtual functions of one device, whose servers hold nothing in Placement."""
+    text = json.dumps([row | {'instance_uuid': uuid(i)} for i, row in enumerate(device_rows(n))])
+    rows = devices.parse(text, 'pci')
+    specs = {'': device_spec.parse('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
+    snapshot = tree(())
+    return lambda: additions.of_devices(rows, specs, snapshot)
+
+
+def of_cells(n: int) -> Read:
+    """As many servers as there are providers in the tree."""
+    servers = [uuid(i) for i in range(n)]
+    snapshot = tree(servers, n)
+    host = HostFacts('gpu1', 'f', tuple(Domain(s, 'd', (), frozenset({0})) for s in servers))
+    return lambda: (
+        assignments.of_cells([host], snapshot),
+        assignments.of_mediated_devices([host], snapshot, default='VCPU'),
+    )
+
+
+def of_pinned(n: int) -> Read:
+    """As many migrations as servers."""
+    flavor = Flavor('m', 1, 64, extra_specs={'hw:cpu_policy': 'dedicated'})
+    servers = {uuid(i): Server(uuid(i), flavor=flavor) for i in range(n)}
+    moves = [ServerMigration(uuid(n + i), uuid(i), (), 'running') for i in range(n)]
+    snapshot = tree([uuid(i) for i in range(2 * n)])
+    return lambda: pinned.of_servers(servers, 's.json', snapshot, moves)
+
+
+def of_pins(n: int) -> Read:
+    pins = "<vcpupin vcpu='0' cpuset='0-8191,^7'/>" * n
+    content = domain(uuid(1), inside=f'<cputune>{pins}</cputune>').encode()
+    return lambda: libvirt.domain(content, 'd.xml')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('make', [of_devices, of_cells, of_pinned, of_pins])
+def test_facts_of_hosts_are_compared_in_linear_time_and_memory(make):
+    check_linear(lambda n: work(make(n)), 3_000)
 
 
 ASKED = CandidateRequest(Filter(resources={'VCPU': 1}))
@@ -276,7 +431,7 @@ def test_an_answer_is_read_in_linear_time_and_memory(kind, session, service):
     ask, path, answer = ANSWERS[kind]
 
     def measured(n):
-        service.answer(*[get(path, answer(n))] * 3)
+        service.answer(*[get(path, answer(n))] * 4)
         client = Client(session, HIGHEST)
         return work(lambda: ask(client))
 
