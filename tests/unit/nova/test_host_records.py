@@ -25,22 +25,6 @@ HYPERVISOR = {
 AMOUNTS = ('vcpus', 'memory_mb', 'local_gb')
 
 
-@pytest.mark.parametrize(
-    'record',
-    [
-        {'id': 7, 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
-         'forced_down': False, 'zone': 'nova', 'disabled_reason': None,
-         'updated_at': '2026-11-02T09:00:00.000000'},
-        {'ID': 'a-b', 'Binary': 'nova-compute', 'Host': 'h', 'Zone': 'nova', 'Status': 'enabled',
-         'State': 'up', 'Updated At': '2026-11-02T09:00:00.000000'},
-    ],
-)  # fmt: skip
-def test_a_service_in_any_form(record):
-    for document in ([record], {'services': [record]}):
-        found = host_records.compute_services(document, 'x.json')
-        assert found == [ComputeService('h', True, True)]
-
-
 def test_services_that_are_down_and_others():
     def record(**fields):
         return {'binary': 'nova-compute', 'host': 'h', 'status': 'disabled', 'state': 'up'} | fields
@@ -100,19 +84,6 @@ def test_later_hypervisors_have_no_amounts():
     }
     [found] = host_records.hypervisors([record], 'x.json')
     assert (found.totals, found.used, found.servers) == ({}, {}, None)
-
-
-def test_registered_limits():
-    api = {
-        'registered_limits': [
-            {'id': 'a', 'resource_name': 'servers', 'default_limit': 10, 'region_id': None},
-            {'id': 'b', 'resource_name': 'class:VCPU', 'default_limit': 20, 'region_id': 'r'},
-        ],
-        'links': {'next': None},
-    }
-    client = [{'ID': 'a', 'Service ID': 's', 'Resource Name': 'servers', 'Default Limit': 10}]
-    assert host_records.registered_limits(api, 'x.json') == ['servers', 'class:VCPU']
-    assert host_records.registered_limits(client, 'x.json') == ['servers']
 
 
 NODE = {
@@ -214,26 +185,17 @@ def test_ports_of_which_it_is_not_said_what_they_ask_for():
     assert host_records.ports([], 'x.json') == []
 
 
-@pytest.mark.parametrize('read', ['compute_services', 'hypervisors', 'nodes', 'ports'])
-def test_a_list_that_is_none(read):
-    for document in (None, 5, {}, [5]):
-        with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
-            getattr(host_records, read)(document, 'x.json')
-
-
 @pytest.mark.parametrize(
-    ('read', 'record'),
+    ('parse', 'record'),
     [
-        ('compute_services', {'id': 'a', 'host': 'h'}),
-        ('hypervisors', HYPERVISOR),
-        ('registered_limits', {'id': 'a', 'resource_name': 'x'}),
-        ('nodes', NODE),
-        ('ports', PORT),
+        (host_records.hypervisors, HYPERVISOR),
+        (host_records.nodes, NODE),
+        (host_records.ports, PORT),
     ],
 )
-def test_a_record_that_is_there_twice(read, record):
+def test_a_record_that_is_there_twice(parse, record):
     with pytest.raises(errors.BadFile, match='is there twice'):
-        getattr(host_records, read)([record, record], 'x.json')
+        parse([record, record], 'x.json')
 
 
 def test_agents_have_the_bandwidths_of_their_devices():

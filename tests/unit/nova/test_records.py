@@ -1,4 +1,4 @@
-"""Lists of servers and migrations, in all the forms that they come in."""
+"""Lists of other services, in all the forms that they come in."""
 
 from __future__ import annotations
 
@@ -9,106 +9,100 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration, same_host
-from placementclient.model.services import COMPUTE_SERVICE
-from placementclient.nova import records
+from placementclient.model.services import COMPUTE_SERVICE, ComputeService
+from placementclient.nova import host_records, records
+
+
+def server_details(document, path):
+    return records.server_details(document, path, {})
+
+
+GPU = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
+MIGRATION = ServerMigration('m', 's', ('h1', 'h1.a'), 'done', 'evacuation')
+SERVICE = ComputeService('h', True, True)
 
 
 @pytest.mark.parametrize(
-    'record',
+    ('key', 'parse', 'record', 'expected'),
     [
-        {'ID': 'AB', 'Name': 'x', 'Status': 'ACTIVE', 'Host': 'h1', 'Properties': {}},
-        {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1', 'name': None},
-        {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
-        {'id': 'ab', 'compute_host': 'h1'},
-    ],
-)
-def test_a_server_in_any_form(record):
-    for document in ([record], {'servers': [record]}):
-        status = 'active' if 'Status' in record else None
-        expected = Server('ab', ('h1',), status=status, name=record.get('Name'))
-        assert records.servers(document, 'x.json') == {'ab': expected}
-
-
-def test_half_of_a_character_is_refused():
-    record = {'ID': 'ab', 'Status': 'ACTIVE', 'Host': 'h1', 'image': {'\ud800': 1}}
-    with pytest.raises(errors.BadFile, match=r'x\.json: servers\[0\]: not UTF-8 text$'):
-        records.servers([record], 'x.json')
-
-
-def test_a_server_with_all_that_the_api_says():
-    record = {
-        'id': 'S', 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'updated': '2026-11-02T09:00:00Z',
-        'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 64, 'extra_specs': {}},
-        'OS-EXT-SRV-ATTR:host': 'h', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h.a',
-        'OS-EXT-STS:task_state': 'rebuilding', 'OS-EXT-STS:vm_state': 'active',
-    }  # fmt: skip
-    found = records.servers([record], 'x.json')
-    expected = Server(
-        's',
-        ('h', 'h.a'),
-        'rebuilding',
-        '2026-11-02T09:00:00Z',
-        'active',
-        is_detailed=True,
-        node='h.a',
-        flavor=Flavor('m', 1, 64),
-        project_id='p',
-        user_id='u',
-        boots_from_volume=True,
-    )
-    assert found == {'s': expected}
-
-
-@pytest.mark.parametrize('task', [None, 'None', 'spawning'])
-def test_a_server_as_the_client_lists_it(task):
-    record = {'ID': 'a', 'Task State': task, 'Host': 'h', 'Flavor': 'm', 'Image': 'i'}
-    expected = Server('a', ('h',), 'spawning' if task == 'spawning' else None)
-    assert records.servers([record], 'x.json') == {'a': expected}
-
-
-@pytest.mark.parametrize('host', [None, '', 'None'])
-def test_a_server_without_a_host(host):
-    assert records.servers([{'ID': 'a', 'Host': host}], 'x.json') == {'a': Server('a')}
-
-
-@pytest.mark.parametrize(
-    'record',
-    [
-        {
-            'Id': 7, 'UUID': 'm', 'Source Node': 'h1.a', 'Dest Node': 'h2.a',
-            'Source Compute': 'h1', 'Dest Compute': 'h2', 'Dest Host': '10.0.0.2',
-            'Status': 'done', 'Server UUID': 's', 'Old Flavor': 1, 'New Flavor': 1,
-            'Type': 'evacuation', 'Created At': '', 'Updated At': '',
-        },
-        {
-            'id': 7, 'uuid': 'm', 'source_node': 'h1.a', 'source_compute': 'h1', 'status': 'done',
-            'instance_uuid': 's', 'migration_type': 'evacuation',
-        },
+        ('servers', records.servers,
+         {'ID': 'AB', 'Name': 'x', 'Status': 'ACTIVE', 'Host': 'h1', 'Properties': {}},
+         {'ab': Server('ab', ('h1',), status='active', name='x')}),
+        ('servers', records.servers, {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1', 'name': None},
+         {'ab': Server('ab', ('h1',))}),
+        ('servers', records.servers, {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
+         {'ab': Server('ab', ('h1',))}),
+        ('servers', records.servers, {'id': 'ab', 'compute_host': 'h1'},
+         {'ab': Server('ab', ('h1',))}),
+        ('servers', records.servers,
+         {'ID': 'a', 'Task State': 'None', 'Host': 'h', 'Flavor': 'm', 'Image': 'i'},
+         {'a': Server('a', ('h',))}),
+        ('servers', records.servers,
+         {'ID': 'a', 'Task State': 'spawning', 'Host': '', 'Flavor': 'm', 'Image': 'i'},
+         {'a': Server('a', (), 'spawning')}),
+        ('migrations', records.migrations,
+         {'Id': 7, 'UUID': 'm', 'Source Node': 'h1.a', 'Dest Node': 'h2.a', 'Source Compute': 'h1',
+          'Dest Compute': 'h2', 'Dest Host': '10.0.0.2', 'Status': 'done', 'Server UUID': 's',
+          'Old Flavor': 1, 'New Flavor': 1, 'Type': 'evacuation', 'Created At': ''},
+         [MIGRATION]),
+        ('migrations', records.migrations,
+         {'id': 7, 'uuid': 'm', 'source_node': 'h1.a', 'source_compute': 'h1', 'status': 'done',
+          'instance_uuid': 's', 'migration_type': 'evacuation'},
+         [MIGRATION]),
+        # Of an old release, without a UUID.
+        ('migrations', records.migrations, {'Server UUID': 's', 'Status': 'Running'},
+         [ServerMigration(None, 's', (), 'running')]),
+        ('flavors', records.flavors,
+         {'id': '1', 'name': 'gpu', 'vcpus': 4, 'ram': 8192, 'disk': 20, 'swap': 512,
+          'OS-FLV-EXT-DATA:ephemeral': 10, 'os-flavor-access:is_public': False,
+          'OS-FLV-DISABLED:disabled': False, 'rxtx_factor': 1.0, 'links': [],
+          'extra_specs': {'resources:VGPU': '1'}},
+         [GPU]),
+        ('flavors', records.flavors,
+         {'ID': '1', 'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Disk': 20, 'Swap': 512,
+          'Ephemeral': 10, 'Is Public': False, 'RXTX Factor': 1.0,
+          'Properties': {'resources:VGPU': 1}},
+         [GPU]),
+        ('flavors', records.flavors,
+         {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}},
+         [Flavor('tiny', 1, 64)]),
+        ('aggregates', records.aggregates,
+         {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}},
+         [HostAggregate('a1', 'az', ('h1', 'h2'))]),
+        ('projects', records.projects, {'ID': 'a', 'Name': 'Demo'}, {'a': 'Demo'}),
+        ('projects', records.projects, {'id': 'a', 'name': 'Demo'}, {'a': 'Demo'}),
+        ('quotas', records.quotas, {'Project ID': 'a', 'Cores': 20, 'Ram': -1, 'Instances': 10},
+         {'a': {'CPUS': 20, 'MEMORY_MB': -1}}),
+        ('quotas', records.quotas, {'id': 'a', 'cores': None}, {'a': {}}),
+        ('services', host_records.compute_services,
+         {'id': 7, 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
+          'forced_down': False, 'zone': 'nova', 'disabled_reason': None},
+         [SERVICE]),
+        ('services', host_records.compute_services,
+         {'ID': 'a-b', 'Binary': 'nova-compute', 'Host': 'h', 'Status': 'enabled', 'State': 'up'},
+         [SERVICE]),
+        ('registered_limits', host_records.registered_limits,
+         {'id': 'b', 'resource_name': 'class:VCPU', 'default_limit': 20, 'region_id': 'r'},
+         ['class:VCPU']),
+        ('registered_limits', host_records.registered_limits,
+         {'ID': 'a', 'Service ID': 's', 'Resource Name': 'servers', 'Default Limit': 10},
+         ['servers']),
     ],
 )  # fmt: skip
-def test_a_migration_in_any_form(record):
-    for document in ([record], {'migrations': [record]}):
-        assert records.migrations(document, 'x.json') == [
-            ServerMigration('m', 's', ('h1', 'h1.a'), 'done', 'evacuation')
-        ]
-
-
-def test_a_migration_of_an_old_release_has_no_uuid():
-    [found] = records.migrations([{'Server UUID': 's', 'Status': 'Running'}], 'x.json')
-    assert found == ServerMigration(None, 's', (), 'running')
+def test_a_record_in_any_form(key, parse, record, expected):
+    for document in ([record], {key: [record], f'{key}_links': []}):
+        assert parse(document, 'x.json') == expected
 
 
 @pytest.mark.parametrize('document', [None, 5, 'x', {}, {'servers': 5}, [5], ['x']])
-def test_what_is_no_list_is_told_with_its_file(document):
-    with pytest.raises(errors.BadFile, match=r'x\.json: not a list of servers'):
-        records.servers(document, 'x.json')
-
-
-def test_what_lacks_a_column_is_told():
-    with pytest.raises(errors.BadFile, match='missing required field id'):
-        records.servers([{'Name': 'x'}], 'x.json')
-    with pytest.raises(errors.BadFile, match='missing required field status'):
-        records.migrations([{'Server UUID': 'x'}], 'x.json')
+@pytest.mark.parametrize(
+    'parse',
+    [records.servers, records.projects, host_records.compute_services, host_records.hypervisors,
+     host_records.nodes, host_records.ports],
+)  # fmt: skip
+def test_what_is_no_list_is_told_with_its_file(parse, document):
+    with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
+        parse(document, 'x.json')
 
 
 @pytest.mark.parametrize(
@@ -124,53 +118,6 @@ def test_what_lacks_a_column_is_told():
 )
 def test_names_of_one_host(name, other, same):
     assert same_host(name, other) is same
-
-
-@pytest.mark.parametrize(
-    'record',
-    [
-        {
-            'id': '1', 'name': 'gpu', 'vcpus': 4, 'ram': 8192, 'disk': 20, 'swap': 512,
-            'OS-FLV-EXT-DATA:ephemeral': 10, 'os-flavor-access:is_public': False,
-            'OS-FLV-DISABLED:disabled': False, 'rxtx_factor': 1.0, 'links': [],
-            'extra_specs': {'resources:VGPU': '1'},
-        },
-        {
-            'ID': '1', 'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Disk': 20, 'Swap': 512,
-            'Ephemeral': 10, 'Is Public': False, 'RXTX Factor': 1.0,
-            'Properties': {'resources:VGPU': 1},
-        },
-    ],
-)  # fmt: skip
-def test_a_flavor_in_any_form(record):
-    expected = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
-    for document in ([record], {'flavors': [record]}):
-        assert records.flavors(document, 'x.json') == [expected]
-
-
-def test_what_a_flavor_has_nothing_of():
-    record = {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}}
-    assert records.flavors([record], 'x.json') == [Flavor('tiny', 1, 64)]
-
-
-SPECIFIED = {'name': 'a', 'vcpus': 1, 'ram': 1, 'extra_specs': {}}
-
-
-@pytest.mark.parametrize(
-    ('changes', 'reason'),
-    [
-        ({'extra_specs': None}, "flavor 'a' has no extra specs: list flavors with --long"),
-        ({'extra_specs': "a='b'"}, "flavor 'a' has no extra specs"),
-        ({'vcpus': 'x'}, r'flavors\[0\].vcpus: expected int'),
-        ({'ram': -1}, r'flavors\[0\].ram: expected int >= 0'),
-        ({'disk': [1]}, r'flavors\[0\].disk: .* got array'),
-        ({'ram': None}, 'missing required field ram'),
-        ({'name': None}, 'missing required field name'),
-    ],
-)
-def test_what_is_no_flavor(changes, reason):
-    with pytest.raises(errors.BadFile, match=reason):
-        records.flavors([SPECIFIED | changes], 'x.json')
 
 
 #: As ``GET /servers/detail`` has it at compute API 2.59.
@@ -240,34 +187,18 @@ def test_a_server_with_details(changes, expected):
 def test_what_is_not_told_is_not_taken_for_nothing(field):
     record = {name: value for name, value in DETAIL.items() if name != field}
     with pytest.raises(errors.BadFile):
-        records.server_details([record], 's.json', {})
+        server_details([record], 's.json')
+
+
+def test_a_list_of_servers_has_the_details_that_the_service_says():
+    changes = {'updated': '2026-11-02T09:00:00Z'}
+    expected = replace(DETAILED, changed_at=changes['updated'])
+    assert records.servers([DETAIL | changes], 'x.json') == {'s1': expected}
 
 
 def test_what_openstackclient_lists_has_no_details():
     with pytest.raises(errors.BadFile, match='GET /servers/detail'):
-        records.server_details([DETAIL | {'flavor': 'm'}], 's.json', {})
-
-
-def test_host_aggregates():
-    record = {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}}
-    expected = [HostAggregate('a1', 'az', ('h1', 'h2'))]
-    for document in ([record], {'aggregates': [record]}):
-        assert records.aggregates(document, 'a.json') == expected
-    for missing in ('uuid', 'name', 'hosts'):
-        with pytest.raises(errors.BadFile):
-            records.aggregates([{k: v for k, v in record.items() if k != missing}], 'a.json')
-
-
-@pytest.mark.parametrize(
-    ('parse', 'record'),
-    [
-        (records.flavors, {'ID': 'ab', 'Name': 'web1', 'Properties': {}, 'Flavor': 'small'}),
-        (records.servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'cd', 'Status': 'completed'}),
-    ],
-)
-def test_a_list_is_not_taken_for_another(parse, record):
-    with pytest.raises(errors.BadFile):
-        parse([record], 'x.json')
+        server_details([DETAIL | {'flavor': 'm'}], 's.json')
 
 
 @pytest.mark.parametrize(
@@ -275,154 +206,100 @@ def test_a_list_is_not_taken_for_another(parse, record):
     [
         (None, None, ()),
         ({'availability_zone': 'north'}, 'north', ()),
-        ({'filter_tenant_id': 'a, b', 'filter_tenant_id2': 'c', 'ssd': 'true'}, None,
-         ('a', 'b', 'c')),
-    ],
-)  # fmt: skip
-def test_what_the_metadata_of_an_aggregate_say(metadata, zone, projects):
-    record = {'uuid': 'A', 'name': 'n', 'hosts': ['h'], 'metadata': metadata}
-    [found] = records.aggregates({'aggregates': [record]}, 'x.json')
-    assert (found.zone, found.project_ids) == (zone, projects)
-
-
-def test_metadata_that_are_none_are_told():
-    record = {'uuid': 'A', 'name': 'n', 'hosts': [], 'metadata': 'x'}
-    with pytest.raises(errors.BadFile, match=r'aggregates\[0\]\.metadata: expected object'):
-        records.aggregates([record], 'x.json')
-
-
-def test_projects_in_any_form():
-    for document in ([{'ID': 'a', 'Name': 'Demo'}], {'projects': [{'id': 'a', 'name': 'Demo'}]}):
-        assert records.projects(document, 'x.json') == {'a': 'Demo'}
-    with pytest.raises(errors.BadFile, match='not a list of projects'):
-        records.projects({}, 'x.json')
-
-
-@pytest.mark.parametrize(
-    'record',
-    [
-        {'Project ID': 'a', 'Cores': 20, 'Ram': -1, 'Instances': 10},
-        {'id': 'a', 'cores': 20, 'ram': -1, 'instances': 10},
+        (
+            {'filter_tenant_id': 'a, b', 'filter_tenant_id2': 'c', 'ssd': 'true'},
+            None,
+            ('a', 'b', 'c'),
+        ),
     ],
 )
-def test_quotas_in_any_form(record):
-    assert records.quotas([record], 'x.json') == {'a': {'CPUS': 20, 'MEMORY_MB': -1}}
-
-
-def test_a_quota_that_is_not_told_is_not_guessed():
-    assert records.quotas([{'id': 'a', 'cores': None}], 'x.json') == {'a': {}}
+def test_what_the_metadata_of_an_aggregate_say(metadata, zone, projects):
+    [aggregate] = records.aggregates([AGGREGATE | {'metadata': metadata}], 'x.json')
+    assert (aggregate.zone, aggregate.project_ids) == (zone, projects)
 
 
 HUGE = 10**400
+SPECIFIED = {'name': 'a', 'vcpus': 1, 'ram': 1, 'extra_specs': {}}
+AGGREGATE = {'uuid': 'A', 'name': 'n', 'hosts': ['h1']}
+SHORT = {'id': 'a'}
 
 
 @pytest.mark.parametrize(
-    ('parse', 'record', 'place'),
+    ('parse', 'record', 'reason'),
     [
+        (records.flavors, SPECIFIED | {'extra_specs': None}, "flavors[0]: flavor 'a' has no extra"),
+        (records.flavors, SPECIFIED | {'extra_specs': "a='b'"}, "flavors[0]: flavor 'a' has no"),
+        (records.flavors, SPECIFIED | {'vcpus': 'x'}, 'flavors[0].vcpus: expected int'),
         (records.flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
         (records.flavors, SPECIFIED | {'swap': str(HUGE)}, 'flavors[0].swap'),
         (records.flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
-        (records.flavors, {'name': ['a'], 'extra_specs': {}}, 'flavors[0].name'),
+        (records.flavors, SPECIFIED | {'ram': -1}, 'flavors[0].ram: expected int >= 0'),
+        (records.flavors, SPECIFIED | {'disk': [1]}, 'flavors[0].disk'),
+        (records.flavors, SPECIFIED | {'name': ['a']}, 'flavors[0].name'),
         (records.flavors, SPECIFIED | {'extra_specs': {'a': [1]}}, 'flavors[0].extra_specs[...]'),
-        (records.quotas, {'id': 'a', 'cores': HUGE}, 'quotas[0].cores'),
-        (records.quotas, {'id': 'a', 'ram': [20]}, 'quotas[0].ram'),
-        (records.quotas, {'id': 'a', 'ram': -2}, 'quotas[0].ram'),
-        (records.projects, {'id': 'a', 'name': ['x']}, 'projects[0].name'),
-        (records.servers, {'id': 'a', 'Host': ['h']}, 'servers[0].host'),
+        # A list of servers.
+        (records.flavors, {'ID': 'ab', 'Name': 'web1', 'Properties': {}, 'Flavor': 'small'},
+         'flavors[0]: object missing required field vcpus'),
+        (records.quotas, SHORT | {'cores': HUGE}, 'quotas[0].cores'),
+        (records.quotas, SHORT | {'ram': [20]}, 'quotas[0].ram'),
+        (records.quotas, SHORT | {'ram': -2}, 'quotas[0].ram'),
+        (records.projects, SHORT | {'name': ['x']}, 'projects[0].name'),
+        (records.servers, SHORT | {'Host': ['h']}, 'servers[0].host'),
         (records.servers, {'id': 'a' * 256}, 'servers[0].id'),
+        (records.servers, {'Name': 'x'}, 'servers[0]: object missing required field id'),
+        # A list of migrations.
+        (records.servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'c', 'Status': 'x'}, 'servers[0]'),
+        (records.servers, SHORT | {'image': {'\ud800': 1}}, 'servers[0]: not UTF-8 text'),
         (records.migrations, {'Server UUID': 's', 'Status': ['done']}, 'migrations[0].status'),
-        (records.aggregates, {'uuid': 'a', 'name': 'n', 'hosts': [['h']]}, 'aggregates[0].hosts'),
-        (records.aggregates, {'uuid': 'a', 'name': 'n', 'hosts': 'h'}, 'aggregates[0].hosts'),
+        (records.migrations, {'Server UUID': 'x'}, 'migrations[0]: object missing required field'),
+        (records.aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
+        (records.aggregates, AGGREGATE | {'hosts': 'h'}, 'aggregates[0].hosts'),
+        (records.aggregates, AGGREGATE | {'metadata': 'x'}, 'aggregates[0].metadata: expected obj'),
+        (records.aggregates, AGGREGATE | {'uuid': None}, 'aggregates[0]: object missing required'),
+        (server_details, DETAIL | {'OS-EXT-SRV-ATTR:hypervisor_hostname': ['h']}, 'servers[0].'),
+        (server_details, DETAIL | {'OS-EXT-STS:task_state': ['migrating']}, 'servers[0].'),
+        (server_details, DETAIL | {'OS-EXT-STS:vm_state': {'a': 1}}, 'servers[0].'),
+        (server_details, DETAIL | {'tenant_id': ['p']}, 'servers[0].'),
+        (server_details, DETAIL | {'user_id': 5}, 'servers[0].'),
+        (server_details, DETAIL | {'image': ['i']}, 'servers[0].'),
+        (server_details, DETAIL | {'flavor': SPECIFIED | {'vcpus': HUGE}}, 'servers[0].flavor.'),
     ],
-)
-def test_a_value_of_another_type_is_told_with_its_place(parse, record, place):
+)  # fmt: skip
+def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
     with pytest.raises(errors.BadFile) as caught:
         parse([record], 'x.json')
-    assert str(caught.value).startswith(f'x.json: {place}')
+    assert str(caught.value).startswith(f'x.json: {reason}')
     assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(
-    ('field', 'value'),
+    ('parse', 'one', 'changes', 'reason'),
     [
-        ('OS-EXT-SRV-ATTR:hypervisor_hostname', ['host1']),
-        ('OS-EXT-STS:task_state', ['migrating']),
-        ('OS-EXT-STS:vm_state', {'a': 1}),
-        ('tenant_id', ['p']),
-        ('user_id', 5),
-        ('image', ['i']),
-        ('flavor', {'original_name': 'm', 'vcpus': HUGE, 'extra_specs': {}}),
-    ],
-)
-def test_a_detail_of_another_type_is_told_with_its_place(field, value):
-    with pytest.raises(errors.BadFile, match=r's\.json: servers\[0\]\.'):
-        records.server_details([DETAIL | {field: value}], 's.json', {})
-
-
-AGGREGATE = {'uuid': 'A', 'name': 'n', 'hosts': ['h1']}
-
-
-@pytest.mark.parametrize(
-    ('parse', 'one', 'other', 'said'),
-    [
-        (records.servers, {'ID': 'A'}, {'id': 'a'}, 'servers[1]: a is there twice, first as'),
-        (records.servers, DETAIL, DETAIL, 'servers[1]: s1 is there twice'),
-        (
-            lambda document, path: records.server_details(document, path, {}),
-            DETAIL,
-            DETAIL | {'id': 's1'},
-            'servers[1]: s1 is there twice, first as servers[0]',
-        ),
-        (
-            records.migrations,
-            {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
-            {'uuid': 'm', 'Server UUID': 's', 'Status': 'error'},
-            'migrations[1]: m is there twice',
-        ),
+        (records.servers, {'ID': 'A'}, {'ID': 'a'}, 'servers[1]: a is there twice, first as'),
+        (records.servers, DETAIL, {}, 'servers[1]: s1 is there twice'),
+        (server_details, DETAIL, {'id': 's1'},
+         'servers[1]: s1 is there twice, first as servers[0]'),
+        (records.migrations, {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
+         {'uuid': 'm', 'Status': 'error'}, 'migrations[1]: m is there twice'),
         # Either of the two, alone, says that the host of the other has to go.
-        (
-            records.aggregates,
-            AGGREGATE,
-            AGGREGATE | {'uuid': 'a', 'hosts': ['h2']},
-            'aggregates[1]: a is there twice',
-        ),
-        (
-            records.aggregates,
-            AGGREGATE,
-            AGGREGATE | {'uuid': 'b', 'hosts': ['h2', 'h2']},
-            'aggregates[1]: has a host twice',
-        ),
-        (records.flavors, SPECIFIED, SPECIFIED, 'flavors[1]: a is there twice'),
-        (
-            records.flavors,
-            SPECIFIED | {'id': '1'},
-            SPECIFIED | {'id': '1', 'name': 'b'},
-            'flavors[1]: 1 is there twice',
-        ),
-        (
-            records.flavors_by_id,
-            SPECIFIED | {'id': '1'},
-            SPECIFIED | {'id': '1', 'name': 'b'},
-            'flavors[1]: 1 is there twice',
-        ),
-        (
-            records.projects,
-            {'id': 'a', 'name': 'x'},
-            {'id': 'a', 'name': 'y'},
-            'projects[1]: a is there twice',
-        ),
-        (
-            records.quotas,
-            {'id': 'a', 'cores': 1},
-            {'id': 'a', 'cores': 2},
-            'quotas[1]: a is there twice',
-        ),
+        (records.aggregates, AGGREGATE, {'uuid': 'a', 'hosts': ['h2']},
+         'aggregates[1]: a is there twice'),
+        (records.aggregates, AGGREGATE, {'uuid': 'b', 'hosts': ['h2', 'h2']},
+         'aggregates[1]: has a host twice'),
+        (records.flavors, SPECIFIED, {}, 'flavors[1]: a is there twice'),
+        (records.flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a is there twice'),
+        (records.flavors_by_id, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a is there twice'),
+        (records.projects, SHORT | {'name': 'x'}, {'name': 'y'}, 'projects[1]: a is there twice'),
+        (records.quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a is there twice'),
+        (host_records.compute_services, SHORT | {'host': 'h'}, {}, 'services[1]: a is there twice'),
+        (host_records.registered_limits, SHORT | {'resource_name': 'x'}, {},
+         'registered_limits[1]: a is there twice'),
     ],
-)
-def test_a_record_that_is_there_twice_is_an_error(parse, one, other, said):
+)  # fmt: skip
+def test_a_record_that_is_there_twice_is_an_error(parse, one, changes, reason):
     with pytest.raises(errors.BadFile) as caught:
-        parse([one, other], 'x.json')
-    assert str(caught.value).startswith(f'x.json: {said}')
+        parse([one, one | changes], 'x.json')
+    assert str(caught.value).startswith(f'x.json: {reason}')
 
 
 def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another():
@@ -446,6 +323,6 @@ def test_a_server_that_is_shelved_and_on_no_host(state):
 
 
 def test_extra_specs_that_nova_hides_are_no_missing_option():
-    flavors = [{'name': 'a', 'vcpus': 1, 'ram': 1, 'disk': 1}]
+    flavors = [SPECIFIED | {'extra_specs': None}]
     with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
         records.flavors(flavors, COMPUTE_SERVICE)
