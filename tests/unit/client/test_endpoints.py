@@ -5,7 +5,6 @@ from string import Formatter
 import pytest
 
 from placementclient.client import endpoints, errors
-from placementclient.client.microversion import HIGHEST, LOWEST
 
 
 def fields(template):
@@ -26,19 +25,6 @@ QUOTED = {
     'a\\b': 'a%5Cb',
     'é': '%C3%A9',
 }
-
-
-def test_no_two_rows_are_the_same_route():
-    assert endpoints.ALL
-    assert len({(row.method, row.template) for row in endpoints.ALL}) == len(endpoints.ALL)
-
-
-@pytest.mark.parametrize('row', endpoints.ALL, ids=str)
-def test_a_row_is_a_method_a_path_and_a_known_version(row):
-    assert row.method in ('GET', 'PUT', 'POST', 'DELETE')
-    assert row.template.startswith('/')
-    assert LOWEST <= row.since <= HIGHEST
-    assert str(row) == f'{row.method} {row.template}'
 
 
 def test_a_path_is_the_template_with_its_parts():

@@ -24,38 +24,6 @@ def test_exit_statuses_are_a_contract():
 
 
 @pytest.mark.parametrize(
-    ('kind', 'status'),
-    [
-        (errors.PlacementError, ExitStatus.ERROR),
-        (errors.HTTPError, ExitStatus.ERROR),
-        (errors.BadArgument, ExitStatus.ERROR),
-        (errors.UnsupportedVersion, ExitStatus.ERROR),
-        (errors.UsageError, ExitStatus.USAGE),
-        (errors.Differs, ExitStatus.DIFFERS),
-    ],
-)
-def test_an_exception_says_how_the_command_ends(kind, status):
-    assert kind.exit_status is status
-
-
-@pytest.mark.parametrize(
-    ('kind', 'is_answer', 'may_pass'),
-    [
-        (errors.NotFound, True, False),
-        (errors.Conflict, True, False),
-        (errors.ForeignAnswer, False, False),
-        (errors.InvalidAnswer, False, False),
-        (errors.ServerError, False, True),
-        (errors.Busy, False, True),
-        (errors.Unreachable, False, True),
-    ],
-)
-def test_what_says_nothing_is_told_from_an_answer(kind, is_answer, may_pass):
-    assert issubclass(kind, errors.NoAnswer) is not is_answer
-    assert issubclass(kind, errors.Transient) is may_pass
-
-
-@pytest.mark.parametrize(
     ('line', 'text'), [(None, 'a.yaml: not a plan'), (3, 'a.yaml:3: not a plan')]
 )
 def test_a_bad_file_is_named_with_the_line(line, text):

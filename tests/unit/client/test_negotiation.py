@@ -134,16 +134,13 @@ def test_a_request_may_have_a_version_of_its_own(client, service):
     assert lines(service) == ['1.20 GET /traits', '1.39 GET /traits']
 
 
-def test_a_version_of_its_own_gives_way_to_an_older_service(client, service):
-    service.answer(fault(406, 'No'), version_document('1.19'), LIST)
+@pytest.mark.parametrize(('highest', 'sent_at'), [('1.19', '1.19'), ('1.39', '1.20')])
+def test_a_version_of_its_own_gives_way_to_an_older_service_alone(
+    client, service, highest, sent_at
+):
+    service.answer(fault(406, 'No'), version_document(highest), LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
-    assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.19 GET /traits']
-
-
-def test_a_version_of_its_own_is_never_exceeded(client, service):
-    service.answer(fault(406, 'A whim'), version_document('1.39'), LIST)
-    client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
-    assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.20 GET /traits']
+    assert lines(service) == ['1.20 GET /traits', 'None GET /', f'{sent_at} GET /traits']
 
 
 GARBAGE = {
@@ -179,9 +176,9 @@ def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(client, servic
         client.send(endpoints.LIST_TRAITS, answer=dict)
 
 
-@pytest.mark.parametrize(('exchange', 'chosen'), [(LIST, False), (LIST, True)])
-def test_the_client_remembers_who_chose_the_version(session, service, exchange, chosen):
-    service.answer(exchange)
+@pytest.mark.parametrize('chosen', [False, True])
+def test_the_client_remembers_who_chose_the_version(session, service, chosen):
+    service.answer(LIST)
     client = at(session, 39 if chosen else None)
     client.send(endpoints.LIST_TRAITS, answer=dict)
     assert client.version_is_chosen is chosen

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import socketserver
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
 
 import pytest
 from keystoneauth1.identity.v3 import Password
@@ -19,63 +16,14 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.nova import service as nova
 from tests.deadline import ends_within
+from tests.unit.client.servers import sends
 
 BODY = b'{"traits": []}'
-
-
-class Server(socketserver.ThreadingTCPServer):
-    """A server that answers each request by a function.
-
-    :param answer: gets the request and the socket
-    :ivar requests: as they came
-    """
-
-    daemon_threads = True
-
-    def __init__(self, answer):
-        super().__init__(('127.0.0.1', 0), _Handler)
-        self.answer, self.requests = answer, list[bytes]()
-        self.url = f'http://127.0.0.1:{self.server_address[1]}'
-
-
-class _Handler(socketserver.BaseRequestHandler):
-    server: Server
-
-    def handle(self):
-        request = b''
-        while b'\r\n\r\n' not in request and (piece := self.request.recv(65536)):
-            request += piece
-        self.server.requests.append(request)
-        with suppress(OSError):
-            self.server.answer(request, self.request)
-
-
-Serve = Callable[..., Server]
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    """Start servers."""
-    monkeypatch.setenv('NO_PROXY', '*')
-    with ExitStack() as stack:
-
-        def start(answer):
-            server = stack.enter_context(Server(answer))
-            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-            stack.callback(server.shutdown)
-            return server
-
-        yield start
 
 
 def response(status, *headers, body=b''):
     lines = [f'HTTP/1.1 {status}', *headers, f'Content-Length: {len(body)}', 'Connection: close']
     return '\r\n'.join([*lines, '', '']).encode() + body
-
-
-def sends(*parts):
-    """Answer every request so."""
-    return lambda _, client: client.sendall(b''.join(parts))
 
 
 def client_of(url, **settings):

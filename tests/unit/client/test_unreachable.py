@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import contextmanager
 
 import pytest
 from keystoneauth1.identity import Password
@@ -15,6 +14,7 @@ from placementclient.api import trait
 from placementclient.client import endpoints, errors, unreachable
 from placementclient.client.http import Change, Client
 from placementclient.client.microversion import HIGHEST
+from tests.unit.client.servers import sends
 
 
 @pytest.fixture(autouse=True)
@@ -65,26 +65,6 @@ def test_the_source_of_a_url(argv, variables, source):
     assert unreachable.source('http://a:1/traits', argv, variables) == source
 
 
-@contextmanager
-def served(answer):
-    """The URL of what gives this answer to one request."""
-    with socket.create_server(('127.0.0.1', 0)) as server:
-
-        def serve():
-            connection, _ = server.accept()
-            server.close()
-            with connection:
-                while not connection.recv(65536).endswith((b'\r\n\r\n', b'}')):
-                    pass
-                connection.sendall(answer)
-
-        url = f'http://127.0.0.1:{port(server)}'
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield url
-        thread.join()
-
-
 def test_a_connection_that_is_refused():
     where = f'127.0.0.1:{refused_port()}'
     sentence = f'No answer from http://{where}: Connection refused'
@@ -113,9 +93,9 @@ def test_an_answer_that_does_not_come(listening):
         (b'x' * 60_000 + b'\r\n', f'{"x" * 200}…'),
     ],
 )
-def test_an_answer_that_is_none(answer, reason):
-    with served(answer) as url:
-        assert said(url) == f'No answer from {url}: {reason}'
+def test_an_answer_that_is_none(serve, answer, reason):
+    url = serve(sends(answer)).url
+    assert said(url) == f'No answer from {url}: {reason}'
 
 
 @pytest.mark.parametrize(
@@ -126,12 +106,11 @@ def test_an_answer_that_is_none(answer, reason):
         (b'Content-Encoding: gzip\r\nContent-Length: 5', b'hello'),
     ],
 )
-def test_an_answer_that_breaks_off(headers, body):
-    answer = b'HTTP/1.1 200 OK\r\n' + headers + b'\r\n\r\n' + body
+def test_an_answer_that_breaks_off(serve, headers, body):
+    url = serve(sends(b'HTTP/1.1 200 OK\r\n', headers, b'\r\n\r\n', body)).url
     for endpoint, end in ((endpoints.LIST_TRAITS, ''), (endpoints.CREATE_CLASS, UNKNOWN)):
-        with served(answer) as url:
-            sentence = f'The answer from {url} is damaged or not complete{end}'
-            assert said(url, endpoint=endpoint) == sentence
+        sentence = f'The answer from {url} is damaged or not complete{end}'
+        assert said(url, endpoint=endpoint) == sentence
 
 
 @pytest.mark.parametrize(
@@ -155,19 +134,19 @@ def test_nothing_was_done_without_a_connection():
     assert 'whether it was done' not in unknown
 
 
-def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer():
+def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(serve):
     try:
         Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
     except errors.NoConnection:
-        with served(b'') as url:
-            assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+        url = serve(sends(b'')).url
+        assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
-def test_a_redirected_write_may_be_done():
-    for there in (f'http://127.0.0.1:{refused_port()}/', 'ftp://cloud.test/'):
-        answer = f'HTTP/1.1 307 X\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n'
-        with served(answer.encode()) as url:
-            assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+@pytest.mark.parametrize('location', ['http://127.0.0.1:1/', 'ftp://cloud.test/'])
+def test_a_redirected_write_may_be_done(serve, location):
+    answer = f'HTTP/1.1 307 X\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n'
+    url = serve(sends(answer.encode())).url
+    assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
 def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
@@ -191,11 +170,10 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
     started[0].close()
 
 
-def test_a_write_that_was_lost_once_stays_unknown():
-    with served(b'') as url:
-        client = Client(Session(Token(url, 'a-token')), HIGHEST, max_retries=1)
-        with pytest.raises(errors.NoAnswer, match='whether it was done is not known'):
-            trait.create(client, 'CUSTOM_X')
+def test_a_write_that_was_lost_once_stays_unknown(serve):
+    client = Client(Session(Token(serve(sends(b'')).url, 'a-token')), HIGHEST, max_retries=1)
+    with pytest.raises(errors.NoAnswer, match='whether it was done is not known'):
+        trait.create(client, 'CUSTOM_X')
 
 
 def test_a_service_without_tls(listening):
