@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from placementclient.client.printable import printable, unbroken
@@ -11,8 +12,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.units import usage
 
-#: The title of a picture.
-TITLE = 'Resource providers'
+_TITLE = 'Resource providers'
 #: The titles of the sides of a plan.
 SIDES = ('before', 'after')
 #: The color of what a plan changes.
@@ -55,8 +55,29 @@ class Node:
             yield note, note in self.changed
 
 
-def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Node]:
-    """Return every provider once: by tree, parents first, then sharing ones of other trees."""
+class Row(NamedTuple):
+    """The providers of one tree of a plan before and after it; of a cloud all, and no name."""
+
+    sides: Sequence[Sequence[Node]]
+    name: str = ''
+    uuid: str = ''
+
+
+class Picture(NamedTuple):
+    """Providers to draw, parents before their children.
+
+    :param is_titled: show the title in the picture
+    """
+
+    title: str
+    rows: Sequence[Row]
+    is_titled: bool = False
+
+
+def of_trees(
+    trees: Sequence[Tree], assuming: Sequence[str], *, traits: bool, allocations: bool
+) -> Picture:
+    """Return every provider once: by tree, then sharing ones of other trees."""
     drawn: dict[str, Node] = {}
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
     for tree in trees:
@@ -67,21 +88,30 @@ def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Nod
             sharing.setdefault(state.uuid, (state, []))[1].append(tree.root.uuid)
     for uuid, (state, roots) in sharing.items():
         drawn[uuid] = replace(drawn.get(uuid, Node(state)), serves=tuple(roots))
-    return list(drawn.values())
+    title = f'{_TITLE}, assuming: {", ".join(assuming)}' if assuming else _TITLE
+    return Picture(title, [Row([list(drawn.values())])], is_titled=bool(assuming))
 
 
-def sides(tree: TreeChange, *, traits: bool, allocations: bool) -> list[list[Node]]:
-    """Return the providers of a tree before and after its plan, parents first.
+def of_plan(trees: Iterable[TreeChange], *, traits: bool, allocations: bool) -> Picture:
+    """Return the providers of each tree before and after its plan.
 
     :param traits: show all traits; else those that only one of the sides has
     """
-    return [
-        list(_side(one, other, traits=traits, allocations=allocations))
-        for one, other in ((tree.before, tree.after), (tree.after, tree.before))
+    rows = [
+        Row(
+            [
+                list(_side(one, other, traits, allocations))
+                for one, other in permutations((tree.before, tree.after))
+            ],
+            tree.root_provider_name,
+            tree.root_provider_uuid,
+        )
+        for tree in trees
     ]
+    return Picture(f'{_TITLE} before and after', rows)
 
 
-def _side(one: Snapshot, other: Snapshot, *, traits: bool, allocations: bool) -> Iterator[Node]:
+def _side(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
     for state in one.walked():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
@@ -107,43 +137,27 @@ def _node(
     return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
 
-def titled(title: str, assuming: Sequence[str]) -> str:
-    return f'{title}, assuming: {", ".join(assuming)}' if assuming else title
-
-
-def dot(
-    trees: Sequence[Tree],
-    *,
-    traits: bool = False,
-    allocations: bool = False,
-    assuming: Sequence[str] = (),
-) -> str:
-    lines = [f'  label={_quoted(titled(TITLE, assuming))};'] if assuming else []
-    lines += _dot_lines(nodes(trees, traits=traits, allocations=allocations))
-    return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
-
-
-def planned_dot(
-    trees: Iterable[TreeChange], *, traits: bool = False, allocations: bool = False
-) -> str:
-    """Return each tree of a plan before and after it, side by side."""
-    lines = []
-    for tree in trees:
-        pair = sides(tree, traits=traits, allocations=allocations)
-        for title, side in zip(SIDES, pair, strict=True):
-            place = f'{tree.root_provider_uuid} {title} '
-            label = _quoted(f'{tree.root_provider_name} {title}')
+def dot(picture: Picture) -> str:
+    """Return a picture in the language of Graphviz, the sides of a plan beside each other."""
+    lines = [f'  label={_quoted(picture.title)};'] if picture.is_titled else []
+    for row in picture.rows:
+        if not row.name:
+            lines += _dot_lines(row.sides[0])
+            continue
+        for title, side in zip(SIDES, row.sides, strict=True):
+            place = f'{row.uuid} {title} '
+            label = _quoted(f'{row.name} {title}')
             lines.append(f'  subgraph {_quoted(f"cluster {place}")} {{ label={label};')
             lines += [f'  {line}' for line in _dot_lines(side, place)]
             lines.append('  }')
-        before, after = pair
+        before, after = row.sides
         # These edges put the second side to the right of the first one.
-        for source, target in product(before, after[:1]):
-            ends = (
-                _quoted(f'{tree.root_provider_uuid} {title} {node.state.uuid}')
-                for title, node in zip(SIDES, (source, target), strict=True)
+        for ends in product(before, after[:1]):
+            uuids = (
+                _quoted(f'{row.uuid} {title} {node.state.uuid}')
+                for title, node in zip(SIDES, ends, strict=True)
             )
-            lines.append(f'  {" -> ".join(ends)} [style=invis];')
+            lines.append(f'  {" -> ".join(uuids)} [style=invis];')
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 

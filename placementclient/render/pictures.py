@@ -5,14 +5,12 @@ of all trees. Their lines run between the columns and above the cards. Many tree
 columns.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from placementclient.client.printable import unbroken
-from placementclient.model.plans import TreeChange
-from placementclient.model.trees import Tree
 from placementclient.render import style
-from placementclient.render.graphs import CHANGED, SIDES, TITLE, Node, escaped, nodes, sides, titled
+from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escaped
 from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, gap, lane, place
 from placementclient.render.trees import remarks
 
@@ -53,67 +51,28 @@ _STYLE = f"""\
 """
 
 
-def svg(
-    trees: Sequence[Tree],
-    *,
-    traits: bool = False,
-    allocations: bool = False,
-    assuming: Sequence[str] = (),
-) -> str:
-    cards = _cards(nodes(trees, traits=traits, allocations=allocations))
-    height = place(cards)
-    return _picture([cards], height, titled(TITLE, assuming), is_titled=bool(assuming))
-
-
-def planned_svg(
-    trees: Iterable[TreeChange], *, traits: bool = False, allocations: bool = False
-) -> str:
-    """Return each tree of a plan before and after it, side by side."""
-    pairs = [
-        [_cards(side) for side in sides(tree, traits=traits, allocations=allocations)]
-        for tree in trees
-    ]
-    top = float(_HEADER - MARGIN)
-    for pair in pairs:
-        height = max(map(place, pair))
-        for card in _all(pair):
-            card.y += top
-        top += height
-    left = _right(before for before, _ in pairs) + BETWEEN_COLUMNS - MARGIN
-    for card in _all(after for _, after in pairs):
-        card.x += left
-    headings = zip(SIDES, (MARGIN, left + MARGIN), strict=True)
-    return _picture(list(chain.from_iterable(pairs)), top, f'{TITLE} before and after', headings)
-
-
-def _cards(shown: Iterable[Node]) -> dict[str, Card]:
-    return {node.state.uuid: _card(node) for node in shown}
-
-
-def _all(groups: Iterable[Mapping[str, Card]]) -> Iterator[Card]:
-    return chain.from_iterable(cards.values() for cards in groups)
-
-
-def _right(groups: Iterable[Mapping[str, Card]]) -> float:
-    """Return the right edge of the last column."""
-    return max((card.x + card.width for card in _all(groups)), default=0.0)
-
-
-def _picture(
-    groups: Sequence[Mapping[str, Card]],
-    height: float,
-    title: str,
-    headings: Iterable[tuple[str, float]] = (),
-    *,
-    is_titled: bool = False,
-) -> str:
-    """Return the picture of cards that have their places."""
+def svg(picture: Picture) -> str:
+    rows = [[_cards(side) for side in row.sides] for row in picture.rows]
+    is_plan = any(row.name for row in picture.rows)
+    height = float(_HEADER - MARGIN) if is_plan else 0.0
+    for sides in rows:
+        extent = max(map(place, sides))
+        for card in _all(sides):
+            card.y += height
+        height += extent
+    headings: Iterable[tuple[str, float]] = ()
+    if is_plan:
+        left = _right(before for before, _ in rows) + BETWEEN_COLUMNS - MARGIN
+        for card in _all(after for _, after in rows):
+            card.x += left
+        headings = zip(SIDES, (MARGIN, left + MARGIN), strict=True)
+    groups = list(chain.from_iterable(rows))
     width = _right(groups) + MARGIN
     legend = list(_legend(list(_all(groups)), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
-    title, below = escaped(title), []
-    if is_titled:
+    title, below = escaped(picture.title), []
+    if picture.is_titled:
         height += 2 * _NOTE
         below.append(f'<text class="note" x="{MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
     parts = [
@@ -130,6 +89,19 @@ def _picture(
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'
+
+
+def _cards(nodes: Iterable[Node]) -> dict[str, Card]:
+    return {node.state.uuid: _card(node) for node in nodes}
+
+
+def _all(groups: Iterable[Mapping[str, Card]]) -> Iterator[Card]:
+    return chain.from_iterable(cards.values() for cards in groups)
+
+
+def _right(groups: Iterable[Mapping[str, Card]]) -> float:
+    """Return the right edge of the last column."""
+    return max((card.x + card.width for card in _all(groups)), default=0.0)
 
 
 def _card(node: Node) -> Card:

@@ -117,11 +117,10 @@ class GraphTree(base.PlacementCommand):
             raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
-            of_plan = {'dot': graphs.planned_dot, 'svg': pictures.planned_svg}[kind]
-            text = of_plan(self._planned(), **shown)
+            picture = graphs.of_plan(self._planned(), **shown)
         else:
-            of_trees = {'dot': graphs.dot, 'svg': pictures.svg}[kind]
-            text = of_trees(list(_read(self)), assuming=self.args.assume, **shown)
+            picture = graphs.of_trees(list(_read(self)), self.args.assume, **shown)
+        text = {'dot': graphs.dot, 'svg': pictures.svg}[kind](picture)
         disk.write_text(self.args.output, text)
 
     def _planned(self) -> Sequence[TreeChange]:

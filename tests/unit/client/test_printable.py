@@ -8,7 +8,7 @@ from placementclient.client.printable import flat, printable, shown, spreadsheet
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
 from placementclient.render.style import Style, painted
-from tests.unit.render.test_trees import state, tree
+from tests.unit.render.test_trees import of_trees, state, tree
 
 HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
@@ -43,24 +43,24 @@ def test_a_colour_is_that_of_the_style_alone():
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
 
+def drawn(render, name):
+    return render(of_trees([tree(state(name, root=name, VCPU=1))]))
+
+
 @pytest.mark.parametrize('render', [graphs.dot, pictures.svg])
 def test_pictures_have_it_too(render):
-    assert callable(render)
-    picture = render([tree(state(HOSTILE, root=HOSTILE, VCPU=1))])
+    picture = drawn(render, HOSTILE)
     assert '\x1b' not in picture
     assert picture.isascii() or '\x9b' not in picture
+    if render is pictures.svg:
+        ElementTree.fromstring(picture)
 
 
 @pytest.mark.parametrize(
     ('render', 'label'), [(graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'), (pictures.svg, 'a\\nb')]
 )
 def test_a_name_of_two_lines_is_one_in_a_picture(render, label):
-    assert callable(render)
-    assert label in render([tree(state('a\nb', root='a\nb', VCPU=1))])
-
-
-def test_a_picture_of_such_a_name_is_well_formed():
-    ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))
+    assert label in drawn(render, 'a\nb')
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,18 @@ def tree(*states, sharing=()):
     return Tree(snapshot, snapshot.roots()[0], sharing)
 
 
+def of_trees(trees):
+    return graphs.of_trees(trees, [], traits=False, allocations=False)
+
+
+def of_plan(trees, *, allocations=False):
+    return graphs.of_plan(trees, traits=False, allocations=allocations)
+
+
+def svg(trees):
+    return ElementTree.fromstring(pictures.svg(of_trees(trees)))
+
+
 WHOLE = tree(
     state('root', VCPU=11, MEMORY_MB=3),
     state('b', 'root', VGPU=12),
@@ -75,9 +87,9 @@ def test_colours_change_nothing_else():
 @pytest.mark.parametrize('name', ['a"b', 'a<b>&c', 'a\\b', '#1;'])
 def test_names_are_escaped_in_pictures(name):
     odd = [tree(state(name, root=name, VCPU=1))]
-    drawn = ElementTree.fromstring(pictures.svg(odd))
+    drawn = svg(odd)
     assert name in {text.text for text in drawn.iter(f'{SVG}text')}
-    label = re.search(r'label="((?:[^"\\]|\\.)*)"', graphs.dot(odd))
+    label = re.search(r'label="((?:[^"\\]|\\.)*)"', graphs.dot(of_trees(odd)))
     assert label is not None
     assert label[1].startswith(name.replace('\\', '\\\\').replace('"', '\\"'))
 
@@ -102,7 +114,7 @@ def test_cards_do_not_overlap():
         )
         for n in range(5)
     ]
-    drawn = ElementTree.fromstring(pictures.svg(many))
+    drawn = svg(many)
     boxes = cards_of(drawn)
     assert len(boxes) == 5 + 10 + 1
     for number, one in enumerate(boxes):
@@ -125,7 +137,7 @@ def test_lines_of_sharing_providers_cross_no_card():
         )
         for n in range(12)
     ]
-    drawn = ElementTree.fromstring(pictures.svg(many))
+    drawn = svg(many)
     cards = cards_of(drawn)
     lines = [each.attrib['d'] for each in drawn.iter(f'{SVG}path') if each.get('class') == 'share']
     # The legend has one too.
@@ -145,14 +157,12 @@ def test_lines_of_sharing_providers_cross_no_card():
 
 
 def test_a_legend_says_what_lines_and_colours_mean():
-    shared = [
-        text.text for text in ElementTree.fromstring(pictures.svg([WHOLE])).iter(f'{SVG}text')
-    ]
+    shared = [text.text for text in svg([WHOLE]).iter(f'{SVG}text')]
     assert shared[-7:] == [
         'host', 'parent and child', 'shares its inventory with the host', 'below 70% used',
         '70% used or more', '90% used or more', 'Numbers: used/capacity',
     ]  # fmt: skip
-    assert 'shares its' not in pictures.svg([tree(state('root', VCPU=1))])
+    assert 'shares its' not in pictures.svg(of_trees([tree(state('root', VCPU=1))]))
 
 
 @pytest.mark.parametrize('children', [0, 4])
@@ -164,7 +174,7 @@ def test_many_trees_are_a_grid(children):
         )
         for n in range(30)
     ]
-    drawn = ElementTree.fromstring(pictures.svg(hosts))
+    drawn = svg(hosts)
     assert 0.5 < float(drawn.attrib['width']) / float(drawn.attrib['height']) < 2
 
 
@@ -172,12 +182,12 @@ def test_many_trees_are_a_grid(children):
 def test_ten_thousand_children():
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
     assert sum(1 for _ in trees.detailed(wide)) == 10001
-    assert pictures.svg([wide]).count('<g ') == 10001
+    assert pictures.svg(of_trees([wide])).count('<g ') == 10001
 
 
 def test_nothing_makes_an_empty_picture():
-    assert ElementTree.fromstring(pictures.svg([])).tag == f'{SVG}svg'
-    assert graphs.dot([]).endswith('}\n')
+    assert svg([]).tag == f'{SVG}svg'
+    assert graphs.dot(of_trees([])).endswith('}\n')
 
 
 def planned():
@@ -198,7 +208,7 @@ def planned():
 
 
 def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
-    drawn = ElementTree.fromstring(pictures.planned_svg([planned()] * 2, allocations=True))
+    drawn = ElementTree.fromstring(pictures.svg(of_plan([planned()] * 2, allocations=True)))
     texts = [(text.text, 'changed' in text.attrib['class']) for text in drawn.iter(f'{SVG}text')]
     assert texts[:2] == [('before', False), ('after', False)]
     before = [
@@ -225,7 +235,7 @@ def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
 
 
 def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
-    lines = [line.strip() for line in graphs.planned_dot([planned()]).splitlines()[5:]]
+    lines = [line.strip() for line in graphs.dot(of_plan([planned()])).splitlines()[5:]]
     mark = f'<font color="{graphs.CHANGED}">'
     assert lines == [
         'subgraph "cluster uuid of root before " { label="root before";',
@@ -247,5 +257,5 @@ def test_a_side_without_providers_is_drawn():
     new = TreeChange(
         'uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], [])
     )
-    assert len(cards_of(ElementTree.fromstring(pictures.planned_svg([new])))) == 1
-    assert 'invis' not in graphs.planned_dot([new])
+    assert len(cards_of(ElementTree.fromstring(pictures.svg(of_plan([new]))))) == 1
+    assert 'invis' not in graphs.dot(of_plan([new]))
