@@ -36,11 +36,7 @@ def rows(checks: Iterable[Check]) -> Output:
 
 
 def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Return the text about a check as lines for a terminal.
-
-    :param row: its cells by column
-    :param width: the longest line, in characters
-    """
+    """Return the cells of a check as lines of at most so many characters."""
     needs = ' and '.join(f'--{name}' for name in row['needs'])
     yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():

@@ -50,5 +50,5 @@ def fits(items: Iterable[Fits], by: str) -> Output:
 
 def flavors(fits_of: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
     tables = [(flavor.name, fits(items, by)) for flavor, items in fits_of]
-    heading = ('flavor', _SUBJECT[by], *_FITS.rows([])[0])
+    heading = ('flavor', _SUBJECT[by], *_FITS.names)
     return heading, [(name, *row) for name, (_, rows) in tables for row in rows]

@@ -20,10 +20,7 @@ _EXPECTED = ('', 'planned', 'done')
 
 
 def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
-    """Return the parts of a planned change, and notes on what the command leaves as it is.
-
-    :param notes: ``None`` for a command that has none, whose table has no state
-    """
+    """Return the parts of a planned change, and notes; a table without notes has no state."""
     if notes is None:
         return PLANNED, [_cells(row) for row in rows]
     return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]

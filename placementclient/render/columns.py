@@ -39,10 +39,6 @@ class Column(NamedTuple):
     value: Callable[[Any], Any] | None = None
     since: Microversion = LOWEST
 
-    @property
-    def of(self) -> Callable[[Any], Any]:
-        return self.value or attrgetter(self.name)
-
 
 class Columns:
     def __init__(self, *columns: Column) -> None:
@@ -58,20 +54,14 @@ class Columns:
 
     def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
         """Return a table of several items, with the columns of a microversion."""
-        columns = self._known(version)
-        values_of = [column.of for column in columns]
+        columns = [column for column in self._columns if version >= column.since]
+        values_of = [column.value or attrgetter(column.name) for column in columns]
         values = [tuple([value(item) for value in values_of]) for item in items]
         return tuple(column.name for column in columns), values
 
     def fields(self, item: Any, version: Microversion = LOWEST) -> Output:
-        columns = self._known(version)
-        return (
-            tuple(column.name for column in columns),
-            tuple(column.of(item) for column in columns),
-        )
-
-    def _known(self, version: Microversion) -> list[Column]:
-        return [column for column in self._columns if version >= column.since]
+        names, (values,) = self.rows([item], version)
+        return names, values
 
 
 def _key(name: str, position: int) -> Column:
@@ -99,10 +89,7 @@ def candidates(
     *,
     long: bool,
 ) -> Output:
-    """Return a row for each provider of each candidate.
-
-    :param long: with what each provider serves, and where it stands in its tree
-    """
+    """Return a row for each provider of each candidate; long ones with groups and tree."""
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
     return columns.rows(_numbered(listed, summaries, 1), version)
 

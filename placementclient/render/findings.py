@@ -29,11 +29,7 @@ _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix':
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
-    """Return the sentence about an audit without findings, with its extent.
-
-    :param checks: how many were made
-    :param roots: those of the trees that were looked at; none: all
-    """
+    """Return the sentence about an audit without findings; without roots of all trees."""
     trees = roots or cloud.topology.trees.keys()
     states = [state for root in trees for state in cloud.topology.trees[root]]
     consumers = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
@@ -44,10 +40,7 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
 
 
 def failures(reasons: Mapping[str, str]) -> Iterator[str]:
-    """Return sentences about lists that their services refuse.
-
-    :param reasons: why, by the option for the list
-    """
+    """Return sentences about refused lists, from the reasons by the options for the lists."""
     for reason, options in _grouped(reasons.items()):
         yield f'{reason}. A file does instead: {", ".join(f"--{name}" for name in options)}'
 
@@ -106,7 +99,7 @@ def rows(
 ) -> Output:
     """Return the findings, each with its command or the reason why it has none.
 
-    :param done: what came of fixing it, by the finding's place, where that was tried
+    :param done: the results of ``--fix`` by the number of the finding
     """
     names, values = _FINDING.rows(findings)
     cells = [
@@ -120,10 +113,7 @@ def rows(
 
 
 def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
-    """Return the lines of findings for people, a paragraph for each.
-
-    :param width: of the terminal, in characters; a command is never broken
-    """
+    """Return the lines of findings for people, a paragraph for each; no command is broken."""
     for number, cells in enumerate(rows):
         row = dict(zip(names, cells, strict=True))
         if row.get('reason') and row.get('fix') == LEFT:

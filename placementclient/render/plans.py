@@ -1,15 +1,15 @@
 """Plans as text for people."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
-from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.model.plans import Label, Plan, PlannedRow, ProviderChange, TreeChange
+from placementclient.model.inventories import UNLIMITED
+from placementclient.model.plans import Label, Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import ProviderState
-from placementclient.render import trees
+from placementclient.render import changes, trees
 
 #: The title of the moves of a reshape. A table of changes has the aggregates, moves do not.
 _MOVES = 'who goes where'
@@ -39,10 +39,7 @@ def summary(plan: Plan) -> dict[str, int]:
 
 
 def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
-    """Return a plan as text: its trees before and after, the moves of consumers, the warnings.
-
-    :param is_summary: leave out the trees
-    """
+    """Return a plan as text: its trees before and after, the moves of consumers, the warnings."""
     yield extent(plan.trees)
     if plan.recipe is None:
         yield from _changes(plan.trees, is_summary)
@@ -61,8 +58,6 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 
 def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
     """Return the trees of a plan of changes; of a summary only the number of changes of each."""
-    from placementclient.render import changes
-
     for tree in trees:
         parts = list(rows(tree.before, tree.after))
         if is_summary:
@@ -106,40 +101,24 @@ def _row(row: PlannedRow) -> str:
 
 
 def _drawn(tree: TreeChange, *, after: bool, aggregates: bool) -> Iterator[str]:
-    """Draw the providers of a plan on one side, below the roots of their trees."""
-    shown = [change for change in tree.providers if (change.after if after else change.before)]
-    shown_uuids = {change.uuid for change in shown}
+    """Draw the providers of a plan on one side: first its own trees, then those that share."""
+    side, other = (tree.after, tree.before) if after else (tree.before, tree.after)
 
-    def children(node: ProviderChange | str) -> list[ProviderChange]:
-        if isinstance(node, str):
-            # A root that the plan does not change, above all whose parents it does not change.
-            tops = (change for change in shown if change.parent_provider_uuid not in shown_uuids)
-            return [change for change in tops if change.root_provider_uuid == node]
-        return [child for child in shown if child.parent_provider_uuid == node.uuid]
+    def text(state: ProviderState) -> Iterator[str]:
+        yield '  '.join([state.name, *_inventories(state)])
+        if state.traits:
+            yield ' '.join(sorted(state.traits))
+        counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
+        if aggregates and state.aggregates and state.aggregates != counterpart.aggregates:
+            yield f'aggregates: {" ".join(sorted(state.aggregates))}'
 
-    def text(node: ProviderChange | str) -> Iterator[str]:
-        if isinstance(node, str):
-            yield tree.roots.get(node, node)
-            return
-        content = node.content_after if after else node.content_before
-        yield '  '.join([node.name, *_inventories(content)])
-        if content.traits:
-            yield ' '.join(sorted(content.traits))
-        is_changed = node.content_before.aggregates != node.content_after.aggregates
-        if aggregates and is_changed and content.aggregates:
-            yield f'aggregates: {" ".join(sorted(content.aggregates))}'
-
-    by_uuid = {change.uuid: change for change in shown}
-    others = {change.root_provider_uuid for change in shown} - tree.roots.keys()
-    for root in (*tree.roots, *sorted(others)):
-        node: ProviderChange | str = by_uuid.get(root, root)
-        if isinstance(node, ProviderChange) or children(node):
-            yield from trees.draw(node, children, text)
+    for uuid in tree.concerned_roots:
+        if root := side.providers.get(uuid):
+            yield from trees.draw(root, lambda state: side.children(state.uuid), text)
 
 
-def _inventories(content: ProviderState) -> Iterator[str]:
-    inventories: Mapping[str, Inventory] = content.inventories
-    for name, inventory in sorted(inventories.items()):
+def _inventories(state: ProviderState) -> Iterator[str]:
+    for name, inventory in sorted(state.inventories.items()):
         total = str(inventory.total)
         if inventory.reserved:
             total = f'({total} - {inventory.reserved} reserved)'
