@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
 from tests.functional.away import Service, free_port
-from tests.functional.test_insight_capacity import varied
+from tests.functional.test_insight_capacity import mixed
 
 UP = 'openstack_placement_up'
 CAPACITY = 'openstack_hypervisor_placement_allocatable_capacity'
@@ -49,14 +49,14 @@ def service(tmp_path):
     service = Service(tmp_path)
     try:
         service.start()
-        restore.load(service.client, varied())
+        restore.load(service.client, mixed())
         yield service
     finally:
         service.stop()
 
 
 def test_traits_that_patterns_choose(placement, client):
-    restore.load(client, varied())
+    restore.load(client, mixed())
     parts = sorted(
         (state.name, trait)
         for state in capture(client).providers.values()
