@@ -195,7 +195,7 @@ class Supply:
             amounts |= {(bins[n].pool or n, label): count for n, count in counts.items()}
         choices: Choices = ()
         if self._request.subtrees or self._is_uneven(states, able):
-            choices = (tuple(self._options(states, bins, suitable, amounts)),)
+            choices = (tuple(self._options(states, bins, amounts)),)
         elif self._depends(bins, able):
             choices = tuple(self._choices(states, bins, able, amounts))
         used = {use.stock for part in choices for choice in part for use in choice.uses}
@@ -213,11 +213,12 @@ class Supply:
         self,
         states: Sequence[ProviderState],
         bins: Sequence[HostProvider],
-        suitable: Sequence[Sequence[int]],
         amounts: dict[Stock, int],
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        search = PartSearch(self._request, bins, suitable, granting(states))
+        grants = granting(states)
+        suitable = serving(self._request, bins, grants) or ()
+        search = PartSearch(self._request, bins, suitable, grants)
         seen = set()
         for _ in search.places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)

@@ -96,6 +96,14 @@ def test_one_server_has_no_more_of_a_provider_than_its_max_unit():
     assert fits.by_tree(Topology(cloud(states)), [request])[-1].count == 2
 
 
+def test_in_a_subtree_each_group_is_above_the_min_unit():
+    """Placement looks for a provider of each group by the amount of the group alone."""
+    snapshot = cloud([provider('host', VCPU=4, MEMORY_MB=Inventory(8, min_unit=2))])
+    groups = {'_A': Filter({'MEMORY_MB': 1}), '_B': Filter({'VCPU': 1, 'MEMORY_MB': 2})}
+    request = CandidateRequest(Filter(), groups, 'none', (('_B', '_A'),))
+    assert fits.by_tree(Topology(snapshot), [request])[-1].count == 0
+
+
 def test_a_pool_serves_whoever_comes_and_is_counted_once():
     hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
