@@ -154,10 +154,14 @@ def test_the_reason_of_nova(placement, tmp_path, specs, status, reason):
         ('--resource VCPU=1 --zone az1', '--zone is for --flavor and --server'),
         (f'--flavor m --server {SERVER}', '--server has a flavor: leave out --flavor'),
         ('--flavor m --ports neutron --print-request', '--ports neutron is for --server'),
+        ('--flavor m --resource VCPU=1', 'leave out --resource, --group'),
+        ('--flavor mm', "No flavor is called 'mm': see openstack flavor list --all. Did you"),
     ],
 )
-def test_options_that_mean_nothing(placement, options, reason):
-    result = placement(f'allocation candidate explain {options}')
+def test_options_that_mean_nothing(placement, tmp_path, options, reason):
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8)]))
+    source = flavors(tmp_path) if '--flavor' in options else ''
+    result = placement(f'allocation candidate explain {options} {source} --snapshot {snapshot}')
     assert (result.status, reason in result.stderr) == (2, True), result.stderr
 
 
