@@ -177,11 +177,8 @@ class Cloud:
 
 
 class Case:
-    """A consumer, with the facts that decide its situation.
+    """A consumer: a server with its migrations, or a migration.
 
-    :ivar server: of the consumer, if Nova's list has it
-    :ivar migration: the migration, if the consumer is one
-    :ivar migrations: those of the server, if the consumer is one
     :ivar hosts: the providers that it uses, without shared ones, by the root of each host
     """
 
@@ -191,11 +188,6 @@ class Case:
         self.migration = cloud.migration_of_consumer.get(consumer.uuid)
         self.migrations = cloud.migrations_of.get(consumer.uuid, [])
         self.hosts = cloud.hosts_of(consumer)
-
-    @property
-    def server_uuid(self) -> str:
-        """The UUID of the server, or of the server of the migration."""
-        return self.migration.server_uuid if self.migration else self.consumer.uuid
 
     @property
     def elsewhere(self) -> list[str]:
@@ -219,7 +211,10 @@ def _situation(case: Case) -> str:
     cloud = case.cloud
     if case.migration is not None:
         return 'left-by-migration' if case.migration.is_over else ''
-    if _is_orphan(case):
+    # Types that Nova does not give are of other services, whose consumers are no servers.
+    is_server = case.consumer.type in (None, INSTANCE)
+    is_migration = case.consumer.type == MIGRATION and cloud.has('migrations')
+    if cloud.has('servers') and not case.server and (is_server or is_migration):
         return 'orphan'
     if case.server and case.server.is_offloaded:
         return 'left-by-shelving'
@@ -232,13 +227,3 @@ def _situation(case: Case) -> str:
     if case.elsewhere and all(map(case.came_from, case.elsewhere)):
         return 'left-by-evacuation'
     return 'doubled'
-
-
-def _is_orphan(case: Case) -> bool:
-    consumer, cloud = case.consumer, case.cloud
-    if not cloud.has('servers') or case.server:
-        return False
-    if consumer.type == MIGRATION:
-        return cloud.has('migrations')
-    # Types that Nova does not give are of other services, whose consumers are no servers.
-    return consumer.type in (None, INSTANCE)

@@ -1,6 +1,6 @@
 """Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,17 +42,13 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4, MEMORY_MB 8192))``
     """
-
-    def doubt(case: Case) -> str:
+    for case in cloud.cases['orphan']:
+        reason = _NEEDED if case.migrations else ''
         if case.consumer.type == MIGRATION:
-            return _MIGRATION
-        if case.migrations:
-            return _NEEDED
-        if case.consumer.type != INSTANCE and not cloud.has('migrations'):
-            return 'it may be a migration: give the list of migrations too, with --migrations'
-        return ''
-
-    return _in(cloud, 'orphan', _everything, doubt)
+            reason = _MIGRATION
+        elif case.consumer.type is None and not cloud.has('migrations'):
+            reason = 'it may be a migration: give the list of migrations too, with --migrations'
+        yield _finding(case, case.consumer.allocations, reason)
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
@@ -69,7 +65,8 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
-    for fault in _in(cloud, 'left-by-shelving', _everything, _unsettled):
+    for case in cloud.cases['left-by-shelving']:
+        fault = _finding(case, case.consumer.allocations, _unsettled(case))
         yield replace(fault, passed_over=cloud.passed_over(cloud.servers[fault.subject]))
 
 
@@ -86,13 +83,8 @@ def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4)), migrations ((type live-migration, status completed))``
     """
-
-    def superfluous(case: Case) -> list[str]:
-        # Where it failed, the server may still be where the migration holds something.
-        failed = case.migration is not None and case.migration.has_failed
-        return [] if failed else _everything(case)
-
-    return _in(cloud, 'left-by-migration', superfluous, lambda case: _MIGRATION)
+    for case in cloud.cases['left-by-migration']:
+        yield _finding(case, (), _MIGRATION)
 
 
 def in_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -110,8 +102,7 @@ def in_migration(cloud: Cloud) -> Iterator[Finding]:
     Example: ``migrations ((type evacuation, status pre-migrating))``
     """
     for case in cloud.cases['in-migration']:
-        reason = f'it ends with the migration: {_LOOK.format(case.server_uuid)}'
-        yield _finding(case, [], reason)
+        yield _finding(case, (), f'it ends with the migration: {_LOOK.format(case.consumer.uuid)}')
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
@@ -131,7 +122,8 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    return _in(cloud, 'left-by-evacuation', _elsewhere, _unsettled)
+    for case in cloud.cases['left-by-evacuation']:
+        yield _finding(case, _elsewhere(case), _unsettled(case))
 
 
 def doubled(cloud: Cloud) -> Iterator[Finding]:
@@ -148,7 +140,8 @@ def doubled(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    return _in(cloud, 'doubled', _elsewhere, _unsettled)
+    for case in cloud.cases['doubled']:
+        yield _finding(case, _elsewhere(case), _unsettled(case))
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -168,10 +161,10 @@ def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
     """
     for case in cloud.cases['on-several-trees']:
         reason = (
-            f'it is not known why: {_LOOK.format(case.server_uuid)}, and audit again with the '
+            f'it is not known why: {_LOOK.format(case.consumer.uuid)}, and audit again with the '
             'lists of servers and migrations'
         )
-        yield _finding(case, [], reason)
+        yield _finding(case, (), reason)
 
 
 def is_incomplete(consumer: Consumer) -> bool:
@@ -240,10 +233,6 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
             yield Finding(consumer.uuid, roots, {'type': None, **counts}, None, _UNTYPED)
 
 
-def _everything(case: Case) -> list[str]:
-    return list(case.consumer.allocations)
-
-
 def _elsewhere(case: Case) -> list[str]:
     return [uuid for root in case.elsewhere for uuid in case.hosts[root]]
 
@@ -253,26 +242,11 @@ def _unsettled(case: Case) -> str:
     return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
 
-def _in(
-    cloud: Cloud,
-    check: str,
-    superfluous: Callable[[Case], list[str]],
-    doubt: Callable[[Case], str],
-) -> Iterator[Finding]:
-    """Return the consumers that a check finds.
-
-    :param superfluous: the providers that a consumer should hold nothing of
-    :param doubt: why it is not safe to take that from it; empty: it is safe
-    """
-    for case in cloud.cases[check]:
-        providers, reason = superfluous(case), doubt(case)
-        if not providers and not reason:
-            reason = f'its host is not known: {_LOOK.format(case.server_uuid)}'
-        yield _finding(case, providers, reason)
-
-
-def _finding(case: Case, superfluous: list[str], reason: str) -> Finding:
-    cloud, consumer = case.cloud, case.consumer
+def _finding(case: Case, superfluous: Iterable[str], reason: str) -> Finding:
+    """Return the finding about a consumer that should hold nothing of some providers."""
+    cloud, consumer, providers = case.cloud, case.consumer, tuple(superfluous)
+    if not providers and not reason:
+        reason = f'its host is not known: {_LOOK.format(consumer.uuid)}'
     allocated = {
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
         for uuid, resources in sorted(consumer.allocations.items())
@@ -284,5 +258,5 @@ def _finding(case: Case, superfluous: list[str], reason: str) -> Finding:
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    remedy = FreeAllocations(consumer, tuple(superfluous)) if superfluous else None
+    remedy = FreeAllocations(consumer, providers) if providers else None
     return Finding(consumer.uuid, cloud.roots_of(consumer), facts, remedy, reason)

@@ -17,7 +17,6 @@ _LATER = (
 _CAUSE = (
     'nova-compute sets the inventory itself, at least once a minute: see in its log why it does not'
 )
-_BY_HAND = 'If the host is as Nova says'
 
 
 def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
@@ -115,13 +114,21 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
         total = sum(i.total for i in inventories)
+        differences = []
         if total != reported and not _is_explained(cloud, root, name, reported - total):
-            yield _drift(root, having, name, 'total', total, reported)
+            differences.append(('total', total, reported))
         reserved, used = sum(i.reserved for i in inventories), hypervisor.used.get(name)
         # Nova rounds MiB of disk down to GiB, and up for Placement.
         same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
         if is_empty and having and used is not None and used not in same:
-            yield _drift(root, having, name, 'reserved', reserved, used)
+            differences.append(('reserved', reserved, used))
+        for field, recorded, present in differences:
+            facts = {'resource_class': name, field: recorded, 'hypervisor': present}
+            remedy, reason = None, _CAUSE
+            if len(having) == 1:
+                remedy = amending(having[0].reference, name, {field: present})
+                reason = f'{_CAUSE}. If the host is as Nova says'
+            yield Finding(root.name, (root.uuid,), facts, remedy, reason)
 
 
 def _counts_a_server(hypervisor: Hypervisor, tree: Sequence[ProviderState]) -> bool:
@@ -147,18 +154,3 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
         tree = cloud.topology.trees[cloud.root_of(root)]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
     return any(name in state.inventories for state in cloud.topology.reached(root.uuid))
-
-
-def _drift(
-    root: ProviderState,
-    having: Sequence[ProviderState],
-    name: str,
-    field: str,
-    recorded: int,
-    reported: int,
-) -> Finding:
-    facts = {'resource_class': name, field: recorded, 'hypervisor': reported}
-    if len(having) == 1:
-        remedy = amending(having[0].reference, name, {field: reported})
-        return Finding(root.name, (root.uuid,), facts, remedy, f'{_CAUSE}. {_BY_HAND}')
-    return Finding(root.name, (root.uuid,), facts, None, _CAUSE)

@@ -1,13 +1,12 @@
 """Faults of inventories, and of allocations against them."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, Remedy, amending
+from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, amending
 from placementclient.model.snapshots import ProviderState
 
 #: The classes that a ratio can promise more of than there is; all others are devices and the like.
@@ -20,7 +19,6 @@ _RATIO = (
     'nova-compute may set the ratio back, and only you know if the host stands a higher one: check '
     'its load. If it does'
 )
-
 _UNITS = (
     'new servers would be granted such amounts too, and nova-compute may set the fields back. If '
     'that is no harm'
@@ -46,18 +44,18 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``resource_class VCPU, used 9, capacity 8``
     """
-    for state, resource_class, inventory in _inventories(cloud):
-        used = state.used(resource_class)
+    for state, name, inventory in _inventories(cloud):
+        used = state.used(name)
         unreserved = inventory.total - inventory.reserved
-        if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
+        if unreserved <= 0 or inventory.allocation_ratio <= 0 or used <= inventory.capacity:
+            continue
+        facts = {'resource_class': name, 'used': used, 'capacity': inventory.capacity}
+        if name in _SHAREABLE:
             ratio = math.ceil(used / unreserved * 1000) / 1000
-            ratios = {'allocation_ratio': ratio}
-            remedy: Remedy | None = amending(state.reference, resource_class, ratios)
-            reason = _RATIO
-            if resource_class not in _SHAREABLE:
-                remedy, reason = None, _UNSHARED.format(resource_class, state.uuid)
-            facts = {'used': used, 'capacity': inventory.capacity}
-            yield _of_class(cloud, state, resource_class, facts, remedy, reason)
+            remedy = amending(state.reference, name, {'allocation_ratio': ratio})
+            yield cloud.finding(state, facts, remedy, _RATIO)
+        else:
+            yield cloud.finding(state, facts, None, _UNSHARED.format(name, state.uuid))
 
 
 def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
@@ -98,19 +96,15 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``provider gpu1, resource_class VGPU, amount 3, max_unit 2, step_size 2``
     """
-    for state, resource_class, inventory in _inventories(cloud):
+    for state, name, inventory in _inventories(cloud):
         for consumer in cloud.snapshot.consumers_on(state.uuid):
-            amount = consumer.allocations[state.uuid].get(resource_class)
+            amount = consumer.allocations[state.uuid].get(name)
             if amount is None or inventory.admits(amount):
                 continue
             fields = _admitting(inventory, amount)
-            facts = {
-                'provider': state.name,
-                'resource_class': resource_class,
-                'amount': amount,
-                **{field: getattr(inventory, field) for field in fields},
-            }
-            remedy = amending(state.reference, resource_class, fields)
+            facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
+            facts |= {field: getattr(inventory, field) for field in fields}
+            remedy = amending(state.reference, name, fields)
             yield Finding(consumer.uuid, (cloud.root_of(state),), facts, remedy, _UNITS)
 
 
@@ -127,11 +121,12 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``resource_class MEMORY_MB, reserved 2048, total 1024``
     """
-    for state, resource_class, inventory in _inventories(cloud):
-        if inventory.reserved > inventory.total:
-            facts = {'reserved': inventory.reserved, 'total': inventory.total}
-            remedy = LowerReserved(state.uuid, state.reference, resource_class, inventory.total)
-            yield _of_class(cloud, state, resource_class, facts, remedy)
+    for state, name, inventory in _inventories(cloud):
+        reserved, total = inventory.reserved, inventory.total
+        if reserved > total:
+            facts = {'resource_class': name, 'reserved': reserved, 'total': total}
+            remedy = LowerReserved(state.uuid, state.reference, name, total)
+            yield cloud.finding(state, facts, remedy)
 
 
 def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
@@ -147,29 +142,19 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``resource_class VCPU, allocation_ratio 0.0, total 8``
     """
-    for state, resource_class, inventory in _inventories(cloud):
-        if inventory.allocation_ratio <= 0:
-            facts = {'allocation_ratio': inventory.allocation_ratio, 'total': inventory.total}
-            remedy = amending(state.reference, resource_class, {'allocation_ratio': 1.0})
+    for state, name, inventory in _inventories(cloud):
+        ratio, total = inventory.allocation_ratio, inventory.total
+        if ratio <= 0:
+            facts = {'resource_class': name, 'allocation_ratio': ratio, 'total': total}
+            remedy = amending(state.reference, name, {'allocation_ratio': 1.0})
             reason = 'the ratio may keep servers away on purpose. If not'
-            yield _of_class(cloud, state, resource_class, facts, remedy, reason)
+            yield cloud.finding(state, facts, remedy, reason)
 
 
 def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
     for state in cloud.states():
         for resource_class, inventory in sorted(state.inventories.items()):
             yield state, resource_class, inventory
-
-
-def _of_class(
-    cloud: Cloud,
-    state: ProviderState,
-    resource_class: str,
-    facts: Mapping[str, Any],
-    remedy: Remedy | None,
-    reason: str = '',
-) -> Finding:
-    return cloud.finding(state, {'resource_class': resource_class, **facts}, remedy, reason)
 
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:

@@ -141,8 +141,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
         consumer = cloud.snapshot.consumers.get(uuid)
         if consumer is None or not consumer.allocations:
             continue
-        facts = _missing(ports, consumer) or _missing_at_provider(ports, consumer)
-        if facts:
+        if facts := _missing(ports, consumer):
             server = cloud.servers.get(uuid)
             passed_over = cloud.passed_over(server) if server else ''
             if uuid in cloud.migrating:
@@ -152,24 +151,20 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return the resources that all ports ask for, and the server's share, if that is less."""
+    """Return what a server lacks of what all its ports ask for, in sum or where Neutron noted."""
     requested = together(group.resources for port in ports for group in port.groups)
     allocated = together(consumer.allocations.values())
-    short = sorted(name for name, amount in requested.items() if allocated[name] < amount)
-    asked = {name: requested[name] for name in short}
-    return {'asked': asked, 'holds': {name: allocated[name] for name in short}} if short else {}
-
-
-def _missing_at_provider(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """The providers that Neutron has noted, where the server holds too little."""
-    requested: dict[str, Counter[str]] = {}
+    if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):
+        asked = {name: requested[name] for name in short}
+        return {'asked': asked, 'holds': {name: allocated[name] for name in short}}
+    noted: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.groups:
             if provider := port.providers.get(group.id):
-                requested.setdefault(provider, Counter()).update(group.resources)
+                noted.setdefault(provider, Counter()).update(group.resources)
     wrong = {
         provider: dict(resources)
-        for provider, resources in requested.items()
+        for provider, resources in noted.items()
         if not resources <= Counter(consumer.allocations.get(provider, {}))
     }
     return {'noted_by_neutron': wrong} if wrong else {}

@@ -12,7 +12,6 @@ from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.requests import CandidateRequest
-from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
 
@@ -65,12 +64,18 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
-    for short, roots in by_short.items():
-        bare = [root for root in roots if root.name == short]
-        for other in roots:
-            is_twin = bare and other is not bare[0] and same_host(short, other.name)
-            if is_twin and not {bare[0].uuid, other.uuid} <= twins:
-                yield _twins(cloud, bare[0], other)
+    for name, roots in by_short.items():
+        short = next((root for root in roots if root.name == name), None)
+        for full in roots:
+            if short is None or full is short or {short.uuid, full.uuid} <= twins:
+                continue
+            facts = {
+                'short': short.uuid,
+                'full': full.uuid,
+                'full_name': full.name,
+                'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
+            }
+            yield Finding(name, (short.uuid, full.uuid), facts, None, _TWINS)
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
@@ -266,9 +271,3 @@ def _shared(state: ProviderState) -> dict[str, list[str]]:
     """Return what a sharing provider shares, and through which aggregates."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}
-
-
-def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Finding:
-    consumers = {root.name: identities.consumers(cloud, root) for root in (short, full)}
-    facts = {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers}
-    return Finding(short.name, (short.uuid, full.uuid), facts, None, _TWINS)
