@@ -66,8 +66,8 @@ def main() -> None:
         Cloud(
             snapshot,
             Answers(
-                records.servers(cloud.servers, 'planted'),
-                records.migrations(cloud.migrations, 'planted'),
+                records.servers(cloud.lists['servers'], 'planted'),
+                records.migrations(cloud.lists['migrations'], 'planted'),
                 host_records.compute_services(cloud.lists['services'], 'planted'),
                 host_records.hypervisors(cloud.lists['hypervisors'], 'planted'),
                 records.flavors(cloud.lists['flavors'], 'planted'),

@@ -1,4 +1,4 @@
-"""A cloud that is sound, but for one fault of each kind."""
+"""Clouds with the answers of other services; one that is sound, but for a fault of each kind."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ MEMORY = Inventory(65536, reserved=512, max_unit=65536)
 DISK = Inventory(100_000, max_unit=100_000)
 HOST = {'VCPU': VCPU, 'MEMORY_MB': MEMORY}
 SERVER = {'VCPU': 4, 'MEMORY_MB': 8192}
+#: The flavor of such a server.
+FLAVOR = {'name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}}
+EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
+AGENT = 'Open vSwitch agent'
+#: The options of audit for lists.
+LISTS = (
+    *('servers', 'migrations', 'services', 'hypervisors', 'flavors', 'limits', 'nodes'),
+    *('ports', 'agents', 'subnets'),
+)
 
 
 def uuid_of(name):
@@ -29,18 +38,18 @@ def uuid_of(name):
 
 @dataclass
 class Planted:
-    """The cloud, what Nova says of it, and what is wrong with it.
+    """A cloud, what other services say of it, and what is wrong with it.
 
-    :param lists: what the other services answer, by the option of audit
+    :param lists: what the services answer, by the option of audit
     :param expected: the id and the subject of every fault
     :param forgotten: consumers whose records have to be taken away once all is written
     """
 
     states: dict[str, ProviderState] = field(default_factory=dict)
     consumers: list[Consumer] = field(default_factory=list)
-    servers: list[dict[str, Any]] = field(default_factory=list)
-    migrations: list[dict[str, Any]] = field(default_factory=list)
-    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    lists: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {name: [] for name in LISTS}
+    )
     expected: list[tuple[str, str]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
@@ -51,19 +60,11 @@ class Planted:
 
     def provider(self, name, inventories=HOST, parent=None, traits=(OWNER,), aggregates=()):
         """Add a provider; returns its name."""
-        root = name
-        if parent:
-            root = parent
-            while above := self.states[root].provider.parent_provider_uuid:
-                root = next(s.name for s in self.states.values() if s.uuid == above)
-        provider = Provider(
-            uuid_of(name), name, 1, uuid_of(parent) if parent else None, uuid_of(root)
-        )
+        own, above = uuid_of(name), parent and uuid_of(parent)
+        root = self.states[parent].provider.root_uuid if parent else own
+        provider = Provider(own, name, 1, above, root)
         self.states[name] = ProviderState(
-            provider,
-            inventories,
-            frozenset(traits),
-            frozenset(uuid_of(aggregate) for aggregate in aggregates),
+            provider, inventories, frozenset(traits), frozenset(map(uuid_of, aggregates))
         )
         return name
 
@@ -74,26 +75,111 @@ class Planted:
         return uuid_of(name)
 
     def server(self, name, host, kind='INSTANCE', **held):
-        """Add a server and its consumer."""
+        """Add a server, as OpenStackClient lists it, and its consumer."""
         known = self.consumer(name, kind, **held)
-        self.servers.append(
+        self.lists['servers'].append(
             {'ID': known, 'Name': name, 'Status': 'ACTIVE', 'Host': host, 'Properties': {}}
         )
         return known
 
+    def detailed(self, name, host=None, node=None, flavor=FLAVOR, state='active', task=None):
+        """Add a server as the API lists it, with the amounts of its flavor."""
+        size = {key: value for key, value in flavor.items() if key not in ('id', 'name')}
+        server = {
+            'id': uuid_of(name), 'tenant_id': 'project', 'user_id': 'user', 'image': {'id': 'i'},
+            'OS-EXT-SRV-ATTR:host': host, 'OS-EXT-SRV-ATTR:hypervisor_hostname': node or host,
+            'OS-EXT-STS:vm_state': state, 'OS-EXT-STS:task_state': task,
+            'updated': '2020-01-01T00:00:00Z',
+            'flavor': size | {'original_name': flavor['name']},
+        }  # fmt: skip
+        self.lists['servers'].append(server)
+        return server
+
     def migration(self, name, server, source, status, kind):
         """Add a migration, as OpenStackClient lists it."""
-        self.migrations.append(
+        self.lists['migrations'].append(
             {
-                'Id': len(self.migrations) + 1,
-                'UUID': uuid_of(name),
-                'Source Compute': source,
-                'Dest Compute': None,
-                'Status': status,
-                'Server UUID': server,
-                'Type': kind,
+                'Id': len(self.lists['migrations']) + 1, 'UUID': uuid_of(name),
+                'Source Compute': source, 'Dest Compute': None, 'Status': status,
+                'Server UUID': server, 'Type': kind,
             }
-        )
+        )  # fmt: skip
+
+    def service(self, host, *, enabled=True, up=True):
+        """Add a nova-compute."""
+        self.lists['services'].append(
+            {
+                'id': uuid_of(f'{host} service'), 'binary': 'nova-compute', 'host': host,
+                'status': 'enabled' if enabled else 'disabled', 'state': 'up' if up else 'down',
+                'forced_down': False,
+            }
+        )  # fmt: skip
+
+    def hypervisor(self, uuid, name, host, totals, used, servers=0, kind='QEMU'):
+        """Add a compute node; the amounts are by class."""
+        fields = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'local_gb'}
+        self.lists['hypervisors'].append(
+            {
+                'id': uuid, 'hypervisor_hostname': name, 'hypervisor_type': kind,
+                'service': {'host': host}, 'running_vms': servers,
+                **{key: totals.get(name, 0) for name, key in fields.items()},
+                **{f'{key}_used': used.get(name, 0) for name, key in fields.items()},
+            }
+        )  # fmt: skip
+
+    def node(self, name, state, **fields):
+        """Add a node of Ironic; its provider has its UUID as its name."""
+        node = {
+            'uuid': uuid_of(name), 'name': name, 'provision_state': state,
+            'instance_uuid': None, 'power_state': 'power on', 'maintenance': False,
+            'reservation': None, 'target_provision_state': None, **fields,
+        }  # fmt: skip
+        self.lists['nodes'].append(node)
+        return node
+
+    def agent(self, host, hypervisor, egress=None, *, synced=None):
+        """Add an agent of Neutron, with the bandwidth of its device br-ex, if it has one."""
+        self.lists['agents'].append(
+            {
+                'id': uuid_of(f'{host} agent'), 'agent_type': AGENT, 'host': host,
+                'resources_synced': synced,
+                'configurations': {
+                    'resource_provider_bandwidths': {'br-ex': {'egress': egress}},
+                    'resource_provider_hypervisors': {'br-ex': hypervisor},
+                } if egress else {},
+            }
+        )  # fmt: skip
+
+    def port(self, server, host, provider, *, is_old=False):
+        """Add a port of a server that asks for bandwidth; of an old Neutron without groups."""
+        own, group = uuid_of(f'port of {server}'), uuid_of(f'group of {server}')
+        request: dict[str, Any] = {'required': [], 'resources': {EGRESS: 100}}
+        allocation: Any = provider
+        if not is_old:
+            allocation = {group: provider}
+            request = {'request_groups': [request | {'id': group}], 'same_subtree': [group]}
+        self.lists['ports'].append(
+            {
+                'id': own, 'device_id': server, 'device_owner': 'compute:nova',
+                'binding:host_id': host, 'binding:profile': {'allocation': allocation},
+                'resource_request': request,
+            }
+        )  # fmt: skip
+
+    def flavor(self, name, vcpus=4, ram=8192, disk=0, **specs):
+        """Add a flavor; in the names of extra specs two underscores are a colon."""
+        self.lists['flavors'].append(
+            {
+                'id': uuid_of(name), 'name': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk,
+                'swap': '', 'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True,
+                'extra_specs': {key.replace('__', ':'): value for key, value in specs.items()},
+            }
+        )  # fmt: skip
+
+    def limits(self, *classes):
+        """Add registered limits of servers and of classes."""
+        for name in ('servers', *(f'class:{name}' for name in classes)):
+            self.lists['limits'].append({'id': uuid_of(name), 'resource_name': name})
 
 
 def planted(hosts):
@@ -222,7 +308,7 @@ def _healing(cloud):
     cloud.expected.append(('without-allocations', uuid_of('lost')))
     cloud.expected.append(('foreign-owner', cloud.consumer('sold', healing=SERVER)))
     for name in ('lost', 'sold'):
-        cloud.servers.append(_detailed(name, 'healing'))
+        cloud.detailed(name, 'healing')['tenant_id'] = 'buyer'
 
 
 def _misplaced(cloud):
@@ -233,18 +319,8 @@ def _misplaced(cloud):
     elsewhere = cloud.server('elsewhere', 'right-place', misplaced=SERVER)
     cloud.expected.append(('wrong-host', elsewhere))
     shelved = cloud.server('shelved', '', misplaced=SERVER)
-    cloud.servers[-1]['Status'] = 'SHELVED_OFFLOADED'
+    cloud.lists['servers'][-1]['Status'] = 'SHELVED_OFFLOADED'
     cloud.expected.append(('left-by-shelving', shelved))
     grown = cloud.consumer('grown', misplaced={'VCPU': 4, 'MEMORY_MB': 4096})
-    cloud.servers.append(_detailed('grown', 'misplaced') | {'tenant_id': 'project'})
+    cloud.detailed('grown', 'misplaced')
     cloud.expected.append(('wrong-amount', grown))
-
-
-def _detailed(name, host):
-    """A server as the API lists it, which should hold what ``SERVER`` says."""
-    return {
-        'id': uuid_of(name), 'tenant_id': 'buyer', 'user_id': 'user', 'image': 'image',
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': host, 'OS-EXT-STS:task_state': None,
-        'OS-EXT-STS:vm_state': 'active',
-        'flavor': {'original_name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}},
-    }  # fmt: skip

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-from placementclient.model.consumers import Consumer
+from msgspec.structs import replace
+
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED, ONE_TIME_USE, OWNER_CYBORG, OWNER_NOVA
-from tests.functional.planted import SERVER, uuid_of
+from tests.functional.planted import AGENT, EGRESS, SERVER, uuid_of
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
-EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
 DEVICE = 'CUSTOM_PCI_8086_0B60'
 GOLD, SILVER = 'CUSTOM_BAREMETAL_GOLD', 'CUSTOM_BAREMETAL_SILVER'
 #: The nova-compute of all nodes.
@@ -17,11 +17,8 @@ IRONIC = 'ironic-compute'
 
 def plant(cloud):
     """Add the faults, and the lists of all services."""
-    lists = 'services', 'hypervisors', 'flavors', 'limits', 'nodes', 'ports', 'agents', 'subnets'
-    for name in lists:
-        cloud.lists[name] = []
-    for each in (_owners, _nodes, _ports, _agents, _segments, _devices, _flavors, _hosts):
-        each(cloud)
+    for part in (_owners, _nodes, _ports, _agents, _segments, _devices, _flavors, _hosts):
+        part(cloud)
     untyped = [consumer.uuid for consumer in cloud.consumers if consumer.type is None]
     assert 2 * len(untyped) < len(cloud.consumers) - len(cloud.forgotten)
     cloud.expected += [('consumer-untyped', uuid) for uuid in untyped]
@@ -29,11 +26,10 @@ def plant(cloud):
 
 def _owners(cloud):
     cloud.provider('ancient')
-    held = {uuid_of('ancient'): SERVER}
-    nobodys = Consumer(uuid_of('nobodys'), held, NOBODY, NOBODY, 1, 'INSTANCE')
-    cloud.consumers.append(nobodys)
-    cloud.servers.append({'ID': nobodys.uuid, 'Name': 'nobodys', 'Host': 'ancient'})
-    cloud.expected.append(('consumer-incomplete', nobodys.uuid))
+    cloud.expected.append(
+        ('consumer-incomplete', cloud.server('nobodys', 'ancient', ancient=SERVER))
+    )
+    cloud.consumers[-1] = replace(cloud.consumers[-1], project_id=NOBODY, user_id=NOBODY)
 
 
 def _nodes(cloud):
@@ -41,23 +37,9 @@ def _nodes(cloud):
 
     def node(name, state, reserved=0, own=GOLD, **fields):
         provider = cloud.provider(uuid_of(name), {GOLD: Inventory(1, reserved, max_unit=1)})
-        cloud.lists['nodes'].append(
-            {
-                'uuid': provider, 'name': name, 'provision_state': state, 'instance_uuid': None,
-                'power_state': 'power on', 'maintenance': False, 'reservation': None,
-                'target_provision_state': None,
-                'resource_class': own.removeprefix('CUSTOM_').lower().replace('_', '.'),
-            } | fields
-        )  # fmt: skip
-        cloud.lists['hypervisors'].append(
-            {
-                'id': uuid_of(provider), 'hypervisor_hostname': provider,
-                'hypervisor_type': 'ironic', 'service': {'host': IRONIC}, 'running_vms': 0,
-                'vcpus': 0, 'vcpus_used': 0, 'memory_mb': 0, 'memory_mb_used': 0,
-                'local_gb': 0, 'local_gb_used': 0,
-            }
-        )  # fmt: skip
-        return provider
+        resource_class = own.removeprefix('CUSTOM_').lower().replace('_', '.')
+        cloud.node(name, state, resource_class=resource_class, **fields)
+        cloud.hypervisor(uuid_of(provider), provider, IRONIC, {}, {}, kind='ironic')
 
     def held(name, server):
         cloud.server(server, uuid_of(name), **{uuid_of(name): {GOLD: 1}})
@@ -89,20 +71,7 @@ def _ports(cloud):
         ('strayed', 'gone', {'net': SERVER, bridge: {EGRESS: 100}}),
     ):
         server = cloud.server(name, 'net', **held)
-        group = uuid_of(f'{name} group')
-        cloud.lists['ports'].append(
-            {
-                'id': uuid_of(f'{name} port'), 'device_id': server, 'device_owner': 'compute:nova',
-                'binding:host_id': 'net',
-                'binding:profile': {'allocation': {group: uuid_of(noted)}},
-                'resource_request': {
-                    'request_groups': [
-                        {'id': group, 'required': [], 'resources': {EGRESS: 100}},
-                    ],
-                    'same_subtree': [group],
-                },
-            }
-        )  # fmt: skip
+        cloud.port(server, 'net', uuid_of(noted))
         if name != 'fast':
             cloud.expected.append(('port-resources', server))
     cloud.lists['ports'].append(
@@ -112,43 +81,28 @@ def _ports(cloud):
 
 def _agents(cloud):
     """Agents of Neutron that are as they should be, and one for each way not to be."""
-    kind = 'Open vSwitch agent'
 
     def agent(host, inventory, configured, *, synced):
         cloud.provider(host)
-        above = cloud.provider(f'{host}:{kind}', {}, parent=host, traits=())
+        above = cloud.provider(f'{host}:{AGENT}', {}, parent=host, traits=())
         device = f'{above}:br-ex'
         if inventory is not None:
             cloud.provider(device, {EGRESS: Inventory(inventory)}, parent=above, traits=())
         if configured is not None:
-            cloud.lists['agents'].append(
-                {
-                    'id': uuid_of(above), 'agent_type': kind, 'host': host,
-                    'resources_synced': synced,
-                    'configurations': {
-                        'resource_provider_bandwidths': {'br-ex': {'egress': configured}},
-                        'resource_provider_hypervisors': {'br-ex': host},
-                    },
-                }
-            )  # fmt: skip
+            cloud.agent(host, host, configured, synced=synced)
         return device
 
-    cloud.lists['agents'].append(
-        {
-            'id': uuid_of('net agent'), 'agent_type': kind, 'host': 'net',
-            'resources_synced': None, 'configurations': {},
-        }
-    )  # fmt: skip
+    cloud.agent('net', 'net')
     agent('bridged', 1000, 1000, synced=True)
     cloud.expected += [
         ('agent-bandwidth', agent('upgraded', 1000, 2000, synced=True)),
         ('agent-bandwidth', agent('unreported', None, 1000, synced=True)),
         ('agent-gone', agent('without-agent', 1000, None, synced=True)),
-        ('agent-gone', f'without-agent:{kind}'),
-        ('agent-bandwidth', f'unsynced:{kind}'),
+        ('agent-gone', f'without-agent:{AGENT}'),
+        ('agent-bandwidth', f'unsynced:{AGENT}'),
     ]
     agent('unsynced', 1000, 1000, synced=False)
-    strayed = cloud.provider(f'bridged.old:{kind}', {}, parent='bridged', traits=())
+    strayed = cloud.provider(f'bridged.old:{AGENT}', {}, parent='bridged', traits=())
     cloud.expected.append(('agent-gone', strayed))
 
 
@@ -201,30 +155,18 @@ def _devices(cloud):
 
 def _flavors(cloud):
     """Flavors that fit, and one for each reason not to; and a class without a limit."""
-
-    def flavor(name, vcpus=4, disk=0, **specs):
-        cloud.lists['flavors'].append(
-            {
-                'id': uuid_of(name), 'name': name, 'vcpus': vcpus, 'ram': 8192, 'disk': disk,
-                'swap': '', 'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True,
-                'extra_specs': {key.replace('__', ':'): value for key, value in specs.items()},
-            }
-        )  # fmt: skip
-
     none = {f'resources__{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-    flavor('m', disk=80)
-    flavor('metal', **none, **{f'resources__{GOLD}': '1'})
-    flavor('gpu', **none, resources__VGPU='1')
-    flavor('mistyped', trait__CUSTOM_NO_SUCH='required')
-    flavor('absent', resources__FPGA='1')
-    flavor('no-class', resources__VCPUS='4')
+    cloud.flavor('m', disk=80)
+    cloud.flavor('metal', **none, **{f'resources__{GOLD}': '1'})
+    cloud.flavor('gpu', **none, resources__VGPU='1')
+    cloud.flavor('mistyped', trait__CUSTOM_NO_SUCH='required')
+    cloud.flavor('absent', resources__FPGA='1')
+    cloud.flavor('no-class', resources__VCPUS='4')
     # Cards and CPUs are on other hosts.
-    flavor('apart', resources__VGPU='1', **{f'resources__{GOLD}': '1'})
+    cloud.flavor('apart', resources__VGPU='1', **{f'resources__{GOLD}': '1'})
     for name in ('mistyped', 'absent', 'no-class', 'apart'):
         cloud.expected.append(('flavor-unplaceable', name))
-    for name in ('VCPU', 'MEMORY_MB', 'DISK_GB', 'FPGA', GOLD):
-        cloud.lists['limits'].append({'id': uuid_of(name), 'resource_name': f'class:{name}'})
-    cloud.lists['limits'].append({'id': uuid_of('limit'), 'resource_name': 'servers'})
+    cloud.limits('VCPU', 'MEMORY_MB', 'DISK_GB', 'FPGA', GOLD)
     cloud.expected.append(('limit-missing', 'class:VGPU'))
 
 
@@ -240,7 +182,7 @@ def _hosts(cloud):
     for name in ('shrunk', 'grown-memory', 'unreserved'):
         cloud.provider(name)
     other = {'shrunk': {'VCPU': 64}, 'grown-memory': {'MEMORY_MB': 32768}}
-    nodes = {each['hypervisor_hostname'] for each in cloud.lists['hypervisors']}
+    nodes = {node['uuid'] for node in cloud.lists['nodes']}
     snapshot = cloud.snapshot
     for root in snapshot.roots():
         tree = list(snapshot.tree(root.uuid))
@@ -254,7 +196,7 @@ def _hosts(cloud):
         totals.update({k: n - totals[k] for k, n in other.get(root.name, {}).items()})
         is_used = any(snapshot.consumers_on(state.uuid) for state in tree)
         _report(cloud, root.name, totals, reserved, is_used)
-    cloud.lists['services'].append(_service(IRONIC, 'enabled'))
+    cloud.service(IRONIC)
     cloud.expected += [('disabled-mismatch', name) for name in ('opened', 'closed')]
     cloud.expected += [('renamed', 'reinstalled'), ('twin', 'short')]
     for name in ('shrunk', 'grown-memory', 'unreserved'):
@@ -265,23 +207,7 @@ def _report(cloud, name, totals, reserved, is_used):
     """Add the service and the hypervisor of a host."""
     if name == 'unreserved':
         reserved['MEMORY_MB'] += 4096
-    status = 'disabled' if name in ('closed', 'out-of-order') else 'enabled'
-    cloud.lists['services'].append(_service(name, status))
-    node = f'{name} anew' if name == 'reinstalled' else name
-    cloud.lists['hypervisors'].append(
-        {
-            'id': uuid_of(node), 'hypervisor_hostname': name, 'hypervisor_type': 'QEMU',
-            'service': {'host': name}, 'running_vms': int(is_used),
-            'vcpus': totals['VCPU'], 'vcpus_used': reserved['VCPU'] + 4 * is_used,
-            'memory_mb': totals['MEMORY_MB'],
-            'memory_mb_used': reserved['MEMORY_MB'] + 8192 * is_used,
-            'local_gb': totals['DISK_GB'], 'local_gb_used': reserved['DISK_GB'],
-        }
-    )  # fmt: skip
-
-
-def _service(host, status):
-    return {
-        'id': uuid_of(f'{host} service'), 'binary': 'nova-compute', 'host': host,
-        'status': status, 'state': 'up', 'forced_down': False,
-    }  # fmt: skip
+    cloud.service(name, enabled=name not in ('closed', 'out-of-order'))
+    used = reserved + Counter(SERVER if is_used else {})
+    node = uuid_of(f'{name} anew' if name == 'reinstalled' else name)
+    cloud.hypervisor(node, name, name, totals, used, int(is_used))

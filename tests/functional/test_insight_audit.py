@@ -76,7 +76,7 @@ class Site:
     def lists(self):
         return [
             argument
-            for name in ('servers', 'migrations', *self.cloud.lists)
+            for name in self.cloud.lists
             for argument in (f'--{name}', str(self.folder / f'{name}.json'))
         ]
 
@@ -95,8 +95,7 @@ def build(client, hosts, folder):
         database.forget_consumer(consumer)
     site = Site(cloud, client, folder)
     disk.write_snapshot(site.snapshot, clouds.captured(client))
-    lists = {'servers': cloud.servers, 'migrations': cloud.migrations} | cloud.lists
-    for name, records in lists.items():
+    for name, records in cloud.lists.items():
         key = LIST_KEYS.get(name, name)
         (folder / f'{name}.json').write_text(json.dumps({key: records}))
     return site
@@ -273,7 +272,7 @@ def test_a_plan_is_applied_verified_and_taken_back(small, placement, tmp_path):
 
 def short(site, count):
     """Leave the first servers in the list alone: as one of a single project, or one page of it."""
-    (site.folder / 'servers.json').write_text(json.dumps(site.cloud.servers[:count]))
+    (site.folder / 'servers.json').write_text(json.dumps(site.cloud.lists['servers'][:count]))
 
 
 @pytest.mark.parametrize('count', few_quick([3, 0, 12], quick=1))
@@ -319,7 +318,7 @@ def test_a_printed_command_looks_again(small, placement):
     assert 'have changed since' in placement(*argv).stdout
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
     back = {'ID': uuid_of('gone'), 'Name': 'back', 'Host': 'left', 'Properties': {}}
-    (small.folder / 'servers.json').write_text(json.dumps([*small.cloud.servers, back]))
+    (small.folder / 'servers.json').write_text(json.dumps([*small.cloud.lists['servers'], back]))
     assert placement(*argv).status == 0
     assert allocation.show(small.client, uuid_of('gone')).value.allocations
 
@@ -371,12 +370,12 @@ def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch
     assert (found.status, 'does not look complete' in found.stderr) == (3, True)
 
 
-def test_ctrl_c_tells_the_repairs_that_are_made(small, placement, monkeypatch):
-    def interrupted(*args, **options):
+def test_ctrl_c_tells_the_repairs_that_are_made(small, placement):
+    def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trait, 'set_on_provider', interrupted)
-    result = small.audit(placement, *small.files, '--fix', '--yes')
+    with disturbed(small.client, 'PUT', '/traits', interrupted):
+        result = small.audit(placement, *small.files, '--fix', '--yes')
     ends = [row['fix'] for row in json.loads(result.stdout) if row['id'] in SAFE]
     assert result.status == 130
     assert set(ends) == {'done', 'failed: Interrupted', 'not started'}
