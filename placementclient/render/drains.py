@@ -1,7 +1,7 @@
 """Drains: the rows of a plan, and the obstacles, as text and as data."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud, zone
@@ -11,7 +11,7 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, gained, together
+from placementclient.model.consumers import gained, together
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
@@ -34,49 +34,100 @@ _NAMED = 5
 _REQUESTS = 'Add --requests nova to read what they require'
 
 
-def _total(allocations: Allocations) -> str:
-    return sizes(together(allocations.values()))
+class DrainAnswer(NamedTuple):
+    """An answer, also in sentences, and what else the file has of it."""
+
+    verdict: DrainVerdict
+    moves: Sequence[ServerMove]
+    messages: Sequence[str]
+    facts: Mapping[str, Any]
 
 
-def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
-    snapshot = cloud.snapshot
-    return MOVES, [
-        (
-            move.wave,
-            move.server,
-            _name(snapshot, move.source),
-            target := _name(snapshot, move.target) if move.target else '',
-            Facts(move.after, _total),
-            cloud.knowledge.departure(move.server).command.format(server=move.server, host=target),
-        )
-        for move in moves
+def decided(
+    cloud: DrainCloud, emptied: Sequence[str], decision: DrainDecision, remedies: Sequence[str]
+) -> DrainAnswer:
+    """Return the answer to a drain.
+
+    :param emptied: the UUIDs of the roots of the hosts
+    """
+    strict, left = decision.strict, [server.server for server in decision.strict.left()]
+    messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
+    messages += _unlike(cloud, decision.moves)
+    if not strict.is_complete:
+        is_no = decision.verdict is DrainVerdict.NO
+        messages += _left(cloud, decision.lax or strict if is_no else strict)
+    if decision.verdict is DrainVerdict.DEPENDS and left:
+        messages.append(f'Not certain: {listed(left, 20)}. {_REQUESTS}')
+    messages += [f'Would be enough: {remedy}' for remedy in remedies]
+    if decision.moves:
+        messages += _headroom(free(cloud, decision.moves, emptied))
+    facts = {
+        'servers': strict.total,
+        'movable': list(decision.bounds),
+        'left': left,
+        'unsettled': [
+            {'consumer': finding.subject, **finding.facts} for finding in decision.unsettled
+        ],
+        'enough': remedies,
+    }
+    return DrainAnswer(decision.verdict, decision.moves, messages, facts)
+
+
+def rolled(snapshot: Snapshot, rolling: Rolling) -> DrainAnswer:
+    """Return the answer to a rolling drain."""
+    order, blocked = rolling.order, rolling.blocked
+    batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
+    waves = rolling.moves[-1].wave if rolling.moves else 0
+    messages = [
+        f'{len(order)} of {len(order) + len(blocked)} {batches} can be emptied: '
+        f'{counted(len(rolling.moves), "move")} in {counted(waves, "wave")}'
     ]
+    for batch in blocked[:_NAMED]:
+        proof = 'proved' if batch.severity is Severity.ERROR else 'not proved'
+        servers = listed(batch.facts['servers'], _NAMED)
+        hosts = listed(_names(snapshot, batch.roots), _NAMED)
+        messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
+    if len(blocked) > _NAMED:
+        messages.append(f'… and {len(blocked) - _NAMED} more batches')
+    if rolling.verdict is DrainVerdict.UNDETERMINED:
+        messages.append(f'{_REQUESTS}, or make smaller batches (--batch)')
+    facts = {
+        'order': [_names(snapshot, batch) for batch in order],
+        'blocked': [
+            {
+                'hosts': _names(snapshot, batch.roots),
+                **batch.facts,
+                'is_proved': batch.severity is Severity.ERROR,
+            }
+            for batch in blocked
+        ],
+    }
+    moves = () if blocked else rolling.moves
+    messages += _unsettled(rolling.unsettled)
+    return DrainAnswer(rolling.verdict, moves, messages, facts)
 
 
 def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a row for each failure that leaves a server without a place, the worst first."""
     return _FAILURES.rows(
-        ([_name(snapshot, uuid) for uuid in failure.hosts], failure) for failure in checked.failures
+        (_names(snapshot, failure.hosts), failure) for failure in checked.failures
     )
 
 
 def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[str]:
     """Return the result of the checked failures, as sentences."""
-    extent = f'{checked.checked} of {checked.possible} losses checked'
-    if checked.worst is not None:
-        names = ' and '.join(_name(snapshot, uuid) for uuid in checked.worst.hosts)
-        yield (
-            f'{extent}: each leaves a place for every server. The largest: {names}, with '
-            f'{counted(checked.worst.servers, "server")}'
-        )
-    elif checked.failures:
-        worst = checked.failures[0]
+    extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
+    names = ' and '.join(_names(snapshot, worst.hosts))
+    servers = counted(worst.servers, 'server')
+    if checked.failures:
         many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
-        names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
         yield (
             f'{extent}: after {len(checked.failures)} of them not every server certainly has a '
-            f'place. The worst: {names}, with a place for {many} of '
-            f'{counted(worst.servers, "server")}'
+            f'place. The worst: {names}, with a place for {many} of {servers}'
+        )
+    else:
+        yield (
+            f'{extent}: each leaves a place for every server. The largest: {names}, with {servers}'
         )
     if checked.checked < checked.possible:
         yield (
@@ -99,53 +150,50 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
                 )
 
 
-def summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
-    """Return the number of servers that can move, as a sentence.
-
-    :param hosts: the UUIDs of the roots of the hosts to empty
-    """
-    if not decision.strict.total and not decision.unsettled:
-        names = listed([_name(snapshot, uuid) for uuid in hosts], _NAMED)
-        return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
+def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
+    """Return the number of servers that can move, as a sentence."""
     least, most = decision.bounds
-    servers = counted(decision.strict.total, 'server')
-    if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.is_complete:
-        return (
-            f'Undetermined: {servers} to move, all have a place, but no order was found in which '
-            'each move has room'
-        )
-    if decision.moves or decision.strict.is_complete:
-        waves = max((move.wave for move in decision.moves), default=0)
-        offloaded = sum(move.target is None for move in decision.moves)
-        more = f', and {offloaded} to offload' if offloaded else ''
-        return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}'
-    if decision.verdict is DrainVerdict.NO:
-        many = f'{least}' if least == most else f'at most {most}'
-        certain = '' if least == most else f', {least} certainly'
-        return f'Impossible: {many} of {servers} can move{certain} (proved)'
-    if decision.verdict is DrainVerdict.DEPENDS:
-        return (
-            f'Unknown: {least} of {servers} can certainly move, '
-            f'{"all" if most >= decision.strict.total else most} if only their amounts count'
-        )
+    servers, moves = counted(decision.strict.total, 'server'), decision.moves
+    if not (decision.strict.total or decision.unsettled or moves):
+        names = listed(_names(snapshot, hosts), _NAMED)
+        return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
+    match decision.verdict:
+        case DrainVerdict.UNDETERMINED if decision.strict.is_complete:
+            return (
+                f'Undetermined: {servers} to move, all have a place, but no order was found in '
+                'which each move has room'
+            )
+        case _ if decision.strict.is_complete:
+            waves = max((move.wave for move in moves), default=0)
+            offloaded = sum(move.target is None for move in moves)
+            more = f', and {offloaded} to offload' if offloaded else ''
+            return f'{servers} to move: all have a place{more}, in {counted(waves, "wave")}'
+        case DrainVerdict.NO if least == most:
+            return f'Impossible: {least} of {servers} can move (proved)'
+        case DrainVerdict.NO:
+            return f'Impossible: at most {most} of {servers} can move, {least} certainly (proved)'
+        case DrainVerdict.DEPENDS:
+            return (
+                f'Unknown: {least} of {servers} can certainly move, all if only their amounts count'
+            )
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
         '(--solver-timeout)'
     )
 
 
-def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
-    """Return the obstacles to a plan, as sentences."""
-    yield from unsettled(decision.unsettled)
-    yield from _unlike(cloud, decision.moves)
-    if decision.moves or decision.strict.is_complete:
-        return
-    is_proved = decision.verdict is DrainVerdict.NO and decision.lax is not None
-    chosen = decision.lax if is_proved and decision.lax else decision.strict
-    yield from _left(cloud, chosen)
-    if decision.verdict is DrainVerdict.DEPENDS:
-        names = [server.server for server in decision.strict.left()]
-        yield f'Not certain: {listed(names, 20)}. {_REQUESTS}'
+def _unsettled(findings: Sequence[Finding]) -> Iterator[str]:
+    """Return sentences about the consumers that no plan can move."""
+    for finding in findings[:_NAMED]:
+        command = finding.facts['command']
+        first = f': first {command}' if command else ''
+        yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
+    if len(findings) > _NAMED:
+        yield f'… and {len(findings) - _NAMED} more that no plan can move'
+    if any(finding.facts['command'] for finding in findings):
+        yield 'Nova does not move servers in these states: run the commands, then plan again'
+    if not all(finding.facts['command'] for finding in findings):
+        yield 'A host is empty only without these: resource provider audit says what to do'
 
 
 def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
@@ -164,43 +212,6 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
             f'{counted(servers, "server")} will have traits or aggregates that their old host does '
             f'not have: {listed(sorted(new), _NAMED)}. Use --requests if a flavor forbids one'
         )
-
-
-def unsettled(findings: Sequence[Finding]) -> Iterator[str]:
-    """Return sentences about the consumers that no plan can move."""
-    for finding in findings[:_NAMED]:
-        command = finding.facts['command']
-        first = f': first {command}' if command else ''
-        yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
-    if len(findings) > _NAMED:
-        yield f'… and {len(findings) - _NAMED} more that no plan can move'
-    if any(finding.facts['command'] for finding in findings):
-        yield 'Nova does not move servers in these states: run the commands, then plan again'
-    if not all(finding.facts['command'] for finding in findings):
-        yield 'A host is empty only without these: resource provider audit says what to do'
-
-
-def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
-    """Return sentences about the number of batches that can be emptied, and the blocked ones."""
-    total = len(rolling.order) + len(rolling.blocked)
-    waves = rolling.moves[-1].wave if rolling.moves else 0
-    yield (
-        f'{len(rolling.order)} of {counted(total, "batch").replace("batchs", "batches")} can be '
-        f'emptied: {counted(len(rolling.moves), "move")} in {counted(waves, "wave")}'
-    )
-    for blocked in rolling.blocked[:_NAMED]:
-        yield _blocked(snapshot, blocked)
-    if len(rolling.blocked) > _NAMED:
-        yield f'… and {len(rolling.blocked) - _NAMED} more batches'
-    if rolling.verdict is DrainVerdict.UNDETERMINED:
-        yield f'{_REQUESTS}, or make smaller batches (--batch)'
-
-
-def _blocked(snapshot: Snapshot, blocked: Finding) -> str:
-    hosts = listed([_name(snapshot, uuid) for uuid in blocked.roots], _NAMED)
-    servers = listed(blocked.facts['servers'], _NAMED)
-    proof = 'proved' if blocked.severity is Severity.ERROR else 'not proved'
-    return f'Blocked ({proof}): {hosts}: no place for {servers}'
 
 
 def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
@@ -238,10 +249,9 @@ def free(
     changes = gained((move.before, move.after) for move in moves)
     rooms: dict[tuple[str, str], dict[str, Any]] = {}
     for root in cloud.hosts:
-        if root in emptied:
-            continue
-        place = cloud.knowledge.zones.get(_name(cloud.snapshot, root), '')
-        for state in cloud.tree(root):
+        states = () if root in emptied else cloud.tree(root)
+        place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
+        for state in states:
             for name, inventory in state.inventories.items():
                 row = rooms.setdefault(
                     (place, name),
@@ -254,7 +264,7 @@ def free(
     return [rooms[key] for key in sorted(rooms)]
 
 
-def headroom(rooms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     by_zone: dict[str, list[str]] = {}
     for row in rooms:
         name = row['resource_class']
@@ -267,27 +277,40 @@ def headroom(rooms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f'Free afterwards{where}: {"; ".join(sentences)}'
 
 
+def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
+    """Return a row for each move."""
+    names = {uuid: state.name for uuid, state in cloud.snapshot.providers.items()}
+    return MOVES, [
+        (
+            move.wave,
+            move.server,
+            names[move.source],
+            target := names[move.target] if move.target else '',
+            Facts(move.after, lambda allocations: sizes(together(allocations.values()))),
+            cloud.knowledge.departure(move.server).command.format(server=move.server, host=target),
+        )
+        for move in moves
+    ]
+
+
 def document(
-    cloud: DrainCloud,
-    verdict: DrainVerdict,
-    moves: Sequence[ServerMove],
-    emptied: Sequence[str],
-    *,
-    facts: Mapping[str, Any],
+    cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a plan as data.
+    """Return an answer as data.
 
     :param emptied: the UUIDs of the roots of the hosts
-    :param facts: what else there is to know
+    :param assuming: the files of assumptions
     """
-    names, cells = rows(cloud, moves)
+    names, cells = rows(cloud, answer.moves)
     return {
         'format': 'placementclient/drain-plan',
         'version': 1,
-        'verdict': str(verdict),
-        'hosts': [_name(cloud.snapshot, uuid) for uuid in emptied],
-        **facts,
-        'free': free(cloud, moves, emptied),
+        'verdict': str(answer.verdict),
+        'hosts': _names(cloud.snapshot, emptied),
+        'said': answer.messages,
+        'assuming': assuming,
+        **answer.facts,
+        'free': free(cloud, answer.moves, emptied),
         'moves': [
             dict(zip(names, (*row[:4], row[4].machine_readable(), row[5]), strict=True))
             for row in cells
@@ -295,5 +318,5 @@ def document(
     }
 
 
-def _name(snapshot: Snapshot, uuid: str) -> str:
-    return snapshot.providers[uuid].name
+def _names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
+    return [snapshot.providers[uuid].name for uuid in roots]

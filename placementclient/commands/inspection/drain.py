@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -14,9 +14,9 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-    from placementclient.insight.drain.moves import Pace, ServerMove
-    from placementclient.insight.drain.plan import DrainVerdict
+    from placementclient.insight.drain.moves import Pace
     from placementclient.model.snapshots import Snapshot
+    from placementclient.render.drains import DrainAnswer
 
 #: How the command ends, by the answer.
 _ENDS = {
@@ -25,15 +25,6 @@ _ENDS = {
     'depends': ExitStatus.UNDECIDED,
     'undetermined': ExitStatus.ERROR,
 }
-
-
-class _DrainAnswer(NamedTuple):
-    """An answer, also in sentences, and what else the file has of it."""
-
-    verdict: DrainVerdict
-    moves: Sequence[ServerMove]
-    said: Sequence[str]
-    facts: Mapping[str, Any]
 
 
 class PlanDrain(base.Lister):
@@ -153,21 +144,15 @@ class PlanDrain(base.Lister):
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.selected(names, selectors.selection(client, self.args))
-        self.warn(drains.parts(cloud.snapshot, names))
+        self.warn(drains.parts(snapshot, names))
         if self.args.lose:
             return self._lose(cloud, hosts)
         answer = (self._roll if self.args.rolling else self._drain)(cloud, hosts)
         self.exit_status = _ENDS[answer.verdict]
         if self.args.output:
-            document = drains.document(
-                cloud,
-                answer.verdict,
-                answer.moves,
-                hosts,
-                facts={'said': answer.said, 'assuming': self.args.assume, **answer.facts},
-            )
+            document = drains.document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
-        self.ending, *self.next_steps = answer.said
+        self.ending, *self.next_steps = answer.messages
         return drains.rows(cloud, answer.moves)
 
     def _check_combination(self) -> None:
@@ -207,66 +192,24 @@ class PlanDrain(base.Lister):
 
         return Pace(self.args.per_host, self.args.parallel)
 
-    def _drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> _DrainAnswer:
+    def _drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import enough, plan
         from placementclient.render import drains
 
-        decision = plan.decide(
-            cloud,
-            hosts,
-            self._pace(),
-            self.args.solver_timeout,
-            is_certain=self.args.strict,
-        )
-        said = [drains.summary(cloud.snapshot, hosts, decision), *drains.remarks(cloud, decision)]
-        left = decision.strict.left()
+        effort, is_certain = self.args.solver_timeout, self.args.strict
+        decision = plan.decide(cloud, hosts, self._pace(), effort, is_certain=is_certain)
         remedies: list[str] = []
         if decision.verdict is plan.DrainVerdict.NO:
             remedies = enough.remedies(cloud, hosts, decision.strict)
-        said += [f'Would be enough: {remedy}' for remedy in remedies]
-        if decision.moves:
-            said += drains.headroom(drains.free(cloud, decision.moves, hosts))
-        facts = {
-            'servers': decision.strict.total,
-            'movable': list(decision.bounds),
-            'left': [server.server for server in left],
-            'unsettled': [
-                {'consumer': finding.subject, **finding.facts} for finding in decision.unsettled
-            ],
-            'enough': remedies,
-        }
-        return _DrainAnswer(decision.verdict, decision.moves, said, facts)
+        return drains.decided(cloud, hosts, decision, remedies)
 
-    def _roll(self, cloud: DrainCloud, hosts: Sequence[str]) -> _DrainAnswer:
+    def _roll(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import rolling
-        from placementclient.model.findings import Severity
         from placementclient.render import drains
 
-        found = rolling.roll(
-            cloud,
-            rolling.batches(cloud, hosts, self.args.batch),
-            self._pace(),
-            self.args.solver_timeout,
-        )
-        snapshot = cloud.snapshot
-
-        def names(batch: rolling.Batch) -> list[str]:
-            return [snapshot.providers[uuid].name for uuid in batch]
-
-        said = [*drains.rolled(snapshot, found), *drains.unsettled(found.unsettled)]
-        facts = {
-            'order': [names(batch) for batch in found.order],
-            'blocked': [
-                {
-                    'hosts': names(batch.roots),
-                    **batch.facts,
-                    'is_proved': batch.severity is Severity.ERROR,
-                }
-                for batch in found.blocked
-            ],
-        }
-        moves = () if found.blocked else found.moves
-        return _DrainAnswer(found.verdict, moves, said, facts)
+        batches = rolling.batches(cloud, hosts, self.args.batch)
+        rolled = rolling.roll(cloud, batches, self._pace(), self.args.solver_timeout)
+        return drains.rolled(cloud.snapshot, rolled)
 
     def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure
