@@ -1,8 +1,9 @@
 """CP-SAT of OR-tools: loaded on demand, with a time limit, deterministic, interruptible."""
 
 import importlib
-import threading
+import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from placementclient.client import errors
@@ -50,12 +51,9 @@ class Budget:
         self._effort = seconds
         self._end = time.monotonic() + seconds
 
-    def solve(self, model: Any, effort: float | None = None) -> Solved:
-        """Search as :func:`solve` does, within the remaining time.
-
-        :param effort: the most work; ``None``: all that is left
-        """
-        limit = self._effort if effort is None else min(effort, self._effort)
+    def solve(self, model: Any, effort: float = math.inf) -> Solved:
+        """Search as :func:`solve` does, within the remaining time."""
+        limit = min(effort, self._effort)
         seconds = self._end - time.monotonic()
         if limit <= 0 or seconds <= 0:
             return Solved('UNKNOWN', None, 0.0)
@@ -64,14 +62,14 @@ class Budget:
         return solved
 
 
-def solve(model: Any, effort: float | None = None, seconds: float | None = None) -> Solved:
+def solve(model: Any, effort: float = math.inf, seconds: float = math.inf) -> Solved:
     """Search for a solution; the best one if the model has an objective.
 
     The same model and effort give the same answer, whatever the machine and the moment, unless
     the clock ends the search.
 
-    :param effort: the most work, in the deterministic unit; ``None``: as much as it takes
-    :param seconds: the most time of the clock; ``None``: as long as it takes
+    :param effort: the most work, in the deterministic unit
+    :param seconds: the most time of the clock
     :raises KeyboardInterrupt: on Ctrl-C, at once
     """
     solver = load().CpSolver()
@@ -79,40 +77,20 @@ def solve(model: Any, effort: float | None = None, seconds: float | None = None)
     solver.parameters.random_seed = 0
     # Its own handler would swallow the interrupt, and leave none behind for the rest of the run.
     solver.parameters.catch_sigint_signal = False
-    if effort is not None:
-        solver.parameters.max_deterministic_time = effort
-    if seconds is not None:
-        solver.parameters.max_time_in_seconds = seconds
-    status = _interruptible(solver, model)
-    name = solver.status_name(status)
-    if name == 'MODEL_INVALID':
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.max_time_in_seconds = seconds
+    status = solver.status_name(_interruptible(solver, model))
+    if status == 'MODEL_INVALID':
         raise errors.PlacementError('The solver does not take the model')
-    return Solved(name, solver, solver.response_proto.deterministic_time)
+    return Solved(status, solver, solver.response_proto.deterministic_time)
 
 
 def _interruptible(solver: Any, model: Any) -> Any:
-    """Python sees no signal before a call into a library returns, so that another thread calls."""
-    if threading.current_thread() is not threading.main_thread():
-        return solver.solve(model)
-    statuses: list[Any] = []
-    done = threading.Event()  # a join() that was interrupted takes the thread for ended
-
-    def run() -> None:
+    """Python sees no signal before a call into a library returns: another thread calls."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(solver.solve, model)
         try:
-            statuses.append(solver.solve(model))
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        done.wait()
-    except KeyboardInterrupt:
-        solver.stop_search()
-        done.wait()
-        raise
-    finally:
-        thread.join()
-    if not statuses:
-        raise errors.PlacementError('The solver failed')
-    return statuses[0]
+            return future.result()
+        except KeyboardInterrupt:
+            solver.stop_search()
+            raise

@@ -15,20 +15,13 @@ from placementclient.model.consumers import gained, together
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
-from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, sizes
 from placementclient.render.units import sized
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'command')
-_FAILURES = Columns(
-    Column('hosts', lambda row: Facts(row[0])),
-    Column('servers', lambda row: row[1].servers),
-    Column('with_a_place', lambda row: row[1].least),
-    Column('at_most', lambda row: row[1].most),
-    Column('verdict', lambda row: str(row[1].verdict)),
-)
-FAILURES = _FAILURES.names
+FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 _REQUESTS = 'Add --requests nova to read what they require'
@@ -109,9 +102,16 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> DrainAnswer:
 
 def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a row for each failure that leaves a server without a place, the worst first."""
-    return _FAILURES.rows(
-        (_names(snapshot, failure.hosts), failure) for failure in checked.failures
-    )
+    return FAILURES, [
+        (
+            Facts(_names(snapshot, loss.hosts)),
+            loss.servers,
+            loss.least,
+            loss.most,
+            str(loss.verdict),
+        )
+        for loss in checked.failures
+    ]
 
 
 def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[str]:

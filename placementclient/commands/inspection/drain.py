@@ -14,7 +14,6 @@ from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
-    from placementclient.insight.drain.moves import Pace
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.drains import DrainAnswer
 
@@ -136,18 +135,15 @@ class PlanDrain(base.Lister):
         self._check_combination()
         assumption = reading.cloud(self)
         snapshot = assumption.snapshot
-        cloud = DrainCloud(
-            snapshot,
-            self._knowledge(snapshot, assumption.placed),
-            self.args.keep_free,
-        )
+        knowledge = self._knowledge(snapshot, assumption.placed)
+        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free)
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.selected(names, selectors.selection(client, self.args))
         self.warn(drains.parts(snapshot, names))
         if self.args.lose:
             return self._lose(cloud, hosts)
-        answer = (self._roll if self.args.rolling else self._drain)(cloud, hosts)
+        answer = self._answer(cloud, hosts)
         self.exit_status = _ENDS[answer.verdict]
         if self.args.output:
             document = drains.document(cloud, hosts, answer, self.args.assume)
@@ -187,29 +183,19 @@ class PlanDrain(base.Lister):
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
-    def _pace(self) -> Pace:
-        from placementclient.insight.drain.moves import Pace
-
-        return Pace(self.args.per_host, self.args.parallel)
-
-    def _drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
-        from placementclient.insight.drain import enough, plan
+    def _answer(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+        from placementclient.insight.drain import enough, moves, plan, rolling
         from placementclient.render import drains
 
-        effort, is_certain = self.args.solver_timeout, self.args.strict
-        decision = plan.decide(cloud, hosts, self._pace(), effort, is_certain=is_certain)
-        remedies: list[str] = []
-        if decision.verdict is plan.DrainVerdict.NO:
-            remedies = enough.remedies(cloud, hosts, decision.strict)
+        pace = moves.Pace(self.args.per_host, self.args.parallel)
+        effort = self.args.solver_timeout
+        if self.args.rolling:
+            batches = rolling.batches(cloud, hosts, self.args.batch)
+            return drains.rolled(cloud.snapshot, rolling.roll(cloud, batches, pace, effort))
+        decision = plan.decide(cloud, hosts, pace, effort, is_certain=self.args.strict)
+        is_no = decision.verdict is plan.DrainVerdict.NO
+        remedies = enough.remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.decided(cloud, hosts, decision, remedies)
-
-    def _roll(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
-        from placementclient.insight.drain import rolling
-        from placementclient.render import drains
-
-        batches = rolling.batches(cloud, hosts, self.args.batch)
-        rolled = rolling.roll(cloud, batches, self._pace(), self.args.solver_timeout)
-        return drains.rolled(cloud.snapshot, rolled)
 
     def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT
@@ -18,8 +19,7 @@ MOST = 10_000
 MOST_SEARCHED = 50
 
 
-@dataclass(frozen=True, slots=True)
-class HostFailure:
+class HostFailure(NamedTuple):
     """Hosts that fail together.
 
     :param servers: how many servers are on them

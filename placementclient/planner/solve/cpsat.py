@@ -1,6 +1,7 @@
 """Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from placementclient.optimize import cpsat
@@ -201,10 +202,10 @@ class _Model:
                     self._model.add_hint(share.amount, amounts.get(option, 0))
                     self._model.add_hint(share.used, int(option in amounts))
 
-    def solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
+    def solve(self, effort: float = inf) -> list[list[ItemPlacement]] | None:
         """A solution; ``None``: there is none, or none was found with so much effort."""
         solved = self._budget.solve(self._model, effort)
-        if effort is None and solved.status == 'UNKNOWN':
+        if effort == inf and solved.status == 'UNKNOWN':
             raise OutOfBudget
         return self._read(solved.solver) if solved.found else None
 

@@ -204,7 +204,7 @@ def test_the_state_of_a_server():
 @pytest.mark.parametrize(
     'document',
     [
-        {'flavors': []},
+        {'migrations': []},
         [{'ID': 's0', 'Host': 'old'}],
         {'servers': [], 'server_groups': [{'id': 'g', 'members': []}]},
         {'servers': [], 'server_groups': [{'id': 'g', 'policy': 'x', 'members': [],
