@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from placementclient.cli import shell
+from tests import programs
 from tests.cloud import layout, processes
 from tests.cloud.compute import Compute
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a command ended and what it printed."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    def json(self, *statuses):
-        """Return what was printed, once the status is one of those expected."""
-        assert self.status in (statuses or (0,)), f'status {self.status}: {self.stderr}'
-        return json.loads(self.stdout)
-
-
-Placement = Callable[..., Result]
-
+from tests.programs import Result, isolate, words
 
 _began = time.monotonic()
 _left_out: list[str] = []
@@ -85,9 +64,8 @@ def variables(user='admin', project='demo', **more):
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch, tmp_path):
     """No test sees the settings or the home of who runs it."""
-    for name in [name for name in os.environ if name.startswith('OS_')]:
-        monkeypatch.delenv(name)
-    for name in ('HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME'):
+    isolate(monkeypatch, tmp_path / 'home')
+    for name in ('XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME'):
         monkeypatch.setenv(name, str(tmp_path / 'home'))
     monkeypatch.setenv(layout.VARIABLE, str(layout.folder()))
     monkeypatch.chdir(tmp_path)
@@ -109,12 +87,7 @@ def placement(monkeypatch, capsys):
         monkeypatch.setenv(name, value)
 
     def run(*argv):
-        capsys.readouterr()
-        try:
-            status = shell.main(shlex.split(argv[0]) if len(argv) == 1 else list(argv))
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-        return Result(status, *capsys.readouterr())
+        return programs.run(capsys, words(argv))
 
     return run
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.cloud import control, hosts, layout, processes, settings
 from tests.cloud.compute import until
-from tests.cloud.conftest import Result, program, variables
+from tests.cloud.conftest import program, variables
+from tests.programs import Result
 
 FIRST, SECOND = layout.HOSTS[:2]
 #: The action that brings a server into a state, and the status that the API then has.

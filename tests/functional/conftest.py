@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import shutil
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
-from placementclient.cli import shell
 from placementclient.client import endpoints, http, microversion
 from placementclient.client.transport import bounded
 from placementclient.embedded import Direct, service
 from placementclient.testing import EmbeddedPlacement
+from tests import programs
 from tests.functional import browser, databases
+from tests.programs import Result, isolate, words
 
 #: The page that needs jq. .ci/run sets the variable, and installs jq: then it has to be there.
 PAGE_WITH_JQ = 'pipeline'
@@ -48,24 +46,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.line(f'NOT tested, as it needs {program}: {tested}')
 
 
-@dataclass(frozen=True)
-class Result:
-    """How a command ended and what it printed."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
-Placement = Callable[..., Result]
-
-
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch, tmp_path):
     """No test sees the cloud settings or the home of who runs it."""
-    for name in [name for name in os.environ if name.startswith('OS_')]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv('HOME', str(tmp_path))
+    isolate(monkeypatch, tmp_path)
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
     monkeypatch.setenv('COLUMNS', '200')
 
@@ -116,12 +100,8 @@ def placement(client, capsys):
 
 
 def process(*argv):
-    """Run ``placement`` as a process, as it needs a Placement of its own beside that of a test.
-
-    A single string is split as a shell does.
-    """
-    arguments = shlex.split(argv[0]) if len(argv) == 1 else argv
-    command = [sys.executable, '-m', 'placementclient', *arguments]
+    """Run ``placement`` as a process, as it needs a Placement of its own beside that of a test."""
+    command = [sys.executable, '-m', 'placementclient', *words(argv)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -139,15 +119,8 @@ def program(session, capsys):
     """
 
     def run(*argv, microversion='1'):
-        arguments = shlex.split(argv[0]) if len(argv) == 1 else list(argv)
-        capsys.readouterr()
-        try:
-            status = shell.main(
-                ['--os-placement-api-version', microversion, *arguments], session=session
-            )
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-        return Result(status, *capsys.readouterr())
+        version = ('--os-placement-api-version', microversion)
+        return programs.run(capsys, [*version, *words(argv)], session)
 
     return run
 

@@ -13,7 +13,8 @@ import pytest
 
 from placementclient.hosts import archive
 from tests.functional import clouds
-from tests.functional.conftest import Placement, process
+from tests.functional.conftest import process
+from tests.programs import Placement
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,
     GPU0,

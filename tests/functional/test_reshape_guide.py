@@ -31,7 +31,7 @@ from placementclient.reading import capture
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.functional import guide
-from tests.functional.conftest import Result
+from tests.programs import Result
 
 GUIDE = guide.page('vgpu-reshape')
 OFFLINE = guide.page('offline')

@@ -20,7 +20,8 @@ from placementclient.reshape import storage
 from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of
-from tests.functional.conftest import Placement, program
+from tests.functional.conftest import program
+from tests.programs import Placement
 
 TRAIT = 'HW_NIC_SRIOV'
 GPUS = [uuid_of('compute0_gpu0'), uuid_of('compute0_gpu1')]

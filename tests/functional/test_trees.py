@@ -9,8 +9,8 @@ from placementclient.files import disk
 from placementclient.reading import tree_reader
 from tests.functional import clouds, guide
 from tests.functional.clouds import uuid_of, watched
-from tests.functional.conftest import Result
 from tests.functional.hosts import build, holder
+from tests.programs import Result
 
 SERVER = uuid_of('server')
 HELD = {

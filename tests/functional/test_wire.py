@@ -34,9 +34,9 @@ from placementclient.reshape import storage
 from tests import good_files
 from tests.functional import away, clouds, databases
 from tests.functional.applying import client_of
-from tests.functional.conftest import Result
 from tests.functional.wire import FAULTS, Wire
 from tests.numbers import few_quick
+from tests.programs import Result
 from tests.unit.commands.test_registry import POINTS, name
 
 GROUP, OTHER_GROUP = str(uuid.uuid4()), str(uuid.uuid4())

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import re
-import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,11 +15,12 @@ from requests_mock import ANY
 from placementclient.cli import shell
 from placementclient.client.http import Client
 from placementclient.commands.framework import base
+from tests import programs
+from tests.programs import Result, isolate, words
 from tests.unit.dialogue import (
     NOT_ACCEPTABLE,
     SIGNED,
     URL,
-    Case,
     Exchange,
     Reply,
     sent,
@@ -32,15 +29,6 @@ from tests.unit.dialogue import (
 
 # Thousands of tests stay in memory: each full collection would look at them all.
 gc.set_threshold(100_000, 50, 100)
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a command ended and what it printed."""
-
-    status: int
-    stdout: str
-    stderr: str
 
 
 class Service:
@@ -94,16 +82,10 @@ class Service:
         return self.history[-1]
 
 
-Placement = Callable[..., Result]
-Play = Callable[[Case], None]
-
-
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch, tmp_path):
     """No test sees the settings of who runs it, waits, or leaves its logging behind."""
-    for name in [name for name in os.environ if name.startswith('OS_')]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv('HOME', str(tmp_path))
+    isolate(monkeypatch, tmp_path)
     monkeypatch.setenv('COLUMNS', '200')
     monkeypatch.setattr('time.sleep', lambda seconds: None)
     root = logging.getLogger()
@@ -152,15 +134,10 @@ def placement(session, service, capsys):
     """Runs the program: arguments, or a single string that is split as a shell does."""
 
     def run(*argv, version=None):
-        arguments: Sequence[str] = shlex.split(argv[0]) if len(argv) == 1 else argv
         chosen = ['--os-placement-api-version', version] if version is not None else []
-        capsys.readouterr()
-        try:
-            status = shell.main([*chosen, *arguments], session=session)
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-        result = Result(status, *capsys.readouterr())
-        assert result.stderr or status in (0, shell.BROKEN_PIPE), 'an exit status without a word'
+        result = programs.run(capsys, [*chosen, *words(argv)], session)
+        is_silent = result.status in (0, shell.BROKEN_PIPE)
+        assert result.stderr or is_silent, 'an exit status without a word'
         return result
 
     return run

@@ -9,7 +9,7 @@ from openstackclient.shell import OpenStackShell
 from requests import exceptions
 
 from placementclient.cli import shell
-from tests.unit.conftest import Result
+from tests.programs import Result
 from tests.unit.dialogue import URL, Reply, fault, get
 
 LIST = 'resource class list'

@@ -5,9 +5,9 @@ import pytest
 from placementclient.client import endpoints
 from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import base, option
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import every_command, parser_of
-from tests.unit.conftest import Result
 from tests.unit.dialogue import CONSUMER, RP, Reply, fault, get
 
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}

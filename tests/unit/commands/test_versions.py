@@ -7,8 +7,8 @@ import pytest
 
 from placementclient.cli import shell
 from placementclient.client.microversion import LOWEST, Microversion
+from tests.programs import Result
 from tests.unit.commands.arguments import typed
-from tests.unit.conftest import Result
 from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault
 
 COMMANDS = {

@@ -12,9 +12,9 @@ from openstackclient.shell import OpenStackShell
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Change, Client
+from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
-from tests.unit.conftest import Result
 from tests.unit.dialogue import RP, URL, Reply, fault, provider
 
 #: Commands that change something, but those that read their requests from a file.

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from placementclient.cli import connection, shell
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Result
 
 ASSUME = """\
 - {match: host2, inventories: {VCPU: {total: 40}}}

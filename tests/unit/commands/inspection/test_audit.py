@@ -15,8 +15,8 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
 from placementclient.nova import service as compute
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 AUDIT = 'resource provider audit --snapshot {} '

@@ -24,9 +24,9 @@ from placementclient.client import errors
 from placementclient.commands.inspection import serving
 from placementclient.nova import service
 from placementclient.render import metrics
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.inspection.test_capacity import FLAVORS
-from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 EXPORT = 'resource capacity export --snapshot {} --flavors {}'

@@ -9,8 +9,8 @@ import pytest
 
 from placementclient.nova import service as compute
 from placementclient.optimize import cpsat
+from tests.programs import Result
 from tests.unit.commands.clouds import save
-from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'

@@ -4,8 +4,8 @@ import stat
 import sys
 
 from placementclient.reshape import storage
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Result
 from tests.unit.render.report.reports import embedded, flat, plan
 
 REPORT = 'resource provider report'

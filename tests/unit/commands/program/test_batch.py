@@ -13,10 +13,10 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.printable import printable
 from placementclient.commands.program.batch import LONGEST, WORSE, BatchLine, _badness
+from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_hostile_arguments import everything
-from tests.unit.conftest import Result
 from tests.unit.dialogue import NOTHING, Exchange, Reply, fault, get, unacceptable, version_document
 
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})

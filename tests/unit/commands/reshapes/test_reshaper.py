@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.conftest import Result
+from tests.programs import Result
 from tests.unit.dialogue import NOTHING, RP, Case, fault, post
 
 BODY = {

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.model.snapshots import Snapshot
+from tests.programs import Result
 from tests.unit.commands.clouds import changed, save, small
-from tests.unit.conftest import Result
 from tests.unit.insight.clouds import cloud, provider
 
 SNAPSHOT = 'resource provider snapshot'

@@ -4,8 +4,8 @@ import pytest
 
 from placementclient.reading import tree_reader
 from tests.documents import document
+from tests.programs import Result
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Result
 from tests.unit.dialogue import ROOT, RP, Reply
 
 
