@@ -59,11 +59,7 @@ class Answer(NamedTuple):
 
 
 def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
-    """Return the content of a response.
-
-    :param request: method and path, for the error
-    :param kind: the type of the body; that of ``None`` is of an answer without one
-    """
+    """Return the content of the response to a request, with a body of a kind, which may be None."""
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
         raise refusal(status, response.reason, _fault(content), headers)

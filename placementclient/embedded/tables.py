@@ -27,7 +27,6 @@ def snapshot(
 ) -> Snapshot:
     """Return the content of the tables of a database at one moment.
 
-    :param models: the server's module ``placement.db.sqlalchemy.models``
     :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
         ``None``: everything
     :param types: whether consumers have types, as from microversion 1.38 on

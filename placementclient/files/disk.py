@@ -44,11 +44,7 @@ _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 
 
 def read_text(path: str, most: int = TYPED) -> str:
-    """Return the text of a UTF-8 file, which may be compressed with gzip.
-
-    :param path: ``-`` is standard input
-    :param most: how many bytes it may have
-    """
+    """Return the text of a UTF-8 file, which may be compressed with gzip, up to a size in bytes."""
     return as_text(read_bytes(path, most), path)
 
 

@@ -64,10 +64,7 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
 
 
 def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
-    """Return True if a digest matches a file, or its values if the JSON has another layout.
-
-    :param lines: what its values would be written as
-    """
+    """Return True if a digest matches a file, or the lines as which its values would be written."""
     end = _end(given)
     if content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == given:
         return True

@@ -61,10 +61,7 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """A whole file.
-
-    :param providers: parents before their children
-    """
+    """A whole file; parents come before their children."""
 
     providers: list[P]
     consumers: dict[str, C]
@@ -127,10 +124,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
 
 
 def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
-    """Return a provider that shares equal inventories, traits and aggregates with others.
-
-    :param values: of the providers before it: thousands of hosts are alike
-    """
+    """Return a provider that shares equal values with those before it: thousands are alike."""
     return msgspec.structs.replace(
         record,
         inventories=values.setdefault(tuple(record.inventories.items()), record.inventories),

@@ -39,7 +39,6 @@ def of_devices(
 ) -> tuple[list[Entry], list[Misfit]]:
     """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
-    :param devices: the rows of all hosts
     :param specs: the entries of each host; those of ``''`` are of all others
     :param snapshot: the instances that hold something there; without it all are taken to
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,

@@ -38,9 +38,8 @@ class Member(NamedTuple):
 
 
 def read_all(paths: Iterable[str]) -> list[HostFacts]:
-    """Return the facts of several hosts.
+    """Return the facts of several hosts; a folder may have those of many.
 
-    :param paths: of archives or folders; a folder may have those of many hosts
     :raises errors.BadFile: as :func:`read` does, and for a host that is given twice
     """
     hosts: dict[str, HostFacts] = {}
@@ -65,9 +64,8 @@ def _of_hosts(path: str) -> list[str]:
 
 
 def read(path: str) -> HostFacts:
-    """Return the facts of one host.
+    """Return the facts of one host, of a folder or of a tar archive, which may be compressed.
 
-    :param path: of a tar archive, compressed or not, or of a folder
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
         a path that leaves it, more than 64 MiB, a file or a server twice
     """

@@ -61,7 +61,6 @@ def of_mediated_devices(
 
     :param snapshot: to compare with what is allocated; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
-    :param default: the class of all others
     """
     by_type = classes or {}
 

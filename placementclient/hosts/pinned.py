@@ -21,9 +21,6 @@ def of_servers(
 ) -> Assignments:
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
-    :param path: where the list of servers came from
-    :param snapshot: has the providers of their VCPU
-    :param migrations: all that are under way
     :raises errors.BadFile: if the list does not say the extra specs of flavors
     """
     moving = defaultdict[str, list[str]](list)

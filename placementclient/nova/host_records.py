@@ -1,7 +1,4 @@
-"""Lists of hosts, nodes, ports and limits, from OpenStackClient or from the services.
-
-As in :mod:`placementclient.nova.records`, each takes a document and where it came from.
-"""
+"""Lists of hosts, nodes, ports and limits, as in :mod:`placementclient.nova.records`."""
 
 import ipaddress
 from dataclasses import replace
@@ -164,9 +161,7 @@ class _SubnetRecord(ListRecord):
 
 
 def compute_services(document: Any, path: str) -> list[ComputeService]:
-    """Return the nova-compute of all hosts: what ``GET /os-services`` answers, or what ``openstack
-    compute service list -f json`` prints.
-    """
+    """Return the nova-compute of all hosts: ``GET /os-services``."""
     enabled = {'enabled': True, 'disabled': False}
     return [
         ComputeService(
@@ -180,9 +175,7 @@ def compute_services(document: Any, path: str) -> list[ComputeService]:
 
 
 def hypervisors(document: Any, path: str) -> list[Hypervisor]:
-    """Return the compute nodes: what ``GET /os-hypervisors/detail`` answers, or what ``openstack
-    hypervisor list --long -f json`` prints.
-    """
+    """Return the compute nodes: ``GET /os-hypervisors/detail``."""
     return [
         Hypervisor(
             r.hypervisor_hostname,
@@ -203,18 +196,12 @@ def _amounts(**amounts: int | None) -> dict[str, int]:
 
 
 def registered_limits(document: Any, path: str) -> list[str]:
-    """Return the names of the resources that have a registered limit, in any region: what ``GET
-    /v3/registered_limits`` answers, or what ``openstack registered limit list -f json`` prints.
-    """
+    """Return the resources with a limit in any region: ``GET /v3/registered_limits``."""
     return [record.resource_name for _, record in decoded(document, path, _LimitRecord)]
 
 
 def nodes(document: Any, path: str) -> list[BaremetalNode]:
-    """Return the nodes of Ironic.
-
-    :param document: what ``GET /v1/nodes/detail`` answers from bare metal API 1.21 on, or what
-        ``openstack baremetal node list --long -f json`` prints
-    """
+    """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
     for place, record in decoded(document, path, _NodeRecord):
         if place.lacking(*_NEEDED):
@@ -237,10 +224,7 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
 
 
 def ports(document: Any, path: str) -> list[Port]:
-    """Return the bound ports of servers that require resources.
-
-    :param document: what ``GET /v2.0/ports`` answers an administrator
-    """
+    """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
     records = list(decoded(document, path, _PortRecord))
     if records and all(place.lacking('resource_request') for place, _ in records):
         raise RecordPlace(path, 'ports', {}).error(
@@ -260,11 +244,7 @@ def ports(document: Any, path: str) -> list[Port]:
 
 
 def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
-    """Return the present or future ports of a server, and the resources that they require.
-
-    :param document: what ``GET /v2.0/ports`` answers an administrator
-    :param server: the UUID of the server; without it all ports are of one server
-    """
+    """Return the present or future ports of a server, by its UUID; without it all are its."""
     every = [_port(record) for _, record in decoded(document, path, _PortRecord)]
     return [port for port in every if server in (None, port.server_uuid)]
 
@@ -316,10 +296,7 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
 
 
 def segment_addresses(document: Any, path: str) -> dict[str, int]:
-    """Return the number of IPv4 addresses of each segment of a routed network, by its ID.
-
-    :param document: what ``GET /v2.0/subnets`` answers
-    """
+    """Return the number of IPv4 addresses of each segment, by its ID: ``GET /v2.0/subnets``."""
     totals: dict[str, int] = {}
     for place, record in decoded(document, path, _SubnetRecord):
         if record.segment_id is not None and record.ip_version == 4 and record.allocation_pools:
@@ -339,10 +316,7 @@ def _size(place: RecordPlace, pool: _PoolRecord) -> int:
 
 
 def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
-    """Return the aggregates of each segment, by the ID of its subnet and by that of its network.
-
-    :param document: what ``GET /v2.0/subnets`` answers, with ``aggregates``
-    """
+    """Return the aggregates of each segment, by the IDs of its subnet and of its network."""
     result: dict[str, list[list[str]]] = {}
     for place, record in decoded(document, path, _SubnetRecord):
         if record.id is None or record.network_id is None:

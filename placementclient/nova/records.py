@@ -1,7 +1,8 @@
 """Lists of servers, flavors, projects and others, from OpenStackClient or from the API.
 
-Each function takes a document and where it came from, for the errors, and raises
-:class:`errors.BadFile` if the document is something else or has a record twice.
+A function takes a document and where it came from, and raises :class:`errors.BadFile` if the
+document is something else or has a record twice. The API answers some fields to an administrator
+alone.
 """
 
 from collections.abc import Mapping
@@ -166,10 +167,7 @@ class _QuotaRecord(ListRecord):
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
-    """Return the servers by UUID, with details if the list has them.
-
-    :param document: ``openstack server list --all-projects --long``, or ``GET /servers/detail``
-    """
+    """Return the servers by UUID, with details if the list has them."""
     result = {}
     for place, record in decoded(document, path, _ServerRecord):
         is_detailed = not place.lacking(*_DETAILS) and isinstance(record.flavor, Mapping)
@@ -179,9 +177,8 @@ def servers(document: Any, path: str) -> dict[str, Server]:
 
 
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
-    """Return the servers with their flavors, in the order of the list.
+    """Return the servers with their flavors: ``GET /servers/detail``.
 
-    :param document: the answer of ``GET /servers/detail`` to an administrator
     :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
     """
     result = []
@@ -239,10 +236,7 @@ def _detailed(
 
 
 def scheduled(document: Any, path: str) -> ServerRequest:
-    """Return the server of a list as Nova would schedule it again.
-
-    :param document: what ``GET /servers/{id}`` answers at the newest microversion, in a list
-    """
+    """Return the server of a list of one, of the newest microversion, as Nova would schedule it."""
     [detail] = server_details(document, path, {})
     [raw] = document
     if detail.flavor is None:
@@ -274,7 +268,7 @@ def image(document: Any, path: str) -> Image:
 
 
 def server_groups(document: Any, path: str) -> list[ServerGroup]:
-    """Return the server groups: the answer to ``GET /os-server-groups`` for an administrator."""
+    """Return the server groups: ``GET /os-server-groups``."""
     groups = []
     for place, record in decoded(document, path, _ServerGroupRecord):
         policy = next(filter(None, (record.policy, *record.policies)), None)
@@ -327,11 +321,7 @@ def projects(document: Any, path: str) -> dict[str, str]:
 
 
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
-    """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit.
-
-    :param document: a list of what ``GET /os-quota-sets/{project}`` answers, or what
-        ``openstack quota list --compute -f json`` prints
-    """
+    """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit."""
     result = {}
     for _, record in decoded(document, path, _QuotaRecord):
         limits = {'CPUS': record.cores, 'MEMORY_MB': record.ram}

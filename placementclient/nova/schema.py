@@ -45,8 +45,7 @@ R = TypeVar('R', bound=ListRecord)
 class RecordPlace(NamedTuple):
     """A record as it was read, and its position for errors.
 
-    :param path: of the file, or the service
-    :param name: of the record in it: ``servers[3]``
+    :param name: such as ``servers[3]``
     """
 
     path: str
@@ -64,10 +63,8 @@ class RecordPlace(NamedTuple):
 
 
 def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
-    """Return the records of a list, each with its position.
+    """Return the records of a list, or of the object that the API puts around it.
 
-    :param document: a list, or the object that the API puts around it
-    :param path: where it came from, for the errors
     :raises errors.BadFile: if it is something else, or has a record twice
     """
     records = document.get(kind.key) if isinstance(document, Mapping) else document

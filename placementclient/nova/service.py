@@ -282,8 +282,7 @@ def _asked(
 def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, str]:
     """Return the roots whose nova-compute is up, each with the name of its host.
 
-    A host belongs to the root of the same name. If there is none, it belongs to the root whose name
-    is the same without the domain, unless both names have a domain.
+    The host has the name of the root; else the same name without the domain, which one of them has.
     """
     by_host = {service.host: service.is_up for service in known}
     by_label = defaultdict[str, list[str]](list)

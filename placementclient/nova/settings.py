@@ -99,9 +99,8 @@ class Settings:
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:
-    """Return the options of some files; the last value of an option counts, aliases add up.
+    """Return the options of files, by path and text; the last value counts, aliases add up.
 
-    :param files: the path and the text of each
     :raises errors.BadFile: if a value is not of the option's kind
     """
     values: dict[str, Any] = {'aliases': ()}
