@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.client import errors
-from placementclient.client.lost_answers import asked_pause
+from placementclient.client.lost_answers import requested_pause
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -28,15 +28,14 @@ LONGEST_PAUSE = 2.0
 class Stale(errors.PlacementError):
     """The generation has changed since the change was decided."""
 
-    def __init__(self, given: int, current: int | None) -> None:
-        self.given, self.current = given, current
-        super().__init__(f'The generation is {current}, not {given}: read again what is there')
+    def __init__(self, expected: int, current: int | None) -> None:
+        super().__init__(f'The generation is {current}, not {expected}: read again what is there')
 
 
 def retried(
     client: Client,
     attempt: Callable[[], T],
-    given: object = None,
+    generation: object = None,
     *,
     conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
@@ -46,14 +45,14 @@ def retried(
     attempt reads what there is now.
 
     :param client: says how often a write may stay without an answer
-    :param given: the generation of the operator, or a body with generations, with which a conflict
-        is the answer; without it other writers may come first until :data:`DEADLINE`
+    :param generation: of the operator, or a body with generations, with which a conflict is the
+        answer; without it other writers may come first until :data:`DEADLINE`
     :param conflicts: the errors after which it is tried until then
     :raises errors.ConcurrentUpdate: if others come first until the deadline; or another conflict
     :raises errors.NoAnswer: if it is not known whether it was carried out
     """
     max_retries = client.max_retries
-    ends = time.monotonic() + (DEADLINE if given is None else 0)
+    ends = time.monotonic() + (DEADLINE if generation is None else 0)
     lost: errors.Transient | None = None
     for number in itertools.count(1):
         pause = random.uniform(0, min(LONGEST_PAUSE, 0.1 * 2**number))  # noqa: S311
@@ -70,19 +69,19 @@ def retried(
             if max_retries == 0:
                 raise
             lost, max_retries = failure, max_retries - 1
-            pause = max(pause, asked_pause(failure))
+            pause = max(pause, requested_pause(failure))
         # With jitter, so that two writers that met do not meet again.
         time.sleep(pause)
     raise AssertionError('unreachable')
 
 
 def confirmed(
-    client: Client, write: Callable[[], T], is_done: Callable[[], bool], given: object = None
+    client: Client, write: Callable[[], T], is_done: Callable[[], bool], generation: object = None
 ) -> T | None:
     """Send a write that must not be sent twice; if its answer is lost, read before a retry.
 
     :param is_done: reads whether the write was carried out
-    :param given: as :func:`retried` has it
+    :param generation: as :func:`retried` has it
     :return: what ``write`` returns; ``None`` where only reading shows that it was carried out
     """
     is_lost = False
@@ -97,12 +96,14 @@ def confirmed(
             is_lost = True
             raise
 
-    return retried(client, attempt, given)
+    return retried(client, attempt, generation)
 
 
-def guarded(client: Client, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
+def guarded(
+    client: Client, write: Callable[[G], T], generation: G | None, read: Callable[[], G]
+) -> T:
     """Replace an object with the operator's generation, or the one that is read before each try."""
-    return retried(client, lambda: write(read() if given is None else given), given)
+    return retried(client, lambda: write(read() if generation is None else generation), generation)
 
 
 def is_gone(read: Callable[[], Read[Any]]) -> bool:
@@ -118,7 +119,7 @@ def edited(
     read: Callable[[], Read[T]],
     change: Callable[[T], T],
     write: Callable[[T, int], Read[T]],
-    given: int | None = None,
+    generation: int | None = None,
 ) -> Read[T]:
     """Read an object with a generation, edit it, and write it if it has changed.
 
@@ -132,12 +133,16 @@ def edited(
         current = read()
         desired = change(current.value)
         is_reached = desired == current.value
-        if given is not None and current.generation != given and not (is_sent and is_reached):
-            raise Stale(given, current.generation)
+        if (
+            generation is not None
+            and current.generation != generation
+            and not (is_sent and is_reached)
+        ):
+            raise Stale(generation, current.generation)
         if is_reached:
             return current
         assert current.generation is not None
         is_sent = True
         return write(desired, current.generation)
 
-    return retried(client, attempt, given)
+    return retried(client, attempt, generation)

@@ -95,7 +95,7 @@ def create(
     :param parent_provider_uuid: from 1.14
     :raises errors.DuplicateName: if a provider has the name
     """
-    body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
+    body = _present(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
     answer = client.send(endpoints.CREATE_PROVIDER, answer=Provider | None, body=body)
     made: Provider | None = answer.body
     if made:
@@ -131,7 +131,7 @@ def set(
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """
-    body: dict[str, Any] = _given(name=name, parent_provider_uuid=parent_provider_uuid)
+    body: dict[str, Any] = _present(name=name, parent_provider_uuid=parent_provider_uuid)
     if orphan:
         body['parent_provider_uuid'] = None
     provider: Provider = client.send(
@@ -149,5 +149,5 @@ def delete(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
-def _given(**fields: str | None) -> dict[str, Any]:
+def _present(**fields: str | None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}

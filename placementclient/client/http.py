@@ -218,7 +218,7 @@ class Client:
             response = self._request(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
             if self._settled is not None:
-                raise self._not_known(sent_at, refusal) from refusal
+                raise self._unsupported(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
             highest = microversion.negotiate(*self.supported())
             self._settle(highest)
@@ -235,7 +235,7 @@ class Client:
             _check(version, what, since, until)
         self._settled = version
 
-    def _not_known(
+    def _unsupported(
         self, version: Microversion, refusal: errors.NotAcceptable
     ) -> errors.PlacementError:
         try:

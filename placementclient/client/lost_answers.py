@@ -38,7 +38,7 @@ def repeated(
             if number == max_retries:
                 raise
             backoff = pauses[number] + random.uniform(0, JITTER) if number else 0  # noqa: S311
-            pause = max(backoff, asked_pause(lost))
+            pause = max(backoff, requested_pause(lost))
             LOG.info('%s; asked again in %.1f s', lost, pause)
             if pause:
                 seconds = max(pause, sum(pauses[1:]))
@@ -47,7 +47,7 @@ def repeated(
             time.sleep(pause)
 
 
-def asked_pause(lost: errors.Transient) -> float:
+def requested_pause(lost: errors.Transient) -> float:
     """Return the pause that the answer asks for, in seconds, up to a limit."""
     from urllib3 import exceptions
     from urllib3.util import Retry

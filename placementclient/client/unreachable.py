@@ -68,8 +68,8 @@ def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     origin = '://'.join(urllib.parse.urlsplit(url)[:2])
     words = list(argv)
     for option, value in itertools.pairwise([*words, '']):
-        name, equals, own = option.partition('=')
-        if name.startswith('--os-') and origin in (own if equals else value):
+        name, equals, text = option.partition('=')
+        if name.startswith('--os-') and origin in (text if equals else value):
             return name
     for name, value in variables.items():
         if name.startswith('OS_') and origin in value:

@@ -14,10 +14,10 @@ def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     """Return the probably intended word for each unknown one, where there is one."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
-    known, near = list(words), dict[str, None]()
+    candidates, near = list(words), dict[str, None]()
     for word in unknown:
         # Letters that are transposed are likelier than others.
-        matches = get_close_matches(word, known, 5)
+        matches = get_close_matches(word, candidates, 5)
         near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
     return list(near)
 

@@ -62,7 +62,7 @@ class _TableReading:
             'aggregate_id',
             self._names(models.PlacementAggregate, 'uuid'),
         )
-        used, held = self._allocations(classes)
+        used, allocated = self._allocations(classes)
         nothing: frozenset[str] = frozenset()
         return Snapshot(
             [
@@ -76,7 +76,7 @@ class _TableReading:
                 )
                 for id, provider in providers.items()
             ],
-            self._consumers(held, {provider.uuid for provider in providers.values()}),
+            self._consumers(allocated, {provider.uuid for provider in providers.values()}),
         )
 
     def _providers(self) -> dict[int, Provider]:
@@ -89,14 +89,14 @@ class _TableReading:
             .join(root, rp.root_provider_id == root.id)
             .outerjoin(parent, rp.parent_provider_id == parent.id)
         )
-        wanted = None if self._roots is None else frozenset(self._roots)
-        if wanted is None or len(wanted) > SELECTED:
+        selected = None if self._roots is None else frozenset(self._roots)
+        if selected is None or len(selected) > SELECTED:
             return {
                 row[0]: Provider(*map(self._once, row[1:6]))
                 for row in self._execute(query)
-                if wanted is None or row[5] in wanted
+                if selected is None or row[5] in selected
             }
-        rows = self._execute(query.where(root.uuid.in_(list(wanted)))).all()
+        rows = self._execute(query.where(root.uuid.in_(list(selected)))).all()
         self._root_ids = sorted({row[6] for row in rows})
         return {row[0]: Provider(*row[1:6]) for row in rows}
 
@@ -119,13 +119,13 @@ class _TableReading:
 
     def _sets(self, model: Any, column: str, names: Mapping[int, str]) -> dict[int, frozenset[str]]:
         """Return the entries of a table of pairs for each provider."""
-        found: dict[int, list[int]] = {}
+        ids_of: dict[int, list[int]] = {}
         query = select(model.resource_provider_id, getattr(model, column))
         for provider, id in self._execute(self._of_trees(query, model)):
-            found.setdefault(provider, []).append(id)
+            ids_of.setdefault(provider, []).append(id)
         return {
             provider: self._once(frozenset(names[id] for id in ids))
-            for provider, ids in found.items()
+            for provider, ids in ids_of.items()
         }
 
     def _allocations(
@@ -145,20 +145,22 @@ class _TableReading:
         if self._root_ids is not None:
             query = query.where(model.consumer_id.in_(self._holders()))
         used: dict[tuple[int, str], int] = {}
-        held: dict[int, dict[str, dict[str, int]]] = {}
+        allocated: dict[int, dict[str, dict[str, int]]] = {}
         for id, uuid, consumer_id, class_id, amount in self._execute(query):
             name = classes[class_id]
             used[id, name] = used.get((id, name), 0) + amount
             if consumer_id is not None:
-                held.setdefault(consumer_id, {}).setdefault(self._once(uuid), {})[name] = amount
-        return used, held
+                allocated.setdefault(consumer_id, {}).setdefault(self._once(uuid), {})[name] = (
+                    amount
+                )
+        return used, allocated
 
     def _holders(self) -> Select[Any]:
         """Return the consumers that hold something of the trees, by the ids of allocations."""
         return self._of_trees(select(self._models.Allocation.consumer_id), self._models.Allocation)
 
     def _consumers(
-        self, held: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
+        self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
     ) -> Iterator[Consumer]:
         """Those that hold something of some providers, with all that they hold."""
         consumer, project, user, kind = (
@@ -183,7 +185,7 @@ class _TableReading:
         if self._root_ids is not None:
             query = query.where(consumer.uuid.in_(self._holders()))
         for id, uuid, project_id, user_id, generation, type_ in self._execute(query):
-            allocations = held.get(id, {})
+            allocations = allocated.get(id, {})
             if any(provider in providers for provider in allocations):
                 yield Consumer(
                     uuid,

@@ -165,9 +165,9 @@ class Cursor:
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
 
-    def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
+    def keys(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
         """Return the values of a mapping with fixed keys."""
-        return self.fields(dict.fromkeys(known, lambda cursor: cursor), needed)
+        return self.fields(dict.fromkeys(names, lambda cursor: cursor), needed)
 
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()

@@ -32,8 +32,8 @@ _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 def kind_of(content: bytes) -> str | None:
     """Return the kind of a file of this package by its beginning; ``None`` for any other."""
-    found = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
-    return next(found, None)
+    kinds = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
+    return next(kinds, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class FileSource:
     def check_kind(self, version: int) -> None:
         """Raise an error if the file has the wrong kind or version."""
         try:
-            found = self.decoded(_ENVELOPE)
+            value = self.decoded(_ENVELOPE)
         except errors.BadFile:
             if self.content.lstrip().startswith((b'{', b'[')) or not self.content:
                 raise
             raise self.error(f'not a {self.kind}: it is no JSON') from None
-        envelope = found if isinstance(found, Envelope) else Envelope()
+        envelope = value if isinstance(value, Envelope) else Envelope()
         kind = _KINDS.get(str(envelope.format))
         if kind != self.kind:
             raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')

@@ -30,7 +30,7 @@ class _Yaml:
 
     def __init__(self) -> None:
         self._scalars: dict[tuple[type, Any], str] = {}
-        self._known: dict[tuple[int, str], str] = {}
+        self._mappings: dict[tuple[int, str], str] = {}
 
     def value(self, value: Any, mapping: str, items: str) -> str:
         """Return what follows a colon or a hyphen.
@@ -53,14 +53,14 @@ class _Yaml:
 
     def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
         key = id(value), indent
-        if key in self._known:
-            return self._known[key]
+        if key in self._mappings:
+            return self._mappings[key]
         text = ''.join(
             f'{indent}{self._scalar(name)}:{self.value(item, f"{indent}  ", indent)}'
             for name, item in value.items()
         )
         if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
-            self._known[key] = text
+            self._mappings[key] = text
         return text
 
     def _scalar(self, value: Any) -> str:

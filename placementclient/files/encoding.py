@@ -63,13 +63,13 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
     return f'sha256:{sha256.hexdigest()}'
 
 
-def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
+def is_whole(content: bytes, expected: str, lines: Iterable[bytes]) -> bool:
     """Return True if a digest matches a file, or the lines as which its values would be written."""
-    end = _end(given)
-    if content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == given:
+    end = _end(expected)
+    if content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == expected:
         return True
-    return given == digest(lines)
+    return expected == digest(lines)
 
 
-def _end(given: str) -> bytes:
-    return b'],"digest":"%b"}\n' % given.encode()
+def _end(expected: str) -> bytes:
+    return b'],"digest":"%b"}\n' % expected.encode()

@@ -117,7 +117,7 @@ def _counted(content: bytes, path: str) -> tuple[int, ...]:
     return tuple(map(int, match.groups()))
 
 
-def _check_count(path: str, counted: tuple[int, ...], found: tuple[int, ...]) -> None:
+def _check_count(path: str, counted: tuple[int, ...], written: tuple[int, ...]) -> None:
     """Check that all is there that the collector has listed."""
     if not counted:
         raise errors.BadFile(
@@ -125,8 +125,8 @@ def _check_count(path: str, counted: tuple[int, ...], found: tuple[int, ...]) ->
             f'has no file "{_COUNT}": the collector did not end, or is that of an older release: '
             f'{_AGAIN}',
         )
-    if counted != found:
-        expected, present = (f'{n} domains and {m} node devices' for n, m in (counted, found))
+    if counted != written:
+        expected, present = (f'{n} domains and {m} node devices' for n, m in (counted, written))
         raise errors.BadFile(path, f'has {present}, and the host had {expected}: {_AGAIN}')
 
 

@@ -148,7 +148,7 @@ def _spec(record: _Record, fault: _Fault) -> DeviceSpec:
         texts = [part.replace(ANY, '.*') for part in parts]
     else:
         raise fault(f'{value!r} is not an address')
-    known = ('vendor_id', 'product_id', 'address')
+    fields = ('vendor_id', 'product_id', 'address')
     for name, tag in record.items():
         if name != 'address' and isinstance(tag, dict):
             raise fault(f'{name} is an object: a text is expected')
@@ -157,7 +157,7 @@ def _spec(record: _Record, fault: _Fault) -> DeviceSpec:
         _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id', fault),
         tuple(_pattern(text, fault) for text in texts),
         address,
-        {name: str(tag) for name, tag in record.items() if name not in known},
+        {name: str(tag) for name, tag in record.items() if name not in fields},
     )
 
 

@@ -95,8 +95,8 @@ def domain(content: bytes, path: str) -> Domain:
         _uuid(root.findtext('uuid'), path),
         path,
         tuple(_uuid(device.get('uuid'), path) for device in devices),
-        numbers((each.get('nodeset', '') for each in bound), path),
-        numbers((each.get('cpuset', '') for each in pins), path),
+        numbers((element.get('nodeset', '') for element in bound), path),
+        numbers((element.get('cpuset', '') for element in pins), path),
     )
 
 

@@ -25,16 +25,16 @@ class Cpus(NamedTuple):
     dedicated: int
 
 
-def asked(wishes: Wishes) -> Cpus:
+def requested(wishes: Wishes) -> Cpus:
     """Return the CPUs that the flavor and the image require.
 
     :raises Refusal: if they contradict each other
     """
     policy, thread_policy = _policy(wishes), _thread_policy(wishes)
     emulator = wishes.checked('emulator_threads_policy', wishes.both('emulator_threads_policy')[0])
-    realtime, own = _realtime(wishes, emulator), _dedicated(wishes)
-    _check(wishes, policy, thread_policy, emulator, realtime, own)
-    count = wishes.flavor.vcpus if policy == 'dedicated' else len(own or realtime or ())
+    realtime, dedicated = _realtime(wishes, emulator), _dedicated(wishes)
+    _check(wishes, policy, thread_policy, emulator, realtime, dedicated)
+    count = wishes.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
     return Cpus(policy, thread_policy, wishes.flavor.vcpus - count, count + (emulator == 'isolate'))
 
 
@@ -63,7 +63,7 @@ def _realtime(wishes: Wishes, emulator: str | None) -> set[int] | None:
     every = set(range(wishes.flavor.vcpus))
     mask = image or flavor
     cpus = _masked(mask, len(every)) if mask else every
-    may_be_all = emulator or not (mask or wishes.is_image_known)
+    may_be_all = emulator or not (mask or wishes.has_image)
     if not cpus or not cpus <= every or (cpus == every and not may_be_all):
         raise Refusal(f'the mask of realtime CPUs is {mask!r}, of {len(every)} CPUs')
     return cpus
@@ -101,7 +101,7 @@ def _check(
     thread_policy: str | None,
     emulator: str | None,
     realtime: set[int] | None,
-    own: set[int] | None,
+    dedicated: set[int] | None,
 ) -> None:
     policy = _explicit_policy(wishes, policy, emulator)
     trait = _hyperthreading(wishes)
@@ -111,15 +111,15 @@ def _check(
         thread_policy = trait
     has_threads = bool(thread_policy or emulator == 'isolate' or realtime)
     # An image that is not known may say more.
-    is_shared = policy == 'shared' or (policy is None and wishes.is_image_known)
-    if is_shared and (has_threads or own):
+    is_shared = policy == 'shared' or (policy is None and wishes.has_image)
+    if is_shared and (has_threads or dedicated):
         raise Refusal(
             'policies of threads, masks of dedicated CPUs and realtime need '
             'hw:cpu_policy=dedicated or mixed'
         )
-    if policy == 'dedicated' and own:
+    if policy == 'dedicated' and dedicated:
         raise Refusal('hw:cpu_dedicated_mask needs hw:cpu_policy=mixed')
-    if policy == 'mixed' and bool(own) == bool(realtime):
+    if policy == 'mixed' and bool(dedicated) == bool(realtime):
         raise Refusal(
             'hw:cpu_policy=mixed needs either hw:cpu_dedicated_mask or hw:cpu_realtime_mask'
         )

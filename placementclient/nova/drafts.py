@@ -50,7 +50,7 @@ class OpenGroup:
 class Draft:
     """A request under construction.
 
-    :ivar own_groups: the number of groups with a suffix that the flavor has
+    :ivar flavor_groups: the number of groups with a suffix that the flavor has
     :ivar pci_groups: the suffixes of the groups of PCI aliases
     """
 
@@ -58,10 +58,10 @@ class Draft:
         self.server, self.settings, self.sources = server, settings, sources
         self.flavor, self.specs = server.flavor, server.flavor.extra_specs
         self.wishes = Wishes(server.flavor, server.image)
-        self.cpus = cpus.asked(self.wishes)
+        self.cpus = cpus.requested(self.wishes)
         self.common = OpenGroup()
         self.groups = {'': self.common}
-        self.own_groups = 0
+        self.flavor_groups = 0
         self.pci_groups: list[str] = []
         self.policy: str | None = None
         self.root_required: set[str] = set()
@@ -110,7 +110,7 @@ class Draft:
             in_tree=self.in_tree,
         )
         groups = {suffix: group for suffix, group in filters.items() if group != Filter()}
-        is_mixed = len(groups) > 1 and self.own_groups < 2
+        is_mixed = len(groups) > 1 and self.flavor_groups < 2
         return CandidateRequest(
             common,
             groups,

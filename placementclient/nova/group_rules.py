@@ -29,7 +29,7 @@ def _extra_specs(draft: Draft) -> None:
         if match := EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
             draft.groups.setdefault(suffix or '', OpenGroup()).add(kind, name, value)
-    draft.own_groups = len(draft.groups) - 1
+    draft.flavor_groups = len(draft.groups) - 1
 
 
 def _group_policy(draft: Draft) -> None:
@@ -44,16 +44,16 @@ def _image_traits(draft: Draft) -> None:
 
 
 def pinned_cpus(draft: Draft) -> None:
-    asked = draft.cpus
-    if asked.policy is None and asked.thread_policy and not draft.wishes.is_image_known:
+    cpus = draft.cpus
+    if cpus.policy is None and cpus.thread_policy and not draft.wishes.has_image:
         draft.lack('CPU policy', 'image')
-    if asked.policy == 'mixed':
-        draft.common.resources['VCPU'] = asked.shared
-    if asked.policy in ('dedicated', 'mixed'):
-        draft.common.resources['PCPU'] = asked.dedicated
-    if asked.thread_policy == 'require':
+    if cpus.policy == 'mixed':
+        draft.common.resources['VCPU'] = cpus.shared
+    if cpus.policy in ('dedicated', 'mixed'):
+        draft.common.resources['PCPU'] = cpus.dedicated
+    if cpus.thread_policy == 'require':
         draft.common.required.add('HW_CPU_HYPERTHREADING')
-    elif asked.thread_policy == 'isolate':
+    elif cpus.thread_policy == 'isolate':
         draft.common.forbidden.add('HW_CPU_HYPERTHREADING')
 
 
@@ -87,7 +87,7 @@ def _pci_aliases(draft: Draft) -> None:
     text = draft.specs.get(ALIAS)
     if text is None:
         return
-    if not draft.settings.is_known:
+    if not draft.settings.is_read:
         draft.lack(f'{ALIAS}={text}', 'nova.conf')
         return
     aliases = draft.settings.pci_aliases()
@@ -114,18 +114,18 @@ def _device_profile(draft: Draft) -> None:
         draft.add_profile(draft.profile(name) or ())
 
 
-def _own_amounts(draft: Draft) -> None:
-    """The flavor's own figures, where no extra spec names the class, in whatever group."""
+def _flavor_amounts(draft: Draft) -> None:
+    """Add the figures of the flavor whose class no extra spec names in any group."""
     flavor = draft.flavor
-    asked = {name for group in draft.groups.values() for name in group.resources}
+    classes = {name for group in draft.groups.values() for name in group.resources}
     root = 0 if draft.server.from_volume else flavor.disk
     amounts = {
         'MEMORY_MB': flavor.ram,
         'DISK_GB': root + flavor.ephemeral - (-flavor.swap // 1024),
     }
-    if not asked & {'VCPU', 'PCPU'}:
+    if not classes & {'VCPU', 'PCPU'}:
         amounts = {'VCPU': flavor.vcpus} | amounts
-    draft.common.resources |= {name: n for name, n in amounts.items() if name not in asked}
+    draft.common.resources |= {name: n for name, n in amounts.items() if name not in classes}
 
 
 def _memory_encryption(draft: Draft) -> None:
@@ -136,7 +136,7 @@ def _memory_encryption(draft: Draft) -> None:
     if None not in models and models[0] != models[1]:
         raise wishes.conflict('mem_encryption_model')
     model = wishes.choice('mem_encryption_model') or 'amd-sev'
-    if not wishes.is_image_known:
+    if not wishes.has_image:
         draft.lack('firmware of the image, taken as what hw:mem_encryption needs', 'image')
     elif image.get('hw_firmware_type') != 'uefi':
         raise Refusal('memory encryption needs an image with hw_firmware_type=uefi')
@@ -188,7 +188,7 @@ RULES: tuple[Rule, ...] = (
     _ports,
     _pci_aliases,
     _device_profile,
-    _own_amounts,
+    _flavor_amounts,
     _memory_encryption,
     _persistent_memory,
     _tpm,

@@ -93,11 +93,11 @@ def convert(place: RecordPlace, kind: type[R]) -> R:
         if value is not None and (name == 'image' or value not in _NOTHING)
     }
     names = {**kind.aliases, **{name: name for name in kind.__struct_fields__}}
-    given = {
+    fields = {
         field: values[_normal(name)] for name, field in names.items() if _normal(name) in values
     }
     try:
-        return msgspec.convert(given, kind, strict=False)
+        return msgspec.convert(fields, kind, strict=False)
     except RecursionError:
         raise place.error('nested too deeply') from None
     except UnicodeError:

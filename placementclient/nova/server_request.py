@@ -113,7 +113,7 @@ def _drafted(
 def _filters(server: ServerRequest, settings: Settings) -> list[str]:
     specs = server.flavor.extra_specs
     keys = [*filtered(server.flavor), *(key for key in _FILTERED_KEYS if specs.get(key))]
-    if specs.get(ALIAS) and settings.is_known and not settings.pci_in_placement:
+    if specs.get(ALIAS) and settings.is_read and not settings.pci_in_placement:
         keys.append(f'{ALIAS}={specs[ALIAS]}')
     return keys
 
@@ -141,7 +141,7 @@ def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, i
 
 def amounts(request: CandidateRequest) -> dict[str, int]:
     """Return the sum of the amounts of all groups of a request."""
-    return dict(together(each.resources for each in (request.common, *request.groups.values())))
+    return dict(together(group.resources for group in (request.common, *request.groups.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Scheduling:
     def requested(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
         return self.of_server(ServerRequest(flavor), is_owned=is_owned)
 
-    def first_of_each(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
+    def accepted(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
         """Return the request of each flavor that Nova does not refuse."""
         for flavor in flavors:
             try:
@@ -168,13 +168,13 @@ class Scheduling:
 
     def of_server(self, server: ServerRequest, *, is_owned: bool | None = None) -> NovaRequest:
         """Return the request for a server; the arguments override its values."""
-        given = {name: value for name, value in self.parts.items() if value}
+        parts = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
-        return requested(replace(server, **given), self.settings, sources)
+        return requested(replace(server, **parts), self.settings, sources)
 
 
 def devices(flavor: Flavor) -> list[str]:
     """Return the extra specs and classes of a flavor that a device of the host serves."""
-    asked = resources(flavor)
+    classes = resources(flavor)
     specs = [key for key in (PROFILE, ALIAS) if flavor.extra_specs.get(key)]
-    return specs + [name for name in _DEVICE_CLASSES if name in asked]
+    return specs + [name for name in _DEVICE_CLASSES if name in classes]

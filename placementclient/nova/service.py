@@ -183,8 +183,8 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
     for _ in range(MOST_PAGES):
         body = _page(client, page, service)
         try:
-            found = [body[key]] if isinstance(body[key], dict) else body[key]
-            records += found
+            listed = [body[key]] if isinstance(body[key], dict) else body[key]
+            records += listed
             following = _following(body, key)
             if following is None:
                 return records
@@ -192,9 +192,9 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
             page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
             raise NoCompute(_other(service)) from None
-        if found == last:
+        if listed == last:
             break
-        last = found
+        last = listed
     raise _endless(key)
 
 
@@ -260,15 +260,15 @@ def _other(service: _CatalogService) -> str:
 
 def computes(client: Client) -> list[ComputeService]:
     """Return all nova-compute services, up or down."""
-    return _asked(client, compute_services, host_records.compute_services)
+    return _listed(client, compute_services, host_records.compute_services)
 
 
 def compute_nodes(client: Client) -> list[Hypervisor]:
     """Return all compute nodes of Nova's database."""
-    return _asked(client, hypervisors, host_records.hypervisors)
+    return _listed(client, hypervisors, host_records.hypervisors)
 
 
-def _asked(
+def _listed(
     client: Client, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], list[T]]
 ) -> list[T]:
     asking = client.renewed()
@@ -279,12 +279,12 @@ def _asked(
         raise NoCompute(str(reason)) from None
 
 
-def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, str]:
+def up_on(roots: Collection[str], services: Iterable[ComputeService]) -> dict[str, str]:
     """Return the roots whose nova-compute is up, each with the name of its host.
 
     The host has the name of the root; else the same name without the domain, which one of them has.
     """
-    by_host = {service.host: service.is_up for service in known}
+    by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)
     for host in by_host.keys() - set(roots):
         by_label[_label(host)].append(host)

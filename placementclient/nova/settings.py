@@ -51,11 +51,11 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
 class Settings:
     """The options, with Nova's defaults.
 
-    :param is_known: False where no file has been read
+    :param is_read: False where no file has been read
     :param aliases: each as JSON
     """
 
-    is_known: bool = False
+    is_read: bool = False
     default_schedule_zone: str | None = None
     pci_in_placement: bool = False
     aliases: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
     """
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
-        values['is_known'] = True
+        values['is_read'] = True
         for section, name, value, line in configuration.options(text, path):
             if section != _SECTIONS.get(name, 'scheduler'):
                 continue

@@ -72,12 +72,12 @@ def is_true(text: str) -> bool:
 class Wishes:
     """The extra specs of a flavor and the properties of an image.
 
-    :ivar is_image_known: False where nothing is known of the image
+    :ivar has_image: False where nothing is known of the image
     """
 
     def __init__(self, flavor: Flavor, image: Image | None) -> None:
         self.flavor, self.specs = flavor, flavor.extra_specs
-        self.is_image_known = image is not None
+        self.has_image = image is not None
         self.properties = _properties(image or Image())
 
     def both(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
@@ -120,13 +120,13 @@ class Wishes:
 
 def _properties(image: Image) -> dict[str, str]:
     """Return the properties of an image under their names of today."""
-    given = image.properties
-    properties = dict(given)
-    if 'architecture' in given:
-        properties['hw_architecture'] = given['architecture']
-    if adapter := given.get('vmware_adaptertype'):
+    values = image.properties
+    properties = dict(values)
+    if 'architecture' in values:
+        properties['hw_architecture'] = values['architecture']
+    if adapter := values.get('vmware_adaptertype'):
         properties['hw_disk_bus'] = 'ide' if adapter == 'ide' else 'scsi'
-    properties |= {name: value for name, value in given.items() if name in CHOICES}
+    properties |= {name: value for name, value in values.items() if name in CHOICES}
     for name, synonyms in _SYNONYMS.items():
         if name in properties:
             value = properties[name].lower()

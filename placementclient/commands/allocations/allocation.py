@@ -228,7 +228,7 @@ class ReplaceAllocation(base.PlacementCommand):
 
         body = normalized_body(disk.read_document(self.args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
-        attempts.retried(self.client, lambda: self.function(self.client, body), given=body)
+        attempts.retried(self.client, lambda: self.function(self.client, body), body)
 
 
 class SubmitReshape(ReplaceAllocation):

@@ -175,7 +175,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
 def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
     """Return the classes that flavors ask for, with the names of these."""
     asking = defaultdict[str, list[str]](list)
-    for flavor, request in scheduling.first_of_each(flavors):
+    for flavor, request in scheduling.accepted(flavors):
         for name in server_request.amounts(request):
             asking[name].append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}

@@ -189,7 +189,7 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
     if not wide:
         return
-    flavors = list(cloud.answers.scheduling.first_of_each(cloud.answers.flavors or ()))
+    flavors = list(cloud.answers.scheduling.accepted(cloud.answers.flavors or ()))
     requests = [request for _, request in flavors]
     counters = [
         (flavor.name, request.limit, counting.counter(cloud.topology, request))

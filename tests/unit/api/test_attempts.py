@@ -75,7 +75,7 @@ def test_it_gives_up_at_the_deadline(clock):
 
 def test_without_time_a_conflict_is_the_answer(clock):
     with pytest.raises(errors.ConcurrentUpdate):
-        retried(failing(STALE), given=7)
+        retried(failing(STALE), generation=7)
     assert clock.pauses == []
 
 
@@ -112,7 +112,7 @@ def test_retry_after_is_honoured_up_to_a_limit(clock, retry_after, pause):
 def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock):
     failure = lost()
     with pytest.raises(errors.Unreachable) as raised:
-        retried(failing(failure, STALE), given=7)
+        retried(failing(failure, STALE), generation=7)
     assert raised.value is failure
 
 

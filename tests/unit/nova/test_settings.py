@@ -23,7 +23,7 @@ pci_in_placement=True
 
 def test_defaults():
     assert settings([]) == Settings()
-    assert settings([('x', '')]) == Settings(is_known=True)
+    assert settings([('x', '')]) == Settings(is_read=True)
 
 
 def test_the_last_value_counts_and_aliases_add_up():
