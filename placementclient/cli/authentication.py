@@ -14,8 +14,6 @@ from placementclient import plugin
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 
-DEFAULT_WAY, WAY_OF_A_TOKEN = 'password', 'admin_token'
-DEFAULT_INTERFACE, DEFAULT_DOMAIN = 'public', 'default'
 #: The ways that OpenStackClient gives a default domain, where OS_IDENTITY_API_VERSION is 3.
 _WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
 #: The variables that only say which cloud it is.
@@ -44,7 +42,7 @@ class TypedOptions:
         self._argv, self.parser = argv, _parser()
         self.selection: dict[str, Any] = {}
         try:
-            way = DEFAULT_WAY if _variables() else _way(argv)
+            way = 'password' if _variables() else _way(argv)
             loading.register_auth_argparse_arguments(self.parser, argv, default=way)
         except exceptions.NoMatchingPlugin as unknown:
             raise _unknown_type(unknown.name) from None
@@ -88,7 +86,7 @@ class NamedCloud:
         # None, so that the settings of the cloud count where there is no option.
         self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
-        defaults = {'interface': DEFAULT_INTERFACE, 'auth_type': _way(argv)}
+        defaults = {'interface': 'public', 'auth_type': _way(argv)}
         _check_readable('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
         _check_readable('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
@@ -177,7 +175,7 @@ def _way(argv: Sequence[str]) -> str:
         f'--os-{name}' in words or os.environ.get(f'OS_{name.upper()}')
         for name in ('endpoint', 'token')
     )
-    return WAY_OF_A_TOKEN if has_both else DEFAULT_WAY
+    return 'admin_token' if has_both else 'password'
 
 
 def _add_default_domain(given: argparse.Namespace) -> None:
@@ -195,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     from keystoneauth1 import loading
 
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
-    for name, otherwise in (('identity_api_version', None), ('default_domain', DEFAULT_DOMAIN)):
+    for name, otherwise in (('identity_api_version', None), ('default_domain', 'default')):
         default = os.environ.get(f'OS_{name.upper()}') or otherwise
         parser.add_argument(f'--os-{name.replace("_", "-")}', dest=name, default=default)
     loading.register_session_argparse_arguments(parser)

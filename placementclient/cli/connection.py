@@ -127,9 +127,11 @@ class Connection:
     def _way(self) -> authentication.TypedOptions | authentication.NamedCloud:
         from placementclient.cli import authentication
 
-        is_direct = _is_direct(self._options, self._argv)
-        is_cloud = not is_direct and authentication.is_cloud(self._options, self._argv)
-        return (authentication.NamedCloud if is_cloud else authentication.TypedOptions)(self._argv)
+        if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:
+            plugin.check_direct(self._argv)
+        elif authentication.is_cloud(self._options, self._argv):
+            return authentication.NamedCloud(self._argv)
+        return authentication.TypedOptions(self._argv)
 
 
 def _look_around_once(session: Any) -> None:
@@ -144,14 +146,6 @@ def _look_around_once(session: Any) -> None:
         session.verify = next(filter(None, bundles), True)
     files = map(os.path.expanduser, (os.environ.get('NETRC', '~/.netrc'), '~/_netrc'))
     session.session.trust_env = bool(request.getproxies()) or any(map(os.path.exists, files))
-
-
-def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Return whether the embedded Placement is asked for, and not a cloud."""
-    is_direct = (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT
-    if is_direct:
-        plugin.check_direct(argv)
-    return is_direct
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 #: How long values are good, and after how long without use they are removed, in seconds.
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     if len(argv) != 2 or argv[0] not in COMMANDS:
         return 2
     os.environ.update(_settings(sys.stdin.read().split('\n')))
-    for value in ValueCache(argv[0], os.environ).values():
+    for value in _values(argv[0]):
         if value.startswith(argv[1]):
             print(value)
     return 0
@@ -59,65 +59,50 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
     return settings
 
 
-def _folder(environment: Mapping[str, str]) -> str:
-    caches = environment.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-    return os.path.join(caches, 'placementclient')
+def _path(kind: str) -> str:
+    """Return the file with the values of one kind for one cloud and user."""
+    facts = {
+        name: value
+        for name, value in os.environ.items()
+        if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
+    }
+    if os.path.exists('clouds.yaml') or os.path.exists('clouds.yml'):
+        facts['folder'] = os.getcwd()
+    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode(errors='replace'))
+    caches = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    return os.path.join(caches, 'placementclient', f'{key.hexdigest()[:32]}.{kind}')
 
 
-class ValueCache:
-    """The values of one kind for one cloud and user, in a file."""
+def _values(kind: str) -> list[str]:
+    """Return the values; ask the service if they are older than a minute."""
+    path, cached = _path(kind), list[str]()
+    with contextlib.suppress(OSError):
+        with open(path, encoding='utf-8') as file:
+            cached = file.read().splitlines()
+        if 0 <= time.time() - os.stat(path).st_mtime < FRESH:
+            return cached
+    answer = _ask(kind)
+    names = {*_standard(kind), *(cached if answer is None else answer)}
+    # A name with control characters could not be typed.
+    values = sorted(name for name in names if name.isprintable())
+    with contextlib.suppress(OSError):
+        _write(path, values)
+    return values
 
-    def __init__(self, kind: str, environment: Mapping[str, str]) -> None:
-        facts = {
-            name: value
-            for name, value in environment.items()
-            if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
-        }
-        if os.path.exists('clouds.yaml') or os.path.exists('clouds.yml'):
-            facts['folder'] = os.getcwd()
-        key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode(errors='replace'))
-        self._kind, self._folder = kind, _folder(environment)
-        self._path = os.path.join(self._folder, f'{key.hexdigest()[:32]}.{kind}')
 
-    def values(self) -> list[str]:
-        """Return the values; ask the service if they are older than a minute."""
-        if self._is_fresh():
-            return self._read()
-        answer = _ask(self._kind)
-        names = {*_standard(self._kind), *(self._read() if answer is None else answer)}
-        # A name with control characters could not be typed.
-        values = sorted(name for name in names if name.isprintable())
-        with contextlib.suppress(OSError):
-            self._write(values)
-            self._forget()
-        return values
-
-    def _is_fresh(self) -> bool:
-        try:
-            return 0 <= time.time() - os.stat(self._path).st_mtime < FRESH
-        except OSError:
-            return False
-
-    def _read(self) -> list[str]:
-        try:
-            with open(self._path, encoding='utf-8') as file:
-                return file.read().splitlines()
-        except OSError:
-            return []
-
-    def _write(self, values: Iterable[str]) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        new = f'{self._path}.{os.getpid()}'
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, 'w', encoding='utf-8') as file:
-            file.writelines(f'{value}\n' for value in values)
-        os.replace(new, self._path)
-
-    def _forget(self) -> None:
-        with os.scandir(self._folder) as entries:
-            for entry in entries:
-                if time.time() - entry.stat().st_mtime > FORGOTTEN:
-                    os.unlink(entry)
+def _write(path: str, values: Iterable[str]) -> None:
+    """Cache values, for the user alone, and remove the values that nobody uses."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    new = f'{path}.{os.getpid()}'
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, 'w', encoding='utf-8') as file:
+        file.writelines(f'{value}\n' for value in values)
+    os.replace(new, path)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if time.time() - entry.stat().st_mtime > FORGOTTEN:
+                os.unlink(entry)
 
 
 def _ask(kind: str) -> list[str] | None:
@@ -143,7 +128,7 @@ def _ask(kind: str) -> list[str] | None:
 def _consumers(document: Any) -> list[str]:
     """Return the consumers of trees, which the service does not list."""
     if isinstance(document, list):
-        return [uuid for each in document for uuid in _consumers(each)]
+        return [uuid for tree in document for uuid in _consumers(tree)]
     below = [*document.get('trees', ()), *document.get('children', ())]
     return [*document.get('allocations', ()), *_consumers(below)]
 

@@ -29,9 +29,8 @@ _NAMES = {
 def migrations_option(purpose: str) -> Option:
     """Return the option for the list of migrations; the purpose is a clause."""
     return Option(
-        '--migrations',
-        metavar=f'<file>|{NOVA}',
-        help=f'The migrations of servers, {purpose}: a list as JSON, or {NOVA}: ask Nova',
+        '--migrations <file>|nova',
+        help=f'The migrations of servers, {purpose}: a list as JSON, or nova: ask Nova',
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.compute import CYBORG, NEUTRON, NOVA
+from placementclient.commands.framework.compute import NEUTRON
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
 FLAVORS = Option(
     '--flavors <file>',
-    help='Show how many servers of each flavor still fit. The file has the answer of GET '
-    '/flavors/detail or the output of openstack flavor list --all --long -f json; nova: ask '
-    'Nova',
+    help='Show how many servers of each flavor still fit: a file with the answer of GET '
+    '/flavors/detail or of openstack flavor list --all --long -f json, or nova: ask Nova',
 )
 NOVA_CONF = Option(
     '--nova-conf <file>...',
@@ -33,13 +33,11 @@ NOVA_CONF = Option(
     "[pci] alias; the last value counts; default: Nova's defaults",
 )
 PROFILES = Option(
-    '--device-profiles',
-    metavar=f'<file>|{CYBORG}',
-    help='The device profiles, as GET /v2/device_profiles of Cyborg answers, or cyborg: ask it',
+    '--device-profiles <file>|cyborg',
+    help='The answer of GET /v2/device_profiles, or cyborg: ask Cyborg',
 )
 AGGREGATES = Option(
-    '--aggregates',
-    metavar=f'<file>|{NOVA}',
+    '--aggregates <file>|nova',
     help='The host aggregates, for zones, projects and isolated aggregates: the answer of GET '
     '/os-aggregates, or nova: ask Nova',
 )
@@ -48,10 +46,8 @@ CLOUD = (NOVA_CONF, AGGREGATES, PROFILES)
 #: Of a command that takes flavors for servers that are to come.
 SERVER = (
     Option(
-        '--image',
-        metavar='<file>|<id>',
-        help='The image of the server: a file with the answer of GET /v2/images/ID, or an ID: '
-        'ask Glance',
+        '--image <file>|<id>',
+        help='The image of the server: the answer of GET /v2/images/ID, or an ID: ask Glance',
     ),
     Flag('--from-volume', help='The root disk of the server is a volume'),
     Option('--zone <zone>', help='The availability zone of the server'),
@@ -60,20 +56,18 @@ SERVER = (
 #: Of a command that takes one server.
 ONE = (
     Option(
-        '--ports',
-        metavar=f'<file>|{NEUTRON}',
-        help='The ports of the server: a file with the answer of GET /v2.0/ports; with --server '
-        'neutron: ask Neutron',
+        '--ports <file>|neutron',
+        help='The ports of the server: the answer of GET /v2.0/ports, or with --server neutron: '
+        'ask Neutron',
     ),
     Option(
         '--segments <file>',
-        help='The subnets of routed networks: the answer of GET /v2.0/subnets, with the aggregates '
-        'of each segment in Placement as "aggregates"',
+        help='The subnets of routed networks: the answer of GET /v2.0/subnets, with the '
+        '"aggregates" of each segment in Placement',
     ),
     Option(
-        '--hypervisors',
-        metavar=f'<file>|{NOVA}',
-        help='The list of all hypervisors with details, for --host; nova: ask Nova',
+        '--hypervisors <file>|nova',
+        help='All hypervisors with details, for --host; nova: ask Nova',
     ),
     Option('--host <name>', help='The host that is chosen for the server'),
     Option('--hint <key>=<value>...', help="A hint for Nova's scheduler, such as group=UUID"),
@@ -91,11 +85,14 @@ def scheduling(command: base.PlacementCommand) -> Scheduling:
     # A command may have another option of the same name, such as a list of all ports.
     given = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
     is_chosen = given.get('host') or ':' in (given.get('zone') or '')
-    lists = {name: args.get(name) for name in ('aggregates', 'device_profiles')}
-    lists['segments'] = given.get('segments')
-    lists['hypervisors'] = given.get('hypervisors') if is_chosen else None
-    sources = {name: compute.records(command, name, source) for name, source in lists.items()}
-    sources['profiles'] = sources.pop('device_profiles')
+    sources = Sources(
+        aggregates=compute.records(command, 'aggregates', args.get('aggregates')),
+        profiles=compute.records(command, 'device_profiles', args.get('device_profiles')),
+        segments=compute.records(command, 'segments', given.get('segments')),
+        hypervisors=compute.records(
+            command, 'hypervisors', given.get('hypervisors') if is_chosen else None
+        ),
+    )
     parts = {
         'image': _image(command, given.get('image')),
         'ports': _ports(command, given.get('ports'), args.get('server')),
@@ -104,7 +101,7 @@ def scheduling(command: base.PlacementCommand) -> Scheduling:
         **{name: given.get(name) for name in ('zone', 'project', 'host')},
     }
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
-    return Scheduling(settings(files), Sources(**sources), parts)
+    return Scheduling(settings(files), sources, parts)
 
 
 def _image(command: base.PlacementCommand, given: str | None) -> Image | None:
@@ -130,11 +127,10 @@ def _ports(
     if source == NEUTRON and not server:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
 
-    def parse(document: Any, path: str) -> tuple[Port, ...]:
-        return tuple(host_records.requested_ports(document, path, server))
-
-    ports = compute.Source(NEUTRON, service.ports_of(server or ''), parse)
-    return ports.read(command, source)  # type: ignore[no-any-return]
+    parse = functools.partial(host_records.requested_ports, server=server)
+    return tuple(
+        compute.Source(NEUTRON, service.ports_of(server or ''), parse).read(command, source)
+    )
 
 
 def flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:

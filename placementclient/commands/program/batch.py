@@ -22,8 +22,8 @@ from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.files import system
 
-#: From good to bad; what is not among them, such as a signal, is worse.
-WORSE = (
+#: From good to bad; a status that is not among them, such as of a signal, is worse.
+WORSE: tuple[int, ...] = (
     ExitStatus.DONE,
     ExitStatus.DIFFERS,
     ExitStatus.UNDECIDED,
@@ -35,8 +35,6 @@ WORSE = (
 )
 #: Where a line begins, for any reader, as the head of a command does.
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
-
-
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
 #: How much of a line that is longer is shown, in characters.
@@ -63,10 +61,9 @@ class Batch(base.PlacementCommand):
     """Run the command on each line, in one process and on one authenticated connection.
 
     Each line is a command as you type it, with or without openstack or placement before it, quoted
-    as for a shell. # before a word begins a comment. A line ends with a line feed, or a carriage
-    return and a line feed. Control characters other than tabs are errors, and so are lines longer
-    than 128 KiB. The number of lines is not limited. Each line may have its own
-    --os-placement-api-version, --debug and --timing.
+    as for a shell. # before a word begins a comment. Control characters other than tabs are errors,
+    and so are lines longer than 128 KiB. Each line may have its own --os-placement-api-version,
+    --debug and --timing.
 
     The command prints each line with its number and exit status, then the output. It stops at the
     first line that fails, unless you give --keep-going. The exit status is the worst of all lines.
@@ -171,9 +168,8 @@ def _distinct(printed: str) -> str:
     return _HEAD.sub(r'\1 ', printed)
 
 
-def _badness(status: int) -> tuple[int, int]:
-    is_ranked = status in tuple(WORSE)
-    return (WORSE.index(ExitStatus(status)), 0) if is_ranked else (len(WORSE), status)
+def _badness(status: int) -> int:
+    return WORSE.index(status) if status in WORSE else len(WORSE)
 
 
 @contextlib.contextmanager
@@ -255,8 +251,6 @@ def _words(text: str) -> list[str]:
 def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
-        if stdin is None:
-            raise errors.BadFile(path, 'there is no standard input')
         return contextlib.nullcontext(stdin.buffer)
     with system.explained(path):
         return open(path, 'rb')

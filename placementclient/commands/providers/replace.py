@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
 
@@ -54,10 +53,8 @@ class ReplaceProvider(Changing):
         Option('--name', help='Name of the new provider; default: the name of the old one'),
         Flag('--merge', help='Merge the two also if the new one has another name and consumers'),
         Option(
-            '--hypervisors',
-            metavar=f'<file>|{NOVA}',
-            help='The compute nodes of Nova: a list as JSON, or nova. Default: ask the service of '
-            'the catalog, if there is one',
+            '--hypervisors <file>|nova',
+            help='The compute nodes of Nova: a list as JSON; default: nova, if the catalog has it',
         ),
         Flag('--compute-node-exists', help='Go on, whatever UUID Nova has; do not ask Nova'),
         *changing.OPTIONS,

@@ -153,21 +153,21 @@ def test_the_cache_is_private_and_old_files_go(answers, cache, capsys):
 
 def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
-    paths = {
-        values.ValueCache('traits', cloud | other)._path
-        for other in (
-            {},
-            {'OS_CLOUD': 'south'},
-            {'OS_PASSWORD': 'other'},
-            {'HOME': '/home/b'},
-            {'OS_PLACEMENT_API_VERSION': '1.5'},
-            {'EDITOR': 'vi'},
-        )
-    }
+    paths = set()
+    for other in (
+        {},
+        {'OS_CLOUD': 'south'},
+        {'OS_PASSWORD': 'other'},
+        {'HOME': '/home/b'},
+        {'OS_PLACEMENT_API_VERSION': '1.5'},
+        {'EDITOR': 'vi'},
+    ):
+        monkeypatch.setattr(os, 'environ', cloud | other)
+        paths.add(values._path('traits'))
     assert len(paths) == 4
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'clouds.yaml').touch()
-    assert values.ValueCache('traits', cloud)._path not in paths
+    assert values._path('traits') not in paths
 
 
 @pytest.mark.parametrize(
