@@ -31,8 +31,7 @@ _GENERATION = Option(
     '--generation',
     type=int,
     since='1.28',
-    help='Write only if the consumer still has this generation; default: read the generation and '
-    'retry after a conflict',
+    help='Write only if the consumer still has this generation; default: retry after a conflict',
 )
 
 #: Owner and type of a consumer.

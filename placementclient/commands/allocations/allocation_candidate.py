@@ -63,8 +63,7 @@ FILTERS: tuple[Option, ...] = (
         '--group',
         action=_InGroup,
         since='1.25',
-        help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, _ '
-        'and -',
+        help='Begin a group: a number, or from 1.33 on a name of letters, digits, _ and -',
     ),
     Option(
         '--group-policy',

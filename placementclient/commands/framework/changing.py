@@ -17,14 +17,12 @@ from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult, Note
-    from placementclient.changes.summary import ChangeRow
     from placementclient.model.plans import Plan
     from placementclient.producers.producer import Producer
 
 PLAN = Option(
     '--plan <file>',
-    help='Write the changes to this plan file and make none. "resource provider reshape show | '
-    'rehearse | apply | status | verify | rollback" take the plan',
+    help='Write the changes to this plan file, for "resource provider reshape", and make none',
 )
 #: The argument with a plan.
 PLAN_FILE = Option('plan', help='The file of the plan')
@@ -37,10 +35,7 @@ OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
 class Changing(LineLister):
-    """Shows the changes, asks for confirmation and applies them, or writes them as a plan.
-
-    On a terminal each change is a line that begins with + (added), ~ (changed) or - (removed).
-    """
+    """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
 
     prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
     statuses: ClassVar[tuple[tuple[ExitStatus, str], ...]] = (
@@ -57,6 +52,7 @@ class Changing(LineLister):
 
     def change(self, producer: Producer) -> base.Output:
         """Plan the changes of a producer; show, write or apply the plan, as the options say."""
+        from placementclient.changes.summary import rows, summary
         from placementclient.render import changes
 
         if self.args.plan and self.args.dry_run:
@@ -69,9 +65,10 @@ class Changing(LineLister):
             if self.args.plan:
                 self.write(plan)
             elif plan.trees or _is_undone(producer.notes):
-                self.ending = _summary(plan) if plan.trees else ''
+                self.ending = summary(plan.trees) if plan.trees else ''
                 self.exit_status = ExitStatus.DIFFERS
-            return changes.planned(_rows(plan), producer.notes if producer.has_notes else None)
+            parts = [row for tree in plan.trees for row in rows(tree.before, tree.after)]
+            return changes.planned(parts, producer.notes if producer.has_notes else None)
         results: Sequence[ChangeResult] = ()
         if plan.trees:
             self.ask(plan)
@@ -87,25 +84,27 @@ class Changing(LineLister):
 
     def write(self, plan: Plan) -> None:
         """Write a plan, unless it is empty, and print its size."""
+        from placementclient.changes.summary import summary
         from placementclient.reshape import storage
 
         if not plan.trees:
             self.log.warning(f'Nothing to change: {self.args.plan} is not written')
             return
         storage.write_plan(self.args.plan, plan)
-        self.log.warning(f'{_summary(plan)}. The plan is in {self.args.plan}')
+        self.log.warning(f'{summary(plan.trees)}. The plan is in {self.args.plan}')
 
     def ask(self, plan: Plan) -> None:
         """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
         if self.args.yes:
             return
+        from placementclient.changes.summary import rows, summary
         from placementclient.render import changes
 
-        rows = _rows(plan)
-        shown = '\n'.join(changes.planned_lines(rows[:_SHOWN], width()))
-        if len(rows) > _SHOWN:
-            shown += f'\nand {counted(len(rows) - _SHOWN, "more row")}: --dry-run prints all'
-        self.confirm(f'{shown}\n{_summary(plan)}. Go on?')
+        parts = [row for tree in plan.trees for row in rows(tree.before, tree.after)]
+        shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], width()))
+        if len(parts) > _SHOWN:
+            shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
+        self.confirm(f'{shown}\n{summary(plan.trees)}. Go on?')
 
     def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
         """Apply a plan, and log the errors."""
@@ -133,18 +132,6 @@ def _with_names(result: ChangeResult, error: errors.PlacementError) -> errors.Pl
 
 def _is_undone(notes: Sequence[Note]) -> bool:
     return any(note.is_undone for note in notes)
-
-
-def _rows(plan: Plan) -> list[ChangeRow]:
-    from placementclient.changes.summary import rows
-
-    return [row for tree in plan.trees for row in rows(tree.before, tree.after)]
-
-
-def _summary(plan: Plan) -> str:
-    from placementclient.changes.summary import summary
-
-    return summary(plan.trees)
 
 
 def journal_of(path: str) -> str:

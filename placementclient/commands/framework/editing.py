@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: The options for many.
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
-
-
 #: Stands first; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',
@@ -60,23 +58,18 @@ class Editing(Changing):
     def check_number(self) -> None:
         """Refuse options that only many resource providers can have, or only one."""
         if self.is_many and self.args.generation is not None:
-            raise errors.UsageError(
-                "--generation is one provider's, and selectors may find several"
-            )
+            raise errors.UsageError("--generation is one provider's, not of selectors")
         for choice in () if self.is_many else self.only_many:
             if choice.is_given(self.args):
-                raise errors.UsageError(
-                    f'{choice.flags[0]} needs a selector instead of the resource provider: '
-                    '--match NAME for one'
-                )
+                raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
 
     def edit(self, command: str, edit: Edit) -> Output:
         """Edit all selected resource providers, or only plan or show the edit."""
         from placementclient.producers.edits import Edits
 
         selection = selectors.selection(self.client, self.args)
-        with_usages = bool(self.args.plan)
-        edits = self._edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
+        edits = Edits(self.client, command, selection, edit, with_usages=bool(self.args.plan))
+        self._edits = edits
         output = self.change(edits)
         if edits.notes and self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
             self.exit_status = errors.ExitStatus.PARTIAL
@@ -93,10 +86,7 @@ class Editing(Changing):
 
 
 class NamesEditing(Editing):
-    """Adds or removes names of a resource provider: traits or aggregates.
-
-    Its options have :data:`PROVIDER`, and then the names.
-    """
+    """Adds or removes names of a resource provider: traits or aggregates."""
 
     #: The field of a provider's state.
     facet = ''
@@ -121,15 +111,15 @@ class NamesEditing(Editing):
             self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
         self.check_number()
         names = self.spelled(words)
-        return self._edit_many(frozenset(names)) if self.is_many else self._edit_one(names)
-
-    def _edit_many(self, names: frozenset[str]) -> Output:
+        if not self.is_many:
+            return self._edit_one(names)
         from placementclient.producers.edited import NamesEdit
 
-        verb, none = 'remove' if self.removes else 'add', frozenset[str]()
-        sets = (none, names) if self.removes else (names, none)
-        command = f'resource provider {self.facet.removesuffix("s")} {verb}'
-        return self.edit(command, NamesEdit(self.facet, *sets))
+        verb = 'remove' if self.removes else 'add'
+        sets = frozenset(() if self.removes else names), frozenset(names if self.removes else ())
+        return self.edit(
+            f'resource provider {self.names.dest} {verb}', NamesEdit(self.facet, *sets)
+        )
 
     def spelled(self, names: list[str]) -> list[str]:
         """Return the names in Placement's spelling."""

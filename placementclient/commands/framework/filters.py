@@ -38,8 +38,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--required',
             since=since['required'],
-            help='A required trait; from API version 1.39 on also several, joined by commas, of '
-            'which one is enough',
+            help='A required trait; from 1.39 on also alternatives, joined by commas',
             **repeated,
         ),
         Option('--forbidden', since='1.22', help='A forbidden trait', **repeated),
@@ -53,8 +52,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         Option(
             '--forbidden-member-of <member_of>',
             since='1.32',
-            help='Aggregates, by UUID or by their name in Nova, joined by commas: a member of '
-            'none of them',
+            help='Aggregates, by UUID or name in Nova, joined by commas: a member of none',
             **repeated,
         ),
         Option(

@@ -116,8 +116,7 @@ RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
 GENERATION = Option(
     '--generation',
     type=int,
-    help='Write only if the provider still has this generation; default: read the generation '
-    'and retry after a conflict',
+    help='Write only if the provider still has this generation; default: retry after a conflict',
 )
 #: How much is done at the same time, where the operator does not say.
 WORKERS = 4

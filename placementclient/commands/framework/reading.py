@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 SNAPSHOT = Option('--snapshot <file>', help='Read this snapshot file instead of the live cloud')
 ASSUME = Option(
     '--assume <file>...',
-    help='Look at the cloud as it would be after the changes in this file. Nothing is written. '
-    'The file may have other inventories or traits, new hosts, hosts that are off, more '
-    'servers, or a plan. The changes of the first file come first',
+    help='Look at the cloud as it would be after the changes in this file: other inventories or '
+    'traits, new hosts, hosts that are off, more servers, or a plan. Nothing is written',
 )
 #: Of a command that only looks.
 OPTIONS = (SNAPSHOT, ASSUME)

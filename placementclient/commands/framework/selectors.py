@@ -43,8 +43,7 @@ OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
 OF_TREES = _conditions('Only trees with providers')
 TREE = Option(
     '--tree <provider>...',
-    help='Only the tree of this resource provider, by name, UUID or a shell pattern of names, such '
-    "as 'compute2*'",
+    help="Only the tree of this provider, by name, UUID or a pattern such as 'compute2*'",
 )
 TREES = (TREE, *OF_TREES)
 

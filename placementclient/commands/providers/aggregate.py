@@ -42,8 +42,7 @@ class SetAggregate(base.Lister):
             '--generation',
             type=int,
             since='1.19',
-            help='Write only if the provider still has this generation; Placement requires it. '
-            'aggregate add and aggregate remove need no generation',
+            help='Write only if the provider still has this generation, as Placement requires',
         ),
     )
 

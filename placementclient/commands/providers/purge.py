@@ -31,8 +31,7 @@ class PurgeProvider(Changing):
         option.PROVIDER,
         Flag(
             '--force',
-            help='Purge also if consumers are left without allocations, or go on to use freed '
-            'resources',
+            help='Purge also if consumers lose all allocations, or go on to use freed resources',
         ),
         compute.migrations_option('to find them, as Nova gives them no type'),
         *changing.OPTIONS,

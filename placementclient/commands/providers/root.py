@@ -45,8 +45,7 @@ class CheckApi(base.Lister):
         Option(
             '--for <release>',
             dest='release',
-            help='A release of Nova, such as 2025.1, epoxy, zed or 31, or a microversion, such as '
-            '1.36; default: the newest release known',
+            help='A release of Nova, such as 2025.1, zed or 31, or 1.36; default: the newest',
         ),
     )
 

@@ -73,14 +73,12 @@ class PlanReshape(base.ShowOne):
         Option(
             '--spec <file>',
             required=True,
-            help='The specification, as YAML or JSON; or a plan, to plan again from its '
-            'specification and assignments',
+            help='The specification, as YAML or JSON; or a plan, to plan again as it was made',
         ),
         Option('--snapshot <file>', help='Plan on this snapshot file instead of the live cloud'),
         Option(
             '--assignments <file>...',
-            help='Assignments of consumers to providers, as CSV, JSON or YAML. '
-            'They replace those of a plan that is given as --spec',
+            help='Providers of consumers, as CSV, JSON or YAML, instead of those of a plan',
         ),
         *selectors.TREES,
         compute.migrations_option('to be warned of those under way'),
@@ -89,8 +87,7 @@ class PlanReshape(base.ShowOne):
         Option(
             '--solver-timeout <seconds>',
             default=60,
-            help='Time limit of the search for the assignments of a tree. The same files give '
-            'the same plan, unless a search reaches the limit',
+            help='Time limit of the search for the assignments of a tree',
         ),
         Option('--write-assignments <file>', help='Write the undecided rows as CSV, to fill in'),
         Flag('--fail-on-warnings', help='Write no plan, and exit with 1, if there is a warning'),

@@ -23,14 +23,12 @@ _RUN = (
     *selectors.TREES,
     Option(
         '--limit <number>',
-        help='Change at most this number of trees, not counting those that are done; default: '
-        'all trees',
+        help='Change at most this number of trees that are not done; default: all',
     ),
     option.workers('trees to change'),
     Option(
         '--max-failures <number>',
-        help='Stop after this many trees have failed; trees under way are completed. Default: go '
-        'on',
+        help='Stop after this number of failed trees; complete those under way. Default: go on',
     ),
     Flag('--other-service', help='Go on although the service is another, or has none of the trees'),
 )

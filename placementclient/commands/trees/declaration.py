@@ -22,15 +22,10 @@ class ApplyTree(Changing):
     examples = ('trees.yaml --dry-run',)
     options = (
         Option('file', help='The declaration; - for stdin'),
-        Flag(
-            '--prune',
-            help='Delete the providers of the trees that the file does not name and that have no '
-            'consumers',
-        ),
+        Flag('--prune', help='Delete providers of the trees that are not named and not in use'),
         Option(
             '--previous <file>',
-            help='The provider configuration file of Nova as it was applied before: remove the '
-            'inventories and traits that FILE does not name any more',
+            help='The configuration file of Nova that was applied before: remove what it added',
         ),
         *changing.OPTIONS,
     )

@@ -21,15 +21,13 @@ _WITH = (
     option.workers('trees to read'),
 )
 
-
-#: What kind of picture the end of a file's name means.
+#: The kind of a picture by the end of its file's name.
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
 class _Trees(DocumentCommand):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
-    # With --snapshot there is no service to authenticate with.
     auth_required = False
 
     def trees(self) -> Iterator[Tree]:
@@ -37,7 +35,6 @@ class _Trees(DocumentCommand):
         return _read(self, traits=self.args.formatter != self.formatter_default)
 
     def drawn(self, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
-        """Return trees as text, and as data."""
         is_terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
         style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
@@ -95,8 +92,7 @@ class GraphTree(base.PlacementCommand):
         Option(
             '--format',
             choices=['dot', 'svg'],
-            help='Format of the picture; default: from the end of the file name, .dot, .gv or '
-            '.svg, or svg on standard output unless that is a terminal',
+            help='Format; default: from the end of the file name: .dot, .gv or .svg, else svg',
         ),
         Option('--plan <file>', help='Draw the trees of this plan before and after it'),
         *_WITH,
@@ -107,14 +103,10 @@ class GraphTree(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.render import graphs, pictures
 
-        is_unasked = self.args.output == disk.STANDARD and not self.args.format
-        if is_unasked and self.app.stdout.isatty():
-            raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         ending = os.path.splitext(self.args.output)[1].lower()
         kind = self.args.format or _KINDS.get(ending)
         if kind is None:
-            path = self.args.output
-            raise errors.UsageError(f'{path}: a picture is .dot, .gv or .svg; or say its --format')
+            raise errors.UsageError(f'{self.args.output}: no .dot, .gv or .svg: give its --format')
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
             picture = graphs.of_plan(self._planned(), **shown)
@@ -128,9 +120,7 @@ class GraphTree(base.PlacementCommand):
         from placementclient.reshape import storage
 
         if self.args.snapshot or self.args.assume:
-            raise errors.UsageError(
-                'A plan has its trees: give --plan without --snapshot and --assume'
-            )
+            raise errors.UsageError('--plan goes without --snapshot and --assume')
         plan = storage.read_plan(self.args.plan)
         return plan.selected(selectors.trees_of(plan, self))
 

@@ -93,16 +93,6 @@ def test_a_name_of_two_lines_is_one_in_a_tree(placement, tmp_path):
     assert [line.split()[1] for line in table if line.startswith('|')] == ['tree', 'a\\nb', '(all)']
 
 
-def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(placement, tmp_path, monkeypatch):
-    file = save(tmp_path, 'cloud.json', small())
-    command = f'resource provider tree graph --snapshot {file}'
-    assert placement(command).stdout.startswith('<svg')
-    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    said = 'A picture is no text: give its file with -o, or its --format\n'
-    assert placement(command) == Result(2, '', said)
-    assert placement(f'{command} --format dot').status == 0
-
-
 def test_differences_are_lines_on_a_terminal(placement, tmp_path, monkeypatch):
     before = save(tmp_path, 'before.json', cloud([provider('c', VCPU=4)]))
     after = save(tmp_path, 'after.json', cloud([provider('c', VCPU=8), provider('d', VGPU=2)]))
