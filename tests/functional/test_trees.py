@@ -130,7 +130,7 @@ def test_a_picture_of_a_plan(client, placement, tmp_path):
     assert refused == Result(1, '', "The plan has no tree 'compute0'\n")
     refused = placement(f'{command} --format dot --snapshot cloud.json')
     assert refused == Result(
-        2, '', 'A plan has its trees: give --plan without --snapshot and --assume\n'
+        2, '', '--plan goes without --snapshot and --assume\n'
     )
 
 

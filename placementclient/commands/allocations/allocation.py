@@ -148,10 +148,7 @@ class SetAllocation(ConsumerLister):
 
 
 class UnsetAllocation(ConsumerLister):
-    """Remove some allocations of a consumer and leave the rest.
-
-    Without an option, all allocations are removed.
-    """
+    """Remove some allocations of a consumer, or all, and leave the rest."""
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --provider compute1 --resource-class VGPU',)
     endpoint = endpoints.SET_ALLOCATIONS

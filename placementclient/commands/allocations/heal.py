@@ -27,8 +27,8 @@ class HealAllocation(Changing):
 
     Without files the command asks Nova, as an administrator, and once more just before the write: a
     server that was deleted since gets nothing. With --plan it cannot ask again: apply the plan
-    soon. The files have the answers of GET /servers/detail, /flavors/detail and /os-migrations.
-    Make them at about the same time.
+    soon. The files have the answers of GET /servers/detail, /flavors/detail and /os-migrations,
+    made at about the same time.
     """
 
     examples = ('--dry-run',)

@@ -120,9 +120,8 @@ class MoveAllocation(_Relocation):
 class TransferAllocation(_Relocation):
     """Transfer all allocations of a consumer to another consumer, in one request.
 
-    Nova does so between a server and its migration. The other consumer takes over project and user,
-    and the type unless you give another. A consumer with allocations is refused, unless you give
-    --replace.
+    Nova does so between a server and its migration. The other consumer takes over project, user and
+    type. A consumer with allocations is refused, unless you give --replace.
     """
 
     examples = (

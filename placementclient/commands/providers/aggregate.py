@@ -91,9 +91,8 @@ class RemoveAggregate(AddAggregate):
 class SyncAggregate(changing.Changing):
     """Copy the host aggregates of Nova to the resource providers of the hosts.
 
-    Without a file the command asks Nova. It leaves sharing providers alone, and aggregates that
-    Nova does not have. It names a host that Placement does not know; --remove then takes no other
-    host out of the aggregate of that host.
+    The command leaves sharing providers alone, and aggregates that Nova does not have. It names a
+    host that Placement does not know; --remove then takes no other host out of its aggregate.
     """
 
     examples = ('--remove --dry-run',)

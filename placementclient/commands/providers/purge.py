@@ -18,11 +18,9 @@ class PurgeProvider(Changing):
       * a consumer of a child, or of a sharing provider, still has allocations in the tree that the
         provider belongs to or serves.
 
-    It always refuses to delete the allocations of a migration that is known to be under way.
-
-    If the command refuses, the table has the reason for each consumer. With --force a consumer may
-    keep shared resources only. If its server is gone, these are leaked allocations: the table has
-    the command that frees them, and "resource provider audit" finds them too.
+    It always refuses to delete the allocations of a migration that is known to be under way. The
+    table has the reason for each consumer. With --force a consumer may keep shared resources only;
+    if its server is gone, the table has the command that frees them.
     """
 
     examples = ('compute1 --dry-run',)

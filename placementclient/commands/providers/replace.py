@@ -24,24 +24,22 @@ def _uuid(text: str) -> str:
 class ReplaceProvider(Changing):
     """Replace a resource provider with one that has another UUID, and delete the old one.
 
-    Use it for a host that was reinstalled or renamed: nova-compute reports it under another UUID or
-    name. The new provider gets the inventories, traits, aggregates, children and allocations of the
-    old one. Children keep their UUIDs. A child whose name begins with the name of the provider and
-    "_" gets the new name. Consumers keep their owners and types.
+    Use it for a host that was reinstalled or renamed. The new provider gets the inventories,
+    traits, aggregates, children and allocations of the old one. Children keep their UUIDs; if their
+    names begin with the name of the provider and "_", they get the new name.
 
     --uuid creates the new provider. --with uses an existing one, which keeps its allocations and
-    inventories. Its inventories must admit everything that those of the old provider admit. The
-    command refuses
+    inventories; these must admit everything that those of the old provider admit. The command
+    refuses
 
       * a provider above or below the old one,
       * a consumer with the same class on both,
       * a provider with the name of another host and consumers of its own, unless you give --merge,
-      * another UUID for a host while Nova has its compute node under the old one: nova-compute
-        would not start. It asks Nova, or reads --hypervisors. --compute-node-exists goes on.
+      * another UUID while Nova has the compute node under the old one: nova-compute would not
+        start.
 
     One POST /reshaper moves inventories and allocations together: you need the role service. If the
-    command is killed, run it again: it continues. --plan writes the changes as a plan with a
-    rollback.
+    command is killed, run it again: it continues.
     """
 
     examples = ('compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f',)

@@ -32,11 +32,7 @@ class ShowApi(base.ShowOne):
 
 
 class CheckApi(base.Lister):
-    """Check if the service is new enough for a release of Nova, and for all that this program does.
-
-    The table has a row for each requirement: a microversion and, for a reshape, a role of your
-    user.
-    """
+    """Check if the service is new enough for a release of Nova and for this program."""
 
     examples = ('--for 2025.1',)
     prints = ('need', 'needs', 'has', 'is_met')

@@ -25,11 +25,11 @@ _PREFIX = 'resource provider reshape'
 class DemoReshape(base.PlacementCommand):
     """Show a whole reshape, on a small cloud in a scratch embedded Placement.
 
-    The cloud has two hosts, one with two GPU cards. The demo prints each command as you would type
-    it, and its output. It takes about half a minute and leaves nothing behind.
+    The demo prints each command as you would type it, and its output. It takes about half a minute
+    and leaves nothing behind.
 
-    With --keep, the cloud stays as it was before the reshape, in an embedded Placement in a folder.
-    Beside it are files to try commands on, such as lists of Nova. The demo prints how to go on.
+    With --keep, the cloud stays as it was before the reshape, in an embedded Placement in a folder,
+    with files to try commands on, such as lists of Nova. The demo prints how to go on.
     """
 
     examples = ('--keep demo',)

@@ -47,9 +47,8 @@ class PlanReshape(base.ShowOne):
     """Plan how inventory moves to other providers, and where each allocation goes.
 
     Nothing is changed. If several providers are possible for an allocation, there is no plan: name
-    the provider in the specification or in a file of assignments. With --write-assignments the
-    command writes such a file to fill in. A plan that has a journal is kept, unless you give
-    --overwrite.
+    the provider in the specification or in a file of assignments, which --write-assignments writes
+    to fill in. The same files give the same plan, unless a search reaches its time limit.
     """
 
     examples = ('--spec vgpu.yaml --snapshot cloud.json --assignments gpu-map.csv -o plan.json',)
@@ -228,10 +227,9 @@ class RehearseReshape(base.Lister):
 
 
 class SchemaReshape(DocumentCommand):
-    """Print the JSON Schema of a file of the reshape.
+    """Print the JSON Schema of a file of the reshape, for editors and programs.
 
-    Editors use it to check and complete the file; programs generate code from it. A file may match
-    the schema and still be refused, with the line, when a command reads it.
+    A file may match the schema and still be refused, with the line, when a command reads it.
     """
 
     examples = ('spec',)

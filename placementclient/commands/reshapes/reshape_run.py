@@ -120,9 +120,8 @@ class ApplyReshape(_RunCommand):
     The command records each step in <plan>.journal before it takes it. If it is killed or
     interrupted, run it again: it continues. A tree that differs from the plan is left alone.
 
-    A running nova-compute puts the old inventory back. If Nova says that nova-compute is up on a
-    host of the plan, the command asks again, even with --yes. Without a terminal, stop nova-compute
-    or give --compute-is-up.
+    A running nova-compute puts the old inventory back. If Nova says that it is up on a host of the
+    plan, the command asks again, even with --yes. Without a terminal, give --compute-is-up.
     """
 
     examples = ('plan.json --limit 1 --yes',)

@@ -76,12 +76,8 @@ class ShowSnapshot(base.ShowOne):
 class DiffSnapshot(LineLister):
     """Compare two snapshots, or a snapshot with the live cloud.
 
-    Generations are not compared. "live" stands for the present state. Consumers come and go:
-    --kind provider compares only providers, inventories, traits and aggregates. --assume changes
-    the second snapshot before it is compared.
-
-    On a terminal each difference is a line that begins with + (added), ~ (changed) or - (removed),
-    elsewhere it is a row of a table.
+    Generations are not compared. "live" stands for the present state. --kind provider leaves out
+    consumers, which come and go. --assume changes the second snapshot before it is compared.
     """
 
     examples = ('before.json live --kind provider',)
@@ -116,11 +112,9 @@ class DiffSnapshot(LineLister):
 class RestoreSnapshot(Changing):
     """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
-    The command refuses if a provider with a name or UUID of the snapshot exists. --missing
-    completes a restore that was killed, and creates deleted objects again. It refuses, and writes
-    nothing, if something else has changed.
-
-    The command only creates objects. So it asks only on a terminal, and only if the service has
+    The command only creates objects. It refuses if a provider with a name or UUID of the snapshot
+    exists. --missing completes a restore that was killed, and creates deleted objects again; it
+    refuses, and writes nothing, if something else has changed. The command asks if the service has
     other resource providers and the snapshot is of another service.
     """
 

@@ -12,11 +12,8 @@ class ApplyTree(Changing):
 
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
     inventories, traits, aggregates, children. The command sets what the file names and leaves
-    everything else alone. --prune deletes providers of the trees that the file does not name and
-    that have no consumers. A provider configuration file of Nova adds to the present state;
-    --previous removes what an older version of the file added.
-
-    The command refuses to delete an inventory in use, before it writes anything.
+    everything else alone, but with --prune. It refuses to delete an inventory in use, before it
+    writes anything. A provider configuration file of Nova adds to the present state.
     """
 
     examples = ('trees.yaml --dry-run',)
@@ -50,8 +47,7 @@ class ApplyTree(Changing):
 class ExportTree(base.PlacementCommand):
     """Export provider trees in the form that "tree apply" reads.
 
-    Applied to the same Placement, the file changes nothing. Applied to an empty one, it creates the
-    same trees.
+    Applied to an empty Placement, the file creates the same trees.
     """
 
     examples = ('--tree compute1 -o compute1.yaml',)

@@ -79,10 +79,9 @@ class ListTree(_Trees):
 
 
 class GraphTree(base.PlacementCommand):
-    """Draw provider trees as a picture.
+    """Draw provider trees as a picture: dot for Graphviz, or svg for any browser.
 
-    dot is for Graphviz. svg needs no other program: any browser shows it. With --plan, each tree
-    stands before and after the plan, side by side, and the changes have a color.
+    With --plan, each tree stands before and after the plan, and the changes have a color.
     """
 
     examples = ('--tree compute1 --format svg -o compute1.svg', '--plan plan.json -o plan.svg')
