@@ -113,9 +113,9 @@ class RestoreSnapshot(Changing):
     """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
     The command only creates objects. It refuses if a provider with a name or UUID of the snapshot
-    exists. --missing completes a restore that was killed, and creates deleted objects again; it
-    refuses, and writes nothing, if something else has changed. The command asks if the service has
-    other resource providers and the snapshot is of another service.
+    exists. --missing completes a restore that was killed, and creates deleted objects again. It
+    writes nothing if something else has changed. The command asks if the service has other resource
+    providers and the snapshot is of another service.
     """
 
     examples = ('cloud.json.gz --missing',)
