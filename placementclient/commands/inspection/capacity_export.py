@@ -40,7 +40,7 @@ class ExportCapacity(base.PlacementCommand):
 
     examples = ('--flavors nova --serve 127.0.0.1:9180 --interval 60',)
     auth_required = False
-    _deadline: serving.Deadline | None = None
+    _collector: serving.Collector | None = None
     options = (
         scheduling.FLAVORS,
         scheduling.NOVA_CONF,
@@ -92,21 +92,20 @@ class ExportCapacity(base.PlacementCommand):
         if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
         where = serving.address(self.args.serve)
-        collector = serving.Collector(self._read, self.args.interval, self.log)
+        self._collector = serving.Collector(self._read, self.args.interval, self.log)
         # Without prometheus_client there is nothing to serve.
-        collector.collect()
-        self._deadline = collector.deadline
-        serving.serve(where, collector)
+        self._collector.collect()
+        serving.serve(where, self._collector)
 
     @functools.cached_property
     def client(self) -> Client:
         """The client of this run; with ``--serve``, its requests have a deadline."""
         client = super().client
-        if self._deadline is not None:
+        if self._collector is not None:
             from placementclient.commands.inspection import serving
 
             client = client.renewed()
-            client.session = serving.BoundedSession(client.session, self._deadline)
+            client.session = serving.BoundedSession(client.session, self._collector)
         return client
 
     def _read(self) -> Sequence[Metric]:

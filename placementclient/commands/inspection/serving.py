@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import signal
 import threading
 import time
@@ -18,38 +19,13 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 
-class Deadline:
-    """The time, in seconds, after which the requests of a reading are refused."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._until = float('inf')
-
-    def begin(self) -> None:
-        self._until = time.monotonic() + self.seconds
-
-    def end(self) -> None:
-        """Refuse further requests."""
-        self._until = 0.0
-
-    def left(self) -> float:
-        """Return the remaining time of the reading, in seconds, or refuse further requests."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise errors.PlacementError(
-                f'The reading was not over after {self.seconds:g} s: '
-                'a service hangs, or is too slow for the --interval'
-            )
-        return left
-
-
 class BoundedSession:
-    """A keystoneauth session with a deadline for its requests."""
+    """A keystoneauth session whose requests end with the reading of a collector."""
 
-    def __init__(self, session: Any, deadline: Deadline) -> None:
-        self._session, self._deadline = session, deadline
+    def __init__(self, session: Any, collector: Collector) -> None:
+        self._session, self._collector = session, collector
         # Of what is asked of Keystone.
-        session.timeout = min(session.timeout or deadline.seconds, deadline.seconds)
+        session.timeout = min(session.timeout or collector.longest, collector.longest)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -58,7 +34,7 @@ class BoundedSession:
         self, url: str, method: str, *, timeout: float | None = None, **settings: Any
     ) -> Any:
         """Send a request with the session, without retries, if there is time left."""
-        left = self._deadline.left()
+        left = self._collector.left()
         settings['connect_retries'] = 0
         return self._session.request(url, method, timeout=min(timeout or left, left), **settings)
 
@@ -91,6 +67,7 @@ class Collector:
 
     :param read: reads the figures
     :param interval: how long to wait between two readings, in seconds
+    :ivar longest: the most seconds that a reading may take
     """
 
     def __init__(
@@ -99,7 +76,8 @@ class Collector:
         self._read, self.interval, self.log = read, interval, log
         # So long the figures are up to date; a reading that takes longer is given up.
         self._fresh = 3 * interval
-        self.deadline = Deadline(max(self._fresh, 60))
+        self.longest = max(self._fresh, 60)
+        self._end = math.inf
         self._figures = _Figures()
         self._seconds = 0.0
         self._is_good = True
@@ -110,6 +88,20 @@ class Collector:
         is_up = time.monotonic() - figures.at < self._fresh
         return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
 
+    def stop(self) -> None:
+        """Refuse further requests."""
+        self._end = 0.0
+
+    def left(self) -> float:
+        """Return the remaining time of the reading, in seconds, or refuse further requests."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise errors.PlacementError(
+                f'The reading was not over after {self.longest:g} s: '
+                'a service hangs, or is too slow for the --interval'
+            )
+        return left
+
     def read(self) -> None:
         """Read the values; after any error keep the earlier ones.
 
@@ -118,7 +110,7 @@ class Collector:
         from placementclient.nova.service import NoCatalog
 
         began_at = time.monotonic()
-        self.deadline.begin()
+        self._end = began_at + self.longest
         try:
             self._figures = _Figures(self._read(), time.time(), time.monotonic())
         except Exception as failure:
@@ -143,21 +135,6 @@ class Terminated(KeyboardInterrupt):
     """A SIGTERM. Handlers of Ctrl-C handle it too."""
 
 
-@contextlib.contextmanager
-def terminable(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Call ``stop`` and raise :class:`Terminated` at a SIGTERM."""
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        stop()
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def serve(where: tuple[str, int], collector: Collector) -> None:
     """Serve metrics and read their values repeatedly, until SIGTERM.
 
@@ -165,16 +142,21 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
     :raises errors.PlacementError: if the address cannot be used
     """
-    with (
-        contextlib.suppress(Terminated),
-        terminable(collector.deadline.end),
-        served(*where, collector) as port,
-    ):
-        collector.read()
-        collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
-        while True:
-            threading.Event().wait(collector.interval)
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        collector.stop()
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with contextlib.suppress(Terminated), served(*where, collector) as port:
             collector.read()
+            collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
+            while True:
+                threading.Event().wait(collector.interval)
+                collector.read()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
