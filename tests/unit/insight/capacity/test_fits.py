@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
@@ -169,71 +166,6 @@ def test_each_class_is_counted_alone():
     assert counts(snapshot, 'class', VCPU=1, MEMORY_MB=1) == {'VCPU': 5, 'MEMORY_MB': 3, ALL: 3}
 
 
-numbers = st.integers(0, 3)
-
-
-@st.composite
-def clouds(draw, pooled):
-    """Three hosts and three pools of little."""
-    states = []
-    for name in 'abc':
-        reached = draw(st.sets(st.sampled_from('xyz')))
-        states.append(
-            provider(name, aggregates=reached, A=draw(numbers), B=draw(numbers), C=draw(numbers))
-        )
-    for name in 'xyz':
-        stock = {resource_class: draw(numbers) for resource_class in pooled}
-        states.append(pool(name, name, **stock))
-    return cloud(states)
-
-
-def most(snapshot, classes):
-    """The most servers of one of each class, by trying all ways."""
-    pools = {name: snapshot.providers[name] for name in 'xyz'}
-
-    @functools.cache
-    def best(host, left):
-        if host == 'd':
-            return 0
-        following = chr(ord(host) + 1)
-        state = snapshot.providers[host]
-        results = [best(following, left)]
-        stock = {(p, c): n for p, c, n in left}
-        ways = [
-            [host, *(p for p in 'xyz' if p in state.aggregates and c in pools[p].inventories)]
-            for c in classes
-        ]
-        for way in product(*ways):
-            taken = dict(stock)
-            for c, source in zip(classes, way, strict=True):
-                taken[source, c] = taken.get((source, c), 0) - 1
-            if min(taken.values()) >= 0:
-                results.append(1 + best(host, tuple((p, c, n) for (p, c), n in taken.items())))
-        return max(results)
-
-    everything = tuple(
-        (name, c, state.inventories[c].total if c in state.inventories else 0)
-        for name, state in snapshot.providers.items()
-        for c in classes
-    )
-    return best('a', everything)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(clouds(pooled=('C',)))
-def test_with_one_class_in_pools_it_is_what_trying_all_ways_finds(snapshot):
-    assert counts(snapshot, A=1, C=1)[ALL] == most(snapshot, ('A', 'C'))
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(clouds(pooled=('B', 'C')))
-def test_with_two_classes_in_pools_too(snapshot):
-    pytest.importorskip('ortools')
-    assert counts(snapshot, A=1, B=1, C=1)[ALL] == most(snapshot, ('A', 'B', 'C'))
-
-
 #: Where the first host takes what one of the others needs, whichever way it goes.
 TANGLED = cloud(
     [
@@ -263,47 +195,6 @@ def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(monkeypat
     hosts = [provider(name, aggregates=['shared'], VCPU=2) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, pool('nfs', DISK_GB=3), pool('ips', IPV4_ADDRESS=2)])
     assert counts(snapshot, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
-
-
-def _with_copies(random):
-    """A cloud of few sorts of hosts, of which there are several, and pools for some of them."""
-    states, consumers = [], []
-    for sort in range(3):
-        vcpus, disk, used = random.randint(0, 6), random.choice([0, 3, 5]), random.randint(0, 3)
-        shares = random.sample(['one', 'two'], random.randint(0, 2))
-        traits = random.sample(['CUSTOM_T'], random.randint(0, 1))
-        cards = random.randint(0, 2)
-        for copy in range(random.randint(1, 4)):
-            name = f'host{sort}{copy}'
-            classes = {'VCPU': vcpus, 'DISK_GB': disk} if disk else {'VCPU': vcpus}
-            states.append(provider(name, aggregates=shares, traits=traits, **classes))
-            states += [provider(f'{name}_{card}', name, VGPU=card + 1) for card in range(cards)]
-            if used and vcpus >= used:
-                consumers.append(consumer(f'c{name}', **{name: {'VCPU': used}}))
-    pools = [pool(f'nfs_{each}', each, DISK_GB=random.randint(1, 9)) for each in ('one', 'two')]
-    return cloud([*states, *pools], consumers)
-
-
-REQUESTS = [
-    CandidateRequest(Filter({'VCPU': 1})),
-    CandidateRequest(Filter({'VCPU': 1, 'DISK_GB': 2})),
-    CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 1}, required=('CUSTOM_T',))),
-    CandidateRequest(Filter({'VCPU': 1}), {'_G': Filter({'VGPU': 1})}),
-    CandidateRequest(Filter({'VCPU': 1}), {'_G': Filter({'VGPU': 1}), '_H': Filter({'VGPU': 1})}),
-    CandidateRequest(Filter({'VCPU': 1}, in_tree='host00')),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('request_', REQUESTS, ids=range(len(REQUESTS)))
-def test_hosts_that_are_alike_count_as_if_they_were_not(request_):
-    for seed in range(25):
-        snapshot = _with_copies(Random(seed))
-        single = Topology(snapshot)
-        vars(single)['kinds'] = {root: number for number, root in enumerate(single.trees)}
-        for by, count in fits.GROUPED.items():
-            found = count(Topology(snapshot), [request_], None)
-            assert found == count(single, [request_], None), (seed, by)
 
 
 def test_hosts_that_are_alike_are_looked_at_once(monkeypatch):
