@@ -241,9 +241,11 @@ def _place(problem: PackingProblem, share: _GroupShare, placed: list[list[Placed
     left = dict(share.items)
     for at, pattern in zip(share.group.hosts, share.patterns or (), strict=False):
         for item, most in pattern.items():
-            count = min(most, left.get(item, 0))
+            kind, option = item[0], share.group.options[item]
+            # Another group may have drawn on a pool where this one was to.
+            free = [problem.pools[pool] // amount for pool, amount in option.shared]
+            count = max(0, min(most, left.get(item, 0), *free))
             if count:
-                kind, option = item[0], share.group.options[item]
                 problem.place(problem.kinds[kind], problem.hosts[at], option, count)
                 placed[kind] += [Placed(at, option)] * count
                 left[item] -= count
