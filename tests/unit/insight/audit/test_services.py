@@ -42,6 +42,8 @@ def service(host='host', **fields):
         ([], {'is_enabled': False, 'is_up': False}, None),
         # Its cell does not answer.
         ([DISABLED], {'is_enabled': None}, None),
+        # It has no provider.
+        ([DISABLED], {'host': 'other'}, None),
     ],
 )
 def test_disabled_mismatch(traits, fields, status):
@@ -60,10 +62,6 @@ def test_a_service_with_many_nodes_is_disabled_on_each():
     known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
     [found] = findings(nodes, services=[service(is_enabled=False)], hypervisors=known)
     assert found.subject == 'n2'
-
-
-def test_a_service_whose_host_has_no_provider():
-    assert findings([provider('other', traits=[DISABLED])], services=[service()]) == []
 
 
 # inventory-drift
@@ -85,6 +83,17 @@ DISK = Inventory(900, reserved=2)
 
 def host(**inventories):
     return provider('host', **{'VCPU': CPUS, 'MEMORY_MB': MEMORY, 'DISK_GB': DISK} | inventories)
+
+
+def cells(*cpus):
+    """A host whose CPUs and memory are in cells."""
+    return [
+        provider('host', DISK_GB=DISK),
+        *(
+            provider(f'host_{n}', 'host', VCPU=Inventory(cpu, 1), MEMORY_MB=Inventory(32768, 256))
+            for n, cpu in enumerate(cpus)
+        ),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,77 +118,71 @@ def test_inventory_drift(name, inventory, fields):
     )
 
 
-@pytest.mark.parametrize('changes', [{}, {'type': None}, {'uuid': 'host', 'node': 'renamed'}])
-def test_ratios_and_what_is_reserved_are_no_drift(changes):
-    found = findings([host()], hypervisors=[hypervisor(**changes)])
-    assert [each for each in found if each.kind == 'inventory-drift'] == []
+def test_drift_of_several_providers_or_of_a_class_that_the_host_lacks_has_no_command():
+    [found] = findings(cells(16, 8), hypervisors=[hypervisor()])
+    assert found.facts == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
+    assert 'inventory set' not in reason(found)
+    diskless = provider('host', VCPU=CPUS, MEMORY_MB=MEMORY)
+    assert evidence([diskless], hypervisors=[hypervisor()]) == [
+        {'resource_class': 'DISK_GB', 'total': 0, 'hypervisor': 900}
+    ]
+
+
+#: As Nova 34 says it of a host whose server was evacuated there and deleted, for ten minutes.
+COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
 
 
 @pytest.mark.parametrize(
-    'changes',
+    ('states', 'fields'),
     [
-        {'node': 'other'},
-        {'type': 'ironic', 'totals': {'VCPU': 0, 'MEMORY_MB': 0, 'DISK_GB': 0}},
-        {'totals': {}, 'used': {}, 'servers': None},
-        {'totals': {'VCPU': 32, 'MEMORY_MB': 65536}, 'used': {'VCPU': 2}, 'servers': None},
+        # Ratios and what is reserved are no drift.
+        ([host()], {}),
+        ([host()], {'type': None}),
+        ([host()], {'uuid': 'host', 'node': 'renamed'}),
+        # These cannot be compared.
+        ([host()], {'node': 'other'}),
+        ([host()], {'type': 'ironic', 'totals': {'VCPU': 0, 'MEMORY_MB': 0, 'DISK_GB': 0}}),
+        ([host()], {'totals': {}, 'used': {}, 'servers': None}),
+        (
+            [host()],
+            {'totals': {'VCPU': 32, 'MEMORY_MB': 65536}, 'used': {'VCPU': 2}, 'servers': None},
+        ),
         # Of what is in use not all is reserved.
-        {'servers': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}},
+        ([host()], {'servers': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}}),
+        ([host()], {'used': COUNTED}),
+        ([host()], {'used': COUNTED | {'DISK_GB': 21}}),
+        # An inventory that is reserved as a whole.
+        ([host(VCPU=Inventory(16, reserved=16))], {}),
+        # The totals of a tree count together.
+        (cells(16, 16), {}),
+        # Dedicated CPUs may be counted among vcpus.
+        ([host(VCPU=Inventory(8, 2), PCPU=24)], {}),
+        (
+            [host(VCPU=Inventory(8, 2), PCPU=24)],
+            {'totals': {'VCPU': 8, 'MEMORY_MB': 65536, 'DISK_GB': 900}},
+        ),
+        # Shared disks are no inventory of a host.
+        (
+            [
+                provider('host', aggregates=['shared'], VCPU=CPUS, MEMORY_MB=MEMORY),
+                pool('nfs', DISK_GB=50000),
+            ],
+            {},
+        ),
     ],
 )
-def test_hypervisors_that_cannot_be_compared(changes):
-    assert findings([host()], hypervisors=[hypervisor(**changes)]) == []
+def test_what_is_no_drift(states, fields):
+    found = findings(states, hypervisors=[hypervisor(**fields)])
+    assert [each for each in found if each.kind == 'inventory-drift'] == []
 
 
-def test_what_is_reserved_is_not_known_while_a_server_comes():
+def test_drift_of_reserved_amounts_is_not_known_while_a_server_comes_or_counts():
     coming = hypervisor(used={'VCPU': 6, 'MEMORY_MB': 8704, 'DISK_GB': 1})
     held = consumer('s', host={'VCPU': 4, 'MEMORY_MB': 8192})
     assert findings([host()], [held], hypervisors=[coming]) == []
-
-
-@pytest.mark.parametrize('disk', [0, 20])
-def test_a_server_that_nova_still_counts_is_no_drift(disk):
-    # As Nova 34 says it of a host whose server was evacuated there and deleted, for ten minutes.
-    counted = hypervisor(used={'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1 + disk})
-    assert findings([host()], hypervisors=[counted]) == []
-    drifted = replace(MEMORY, total=98304)
-    [found] = findings([host(MEMORY_MB=drifted)], hypervisors=[counted])
+    drifted = host(MEMORY_MB=replace(MEMORY, total=98304))
+    [found] = findings([drifted], hypervisors=[hypervisor(used=COUNTED)])
     assert (found.kind, found.facts['total']) == ('inventory-drift', 98304)
-
-
-def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift():
-    fenced = host(VCPU=Inventory(16, reserved=16))
-    assert findings([fenced], hypervisors=[hypervisor()]) == []
-
-
-def test_the_totals_of_a_tree_count_together():
-    cells = [
-        provider(f'host_{n}', 'host', VCPU=Inventory(16, 1), MEMORY_MB=Inventory(32768, 256))
-        for n in range(2)
-    ]
-    states = [provider('host', DISK_GB=DISK), *cells]
-    assert findings(states, hypervisors=[hypervisor()]) == []
-    less = replace(
-        cells[1], inventories={'VCPU': Inventory(8, 1), 'MEMORY_MB': Inventory(32768, 256)}
-    )
-    [found] = findings([*states[:2], less], hypervisors=[hypervisor()])
-    assert found.facts == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
-    assert 'inventory set' not in reason(found)
-
-
-def test_dedicated_cpus_may_be_counted_among_vcpus():
-    pinned = host(VCPU=Inventory(8, 2), PCPU=24)
-    assert findings([pinned], hypervisors=[hypervisor()]) == []
-    some = {'totals': {'VCPU': 8, 'MEMORY_MB': 65536, 'DISK_GB': 900}}
-    assert findings([pinned], hypervisors=[hypervisor(**some)]) == []
-
-
-def test_shared_disks_are_no_inventory_of_a_host():
-    sharing = provider('host', aggregates=['shared'], VCPU=CPUS, MEMORY_MB=MEMORY)
-    assert findings([sharing, pool('nfs', DISK_GB=50000)], hypervisors=[hypervisor()]) == []
-    alone = provider('host', VCPU=CPUS, MEMORY_MB=MEMORY)
-    assert evidence([alone], hypervisors=[hypervisor()]) == [
-        {'resource_class': 'DISK_GB', 'total': 0, 'hypervisor': 900}
-    ]
 
 
 # flavor-unplaceable
@@ -193,6 +196,7 @@ def flavor(name='m', vcpus=2, disk=0, **specs):
 HOSTS = [
     provider('cpus', VCPU=8, MEMORY_MB=4096, traits=['HW_CPU_X86_AVX2']),
     provider('gpus', VCPU=2, MEMORY_MB=4096, VGPU=4, traits=[DISABLED]),
+    provider('node', CUSTOM_GOLD=Inventory(1, reserved=1)),
 ]
 
 
@@ -210,6 +214,8 @@ HOSTS = [
         # Older releases of Nova do not ask for a model.
         flavor(hw__numa_nodes='2'),
         Flavor('nothing', 0, 0),
+        # The node is reserved, as it is in use.
+        flavor(resources__CUSTOM_GOLD='1', resources__VCPU='0', resources__MEMORY_MB='0'),
     ],
     ids=str,
 )
@@ -229,15 +235,9 @@ def test_flavors_that_fit(asked):
             flavor(resources__FPGA='1'),
             {'nobody_has': ['No resource provider has inventory of FPGA']},
         ),
-        (
-            flavor(resources__VGPUS='1'),
-            {'ignored': ['resources:VGPUS=1. Did you mean "VGPU"?']},
-        ),
+        (flavor(resources__VGPUS='1'), {'ignored': ['resources:VGPUS=1. Did you mean "VGPU"?']}),
         (flavor(vcpus=9), {'never_on_one_host': ['VCPU=9']}),
-        (
-            flavor(vcpus=4, resources__VGPU='1'),
-            {'never_on_one_host': ['VGPU=1', 'VCPU=4']},
-        ),
+        (flavor(vcpus=4, resources__VGPU='1'), {'never_on_one_host': ['VGPU=1', 'VCPU=4']}),
         (
             flavor(resources__VGPU='1', trait__HW_CPU_X86_AVX2='required'),
             {'never_on_one_host': ['VGPU=1', 'trait HW_CPU_X86_AVX2']},
@@ -249,12 +249,6 @@ def test_flavors_that_fit_nowhere(asked, expected):
     [found] = findings(HOSTS, flavors=[asked])
     assert (found.kind, found.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
     assert found.facts == expected
-
-
-def test_a_flavor_fits_on_a_host_that_others_use_or_have_reserved():
-    node = provider('node', CUSTOM_GOLD=Inventory(1, reserved=1))
-    specs = {'resources__CUSTOM_GOLD': '1', 'resources__VCPU': '0', 'resources__MEMORY_MB': '0'}
-    assert findings([node], flavors=[flavor(**specs)]) == []
 
 
 def test_a_flavor_fits_on_one_host_of_many_that_share():
@@ -306,13 +300,7 @@ def test_a_class_that_a_flavor_asks_for_has_no_limit():
     assert reason(found).endswith('--default-limit LIMIT class:VGPU')
 
 
-@pytest.mark.parametrize('limits', [[], ['volumes', 'snapshots']])
-def test_a_cloud_without_unified_limits(limits):
-    held = [consumer('s', host={'VCPU': 1})]
-    assert findings([provider('host', VCPU=8)], held, limits=limits) == []
-
-
-def test_without_flavors_the_classes_of_servers_count():
+def test_without_flavors_the_classes_of_servers_count_in_a_cloud_with_unified_limits():
     states = [provider('host', VCPU=8, CUSTOM_PCI_10DE_20B0=2, NET_BW_EGR_KILOBIT_PER_SEC=9)]
     held = [
         consumer('s', None, host={'VCPU': 1, 'CUSTOM_PCI_10DE_20B0': 1}),
@@ -320,10 +308,12 @@ def test_without_flavors_the_classes_of_servers_count():
         consumer('n', 'INSTANCE', host={'NET_BW_EGR_KILOBIT_PER_SEC': 1}),
     ]
     found = findings(states, held, limits=['class:MEMORY_MB'])
-    assert [(each.subject, each.facts) for each in found if each.kind == 'limit-missing'] == [
+    assert [(each.subject, each.facts) for each in found] == [
         ('servers', {'registered': ['class:MEMORY_MB']}),
         ('class:VCPU', {'consumers': 1, 'registered': ['class:MEMORY_MB']}),
     ]
+    for limits in ([], ['volumes', 'snapshots']):
+        assert findings(states, held, limits=limits) == []
 
 
 # ironic-node
@@ -339,7 +329,6 @@ def node(**fields):
 
 GOLD = 'CUSTOM_GOLD_LARGE'
 SERVED = [consumer('s', node={GOLD: 1})]
-SERVERS = {'s': Server('s', ('node',))}
 
 
 def held_node(reserved=0):
@@ -364,17 +353,41 @@ def held_node(reserved=0):
     ],
 )
 def test_nodes_that_are_as_they_should_be(fields, reserved, held):
+    servers = {'s': 'node'} if held else {}
     states = held_node(reserved)
-    assert (
-        findings(states, SERVED * held, SERVERS if held else {}, [], nodes=[node(**fields)]) == []
-    )
+    assert findings(states, SERVED * held, servers, [], nodes=[node(**fields)]) == []
 
 
-def test_a_node_that_is_available_and_held():
-    [found] = findings(held_node(), SERVED, SERVERS, [], nodes=[node()])
+@pytest.mark.parametrize(
+    ('fields', 'states', 'held', 'servers', 'facts', 'command'),
+    [
+        ({}, held_node(), SERVED, {'s': 'node'}, {'holds': ['s']}, ''),
+        ({}, held_node(1), [], {}, {'resource_class': GOLD, 'reserved': 1}, ''),
+        (
+            {'resource_class': 'silver'}, held_node(), [], {},
+            {'resource_class': 'CUSTOM_SILVER', 'inventories': [GOLD]}, '',
+        ),
+        ({}, [provider('node')], [], {}, {'resource_class': GOLD, 'inventories': []}, ''),
+        (
+            {'state': 'active', 'instance_uuid': 's'}, held_node(), [], {'s': ''},
+            {'holds': [], 'instance_uuid': 's'}, f'{PREFIX} allocation heal --server s',
+        ),
+        ({'state': 'active'}, held_node(), [], {}, {'holds': [], 'instance_uuid': None}, ''),
+    ],
+)  # fmt: skip
+def test_ironic_node(fields, states, held, servers, facts, command):
+    [found] = findings(states, held, servers, [], nodes=[node(**fields)])
+    state = fields.get('state', 'available')
     assert (found.kind, found.subject) == ('ironic-node', 'node')
-    assert found.facts == {'node': 'rack1', 'state': 'available', 'holds': ['s']}
-    assert typed(found) == ''
+    assert found.facts == {'node': 'rack1', 'state': state, **facts}
+    assert (typed(found), found.remedy == HealServer('s')) == (command, bool(command))
+    if 'reserved' in facts:
+        command = f'{PREFIX} inventory set node --amend --resource {GOLD}:reserved=0'
+        assert reason(found).endswith(f'If the node can be used: {command}')
+
+
+def test_a_node_that_is_withheld_may_have_no_inventory():
+    assert findings([provider('node')], nodes=[node(is_withheld=True)]) == []
 
 
 @pytest.mark.parametrize(
@@ -387,39 +400,6 @@ def test_a_node_that_is_available_and_held():
 def test_a_node_on_which_a_server_may_be_built(servers, said):
     found = audited(held_node(), SERVED, servers, [], nodes=[node()])
     assert (found.findings, dict(found.passed_over)) == ([], {said: 1})
-
-
-def test_a_node_that_is_available_and_reserved():
-    [found] = findings(held_node(1), nodes=[node()])
-    assert found.facts == {
-        'node': 'rack1', 'state': 'available', 'resource_class': GOLD, 'reserved': 1
-    }  # fmt: skip
-    assert reason(found).endswith(
-        f'If the node can be used: {PREFIX} inventory set node --amend --resource {GOLD}:reserved=0'
-    )
-
-
-@pytest.mark.parametrize('instance', ['s', None])
-def test_a_node_that_is_active_and_free(instance):
-    active = node(state='active', instance_uuid=instance)
-    servers = {'s': Server('s')} if instance else {}
-    [found] = findings(held_node(), [], servers, [], nodes=[active])
-    assert found.facts == {
-        'node': 'rack1', 'state': 'active', 'holds': [], 'instance_uuid': instance
-    }  # fmt: skip
-    assert found.remedy == (HealServer('s') if instance else None)
-    assert bool(typed(found)) == bool(instance)
-
-
-def test_a_node_of_another_class():
-    [found] = findings(held_node(), nodes=[node(resource_class='silver')])
-    assert found.facts == {
-        'node': 'rack1', 'state': 'available', 'resource_class': 'CUSTOM_SILVER',
-        'inventories': [GOLD],
-    }  # fmt: skip
-    assert findings([provider('node')], nodes=[node(is_withheld=True)]) == []
-    [empty] = findings([provider('node')], nodes=[node()])
-    assert empty.facts['inventories'] == []
 
 
 # port-resources
@@ -477,9 +457,8 @@ def test_port_resources(ports, held, expected):
         assert (each.kind, each.subject, typed(each)) == ('port-resources', 's', '')
 
 
-@pytest.mark.parametrize('is_known', [True, False])
-def test_ports_of_a_server_that_moves_are_passed_over(is_known):
-    servers = {'s': Server('s', ('host',), task='migrating')} if is_known else None
+@pytest.mark.parametrize('servers', [{'s': Server('s', ('host',), task='migrating')}, None])
+def test_ports_of_a_server_that_moves_are_passed_over(servers):
     moving = [ServerMigration('m', 's', ('other',), 'running')]
     found = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
     assert (found.findings, sum(found.passed_over.values())) == ([], 1)
@@ -495,7 +474,7 @@ NOBODY = '00000000-0000-0000-0000-000000000000'
     [
         (None, 'INSTANCE', True),
         (None, None, True),
-        ({'s': Server('s')}, 'INSTANCE', True),
+        ({'s': ''}, 'INSTANCE', True),
         ({}, 'INSTANCE', False),
         (None, 'CONTAINER', False),
     ],
