@@ -5,8 +5,6 @@ from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Flavor, Server, ServerMigration
-from placementclient.render import repairs
-from placementclient.render.repairs import Invocation
 from tests.unit.insight.audit import auditing
 from tests.unit.insight.audit.auditing import reason, typed
 from tests.unit.insight.clouds import pool, provider
@@ -76,13 +74,6 @@ def test_usage_that_nobody_answers_for_may_be_a_servers():
         found = audited(server, states=states)
         assert [each.kind for each in found.findings] == ['unlisted-usage']
         assert found.passed_over == {'its host has usage that no consumer answers for': 1}
-
-
-def test_the_files_of_the_lists_are_in_the_command():
-    [found] = findings(detailed())
-    lists = {'--servers': 'my servers.json', '--migrations': 'm.json'}
-    step = repairs.next_step(found, Invocation('openstack', {}, lists))
-    assert step == (f"{HEAL} --servers 'my servers.json' --migrations m.json", '')
 
 
 def test_a_server_of_another_owner():
