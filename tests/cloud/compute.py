@@ -211,6 +211,16 @@ class Compute:
         body = self.call('GET', f'/allocations/{consumer}', service='placement')
         return {uuid: each['resources'] for uuid, each in body['allocations'].items()}
 
+    def consumers(self) -> set[str]:
+        """Return the UUIDs of all consumers with allocations."""
+        paths = [f'/resource_providers/{each["uuid"]}/allocations' for each in self.providers()]
+        bodies = [self.call('GET', path, service='placement') for path in paths]
+        return {consumer for body in bodies for consumer in body['allocations']}
+
+    def provider(self, name: str) -> str | None:
+        """Return the UUID of the provider of a name."""
+        return next((str(each['uuid']) for each in self.providers() if each['name'] == name), None)
+
     def providers(self, query: str = '') -> list[dict[str, Any]]:
         body = self.call('GET', f'/resource_providers{query}', service='placement')
         return list(body['resource_providers'])

@@ -119,8 +119,8 @@ def _provider_files(host: str) -> Iterable[Path]:
 
 def _tree(compute: Compute, host: str) -> list[dict[str, Any]]:
     """Return the providers of a host in the order of their names."""
-    found = {each['name']: each['uuid'] for each in compute.providers()}
-    tree = compute.providers(f'?in_tree={found[host]}') if host in found else []
+    uuid = compute.provider(host)
+    tree = compute.providers(f'?in_tree={uuid}') if uuid else []
     return sorted(tree, key=lambda each: str(each['name']))
 
 
@@ -146,10 +146,8 @@ def _empty(compute: Compute) -> None:
     for aggregate in compute.call('GET', '/os-aggregates')['aggregates']:
         compute.remove_aggregate(aggregate['id'])
     control.PORTS.unlink(missing_ok=True)
-    for provider in compute.providers():
-        path = f'/resource_providers/{provider["uuid"]}/allocations'
-        for consumer in compute.call('GET', path, service='placement')['allocations']:
-            compute.discard(f'/allocations/{consumer}', service='placement')
+    for consumer in compute.consumers():
+        compute.discard(f'/allocations/{consumer}', service='placement')
 
 
 def _forget(compute: Compute, host: str) -> None:

@@ -27,7 +27,7 @@ def evacuated(compute):
 
 
 def _node(compute):
-    return next((each['uuid'] for each in compute.providers() if each['name'] == DEAD), None)
+    return compute.provider(DEAD)
 
 
 def _audit(placement):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -25,22 +25,12 @@ def uuids(compute):
 @pytest.fixture
 def restored(compute, uuids):
     """The allocations of all consumers, as they were before the test."""
-    before = {consumer: _stored(compute, consumer) for consumer in _consumers(compute)}
+    before = {consumer: _stored(compute, consumer) for consumer in compute.consumers()}
     yield
-    for consumer in _consumers(compute) - set(before):
+    for consumer in compute.consumers() - set(before):
         compute.call('DELETE', f'/allocations/{consumer}', service='placement')
     for consumer, allocation in before.items():
         _put(compute, consumer, allocation['allocations'], allocation)
-
-
-def _consumers(compute):
-    return {
-        consumer
-        for provider in compute.providers()
-        for consumer in compute.call(
-            'GET', f'/resource_providers/{provider["uuid"]}/allocations', service='placement'
-        )['allocations']
-    }
 
 
 def _stored(compute, consumer):
@@ -62,9 +52,7 @@ def _put(compute, consumer, allocations, owner):
 
 def _emptied(compute, uuids):
     for server in uuids.values():
-        compute.session.delete(
-            f'/allocations/{server}', endpoint_filter={'service_type': 'placement'}, raise_exc=False
-        )
+        compute.discard(f'/allocations/{server}', service='placement')
 
 
 def _held(compute, uuids):
@@ -232,19 +220,17 @@ BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000, 'NET_BW_IGR_KILOBIT_PER_SEC': 2
 
 
 @pytest.fixture
-def wired(compute, uuids):
+def wired(compute, placement, uuids):
     """The UUID of a NIC of a host, and of a port of a server there that Neutron has bound."""
-    root = next(each['uuid'] for each in compute.providers() if each['name'] == FIRST)
     nic, port, group = (str(uuid.uuid4()) for _ in range(3))
-    body: dict[str, Any] = {'name': f'{FIRST}_nic', 'uuid': nic, 'parent_provider_uuid': root}
-    compute.call('POST', '/resource_providers', body, service='placement')
-    compute.call('PUT', '/traits/CUSTOM_PHYSNET_A', service='placement')
-    inventories = {name: {'total': 10000} for name in BANDWIDTH}
-    body = {'resource_provider_generation': 0, 'inventories': inventories}
-    path = f'/resource_providers/{nic}'
-    compute.call('PUT', f'{path}/inventories', body, service='placement')
-    body = {'resource_provider_generation': 1, 'traits': ['CUSTOM_PHYSNET_A']}
-    compute.call('PUT', f'{path}/traits', body, service='placement')
+    card = {
+        'name': f'{FIRST}_nic',
+        'uuid': nic,
+        'inventories': {name: {'total': 10000} for name in BANDWIDTH},
+        'traits': ['CUSTOM_PHYSNET_A'],
+    }
+    Path('nic.json').write_text(json.dumps({'name': FIRST, 'children': [card]}))
+    placement('resource provider tree apply nic.json --yes -f json').json()
     asked = {'id': group, 'required': ['CUSTOM_PHYSNET_A'], 'resources': BANDWIDTH}
     record = {
         'id': port,
@@ -260,7 +246,7 @@ def wired(compute, uuids):
     stored = _stored(compute, uuids['active'])
     stored['allocations'].pop(nic, None)
     _put(compute, uuids['active'], stored['allocations'], stored)
-    compute.call('DELETE', path, service='placement')
+    compute.discard(f'/resource_providers/{nic}', service='placement')
 
 
 def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(compute, placement, uuids, wired):

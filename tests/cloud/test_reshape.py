@@ -211,7 +211,7 @@ def test_pinned_servers_go_to_dedicated_cpus(compute, placement):
 
 def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(compute, placement):
     hosts.settle(compute, {THIRD: {}})
-    node = next(each['uuid'] for each in compute.providers() if each['name'] == THIRD)
+    node = compute.provider(THIRD)
     document = {
         'meta': {'schema_version': '1.0'},
         'providers': [
