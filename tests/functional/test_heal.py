@@ -105,23 +105,6 @@ def test_one_server_with_a_flavor_from_a_file(placement, client, tmp_path):
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
 
-def test_a_host_that_is_full(placement, client, tmp_path):
-    """The server that has no room is told; the other one on the host gets its allocations."""
-    loaded(client, cloud())
-    big = SERVER | {'id': LOST, 'flavor': FLAVOR | {'ram': 65000}}
-    servers = file(tmp_path, 's.json', [big, SERVER | {'id': BUSY}])
-    dry = placement(*HEAL, '--servers', servers, '--dry-run', '-f', 'json')
-    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
-    assert (dry.status, done.status) == (3, 6)
-    for result, state in ((dry, 'planned'), (done, 'done')):
-        found = states(result)
-        assert found[BUSY] == (state, '')
-        assert found[LOST][0] == 'failed'
-        assert found[LOST][1].startswith('compute0 has no room: 65000 MEMORY_MB needed, ')
-    assert not allocation.show(client, LOST).value.allocations
-    assert placement(*HEAL, '--servers', servers, '--yes').status == 1
-
-
 def test_without_a_compute_service(placement, client, tmp_path):
     refused = placement(*HEAL)
     assert (refused.status, refused.stderr) == (
@@ -149,14 +132,6 @@ def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     assert (healed.allocations, healed.type) == (mine.allocations, mine.type)
     again = placement(*HEAL, *source, '--server', mine.uuid, '--yes', '-f', 'json')
     assert (again.status, states(again)) == (0, {})
-
-
-def test_before_consumers_had_types(placement, client, tmp_path):
-    loaded(client, cloud())
-    servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
-    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json', microversion='1.28')
-    assert (done.status, states(done)) == (0, {LOST: ('done', '')})
-    assert allocation.show(client, LOST).value.type is None
 
 
 def test_a_plan_is_applied_verified_and_taken_back(placement, client, source, tmp_path):

@@ -1,48 +1,33 @@
 """Snapshots: found by name, and walked as trees."""
 
-import pytest
+from msgspec.structs import replace
 
-from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
-from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
-from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP, RP2
+from tests.unit.insight.clouds import cloud, consumer, provider
 
-
-def state(uuid, name, parent=None, root=None):
-    return ProviderState(
-        Provider(uuid, name, 1, parent, root or uuid),
-        {'VCPU': Inventory(8)},
-        frozenset({'B', 'A'}),
-        frozenset(),
-        {'VCPU': 2},
-    )
+HOST = provider('host')
+SNAPSHOT = cloud(
+    [provider('b', 'host'), HOST, provider('a', 'host')],
+    [consumer('second', a={'VCPU': 1}), consumer('first', a={'VCPU': 1}, x={})],
+)
 
 
-@pytest.fixture
-def snapshot():
-    return Snapshot(
-        [
-            state(RP2, 'numa1', ROOT, ROOT),
-            state(ROOT, 'host', None),
-            state(RP, 'numa0', ROOT, ROOT),
-        ],
-        [Consumer(CONSUMER2, {RP: {'VCPU': 1}}), Consumer(CONSUMER, {RP: {'VCPU': 1}, 'x': {}})],
-    )
+def names(states):
+    return [state.name for state in states]
 
 
-def test_a_provider_is_found_by_uuid_and_by_name(snapshot):
-    assert snapshot.find(RP) is snapshot.find('numa0') is snapshot.providers[RP]
-    assert snapshot.find('other') is None
+def test_a_provider_is_found_by_uuid_and_by_name():
+    live = cloud([replace(HOST, provider=replace(HOST.provider, uuid='uuid'))])
+    assert live.find('uuid') is live.find('host') is live.providers['uuid']
+    assert live.find('other') is None
 
 
-def test_trees_are_walked_from_the_root_and_by_name(snapshot):
-    assert [state.name for state in snapshot.roots()] == ['host']
-    assert [state.name for state in snapshot.children(ROOT)] == ['numa0', 'numa1']
-    assert [state.name for state in snapshot.tree(ROOT)] == ['host', 'numa0', 'numa1']
-    assert [state.name for state in snapshot.tree(RP)] == ['numa0']
+def test_trees_are_walked_from_the_root_and_by_name():
+    assert names(SNAPSHOT.roots()) == ['host']
+    assert names(SNAPSHOT.children('host')) == ['a', 'b']
+    assert names(SNAPSHOT.tree('host')) == ['host', 'a', 'b']
+    assert names(SNAPSHOT.tree('a')) == ['a']
 
 
-def test_consumers_are_found_by_provider(snapshot):
-    assert [consumer.uuid for consumer in snapshot.consumers_on(RP)] == [CONSUMER, CONSUMER2]
-    assert snapshot.consumers_on(ROOT) == []
+def test_consumers_are_found_by_provider():
+    assert [consumer.uuid for consumer in SNAPSHOT.consumers_on('a')] == ['first', 'second']
+    assert SNAPSHOT.consumers_on('host') == []

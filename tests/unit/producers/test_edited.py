@@ -5,17 +5,11 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState
 from placementclient.producers.edited import InventoryEdit, NamesEdit
+from tests.unit.insight.clouds import provider
 
-
-def state(name, traits='', **inventories):
-    return ProviderState(Provider(name, name, 1), inventories, frozenset(traits.split()))
-
-
-HOST = state('host', 'A B', VCPU=Inventory(8, reserved=6), PCPU=Inventory(4))
-DISK = state('disk', DISK_GB=Inventory(100))
+HOST = provider('host', traits='AB', VCPU=Inventory(8, reserved=6), PCPU=4)
+DISK = provider('disk', DISK_GB=100)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,8 @@
 """One edit of many providers: what is read of them, and what is read again."""
 
-import pytest
 import requests
 
 from placementclient.changes.direct_carrier import DirectCarrier
-from placementclient.changes.summary import rows
-from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
@@ -54,17 +51,6 @@ def states(carrier):
     }
 
 
-def test_one_listing_and_one_request_for_each(client, service):
-    service.answer(*TWO)
-    plan = Edits(client, 'edit', HOSTS, MORE).plan()
-    assert [sent.line for sent in service.requests] == [each.line for each in TWO]
-    assert [tree.root_provider_name for tree in plan.trees] == ['host1', 'host2']
-    assert [row for tree in plan.trees for row in rows(tree.before, tree.after)] == [
-        ('host1', 'VCPU:total', 8, 16),
-        ('host2', 'VCPU:total', 8, 16),
-    ]
-
-
 def test_a_tree_is_named_after_its_root(client, service):
     child = provider(RP, 'gpu', parent=ROOT, root=ROOT)
     exchanges = [
@@ -80,22 +66,6 @@ def test_a_tree_is_named_after_its_root(client, service):
     [tree] = plan.trees
     assert (tree.root_provider_name, tree.root_provider_uuid) == ('host', ROOT)
     assert tree.before.providers[RP].provider.generation == 4
-
-
-def test_a_trait_that_does_not_exist_is_not_made(client, service):
-    service.answer(
-        listing(provider(RP, 'host1')),
-        get(path(facet='traits'), {'traits': [], 'resource_provider_generation': 4}),
-        get('/traits?name=in:CUSTOM_B', {'traits': []}),
-        get('/traits', {'traits': ['CUSTOM_A']}),
-    )
-    edits = Edits(client, 'edit', ProviderSelector(), NamesEdit('traits', frozenset({'CUSTOM_B'})))
-    with pytest.raises(errors.BadArgument) as refused:
-        edits.plan()
-    assert str(refused.value) == (
-        'There is no trait \'CUSTOM_B\'. Did you mean "CUSTOM_A"? '
-        'Or make it first: trait create CUSTOM_B'
-    )
 
 
 def test_what_has_come_meanwhile_is_not_dropped(client, service):
