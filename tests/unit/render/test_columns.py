@@ -33,7 +33,10 @@ def test_columns_are_added_in_order():
 
 
 INVENTORY = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
-
+OWNER = ('project_id', 'user_id', 'consumer_type')
+PROVIDER_OF_CANDIDATE = ('#', 'allocation', 'resource provider')
+SUMMARY = ('inventory used/capacity', 'traits')
+TREE = ('groups', 'parent_provider_uuid', 'root_provider_uuid')
 NAMES = {
     'NAME': ('name',),
     'UUID': ('uuid',),
@@ -44,36 +47,11 @@ NAMES = {
     'USED_INVENTORY': (*INVENTORY, 'used'),
     'USED_INVENTORY_OF_CLASS': ('resource_class', *INVENTORY, 'used'),
     'USAGE': ('resource_class', 'usage'),
-    'ALLOCATION': (
-        'resource_provider',
-        'generation',
-        'resources',
-        'project_id',
-        'user_id',
-        'consumer_type',
-    ),
-    'RELOCATED': (
-        'resource_provider',
-        'name',
-        'generation',
-        'resources',
-        'project_id',
-        'user_id',
-        'consumer_type',
-    ),
-    'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
-    'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
-    'CLAIMED': (
-        '#',
-        'allocation',
-        'resource provider',
-        'name',
-        'inventory used/capacity',
-        'traits',
-        'groups',
-        'parent_provider_uuid',
-        'root_provider_uuid',
-    ),
+    'ALLOCATION': ('resource_provider', 'generation', 'resources', *OWNER),
+    'RELOCATED': ('resource_provider', 'name', 'generation', 'resources', *OWNER),
+    'CANDIDATE': (*PROVIDER_OF_CANDIDATE, *SUMMARY),
+    'CANDIDATE_TREE': TREE,
+    'CLAIMED': (*PROVIDER_OF_CANDIDATE, 'name', *SUMMARY, *TREE),
     'DIFFERENCE': ('change', 'kind', 'name', 'uuid', 'field', 'before', 'after'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
 }
