@@ -134,8 +134,8 @@ class Snapshot:
 
         :param names: names or UUIDs of any of their providers, or patterns of names
         """
-        expanded = self.expanded(names)
-        return list(dict.fromkeys(self.existing(name).provider.root_uuid for name in expanded))
+        states = map(self.existing, self.expanded(names))
+        return list(dict.fromkeys(state.provider.root_uuid for state in states))
 
     def expanded(self, names: Iterable[str]) -> list[str]:
         """Return names and UUIDs; replace each pattern by the UUIDs of matching roots."""
@@ -166,13 +166,11 @@ class Snapshot:
 
     def only(self, names: Collection[str]) -> Snapshot:
         """Return the whole trees of some providers, with their consumers; without names, all."""
-        states: dict[str, ProviderState] = {}
-        for root_uuid in self.root_uuids(names):
-            states |= {each.uuid: each for each in self.tree(root_uuid)}
         if not names:
             return self
-        consumers = {each.uuid: each for uuid in states for each in self.consumers_on(uuid)}
-        return Snapshot(states.values(), consumers.values())
+        states = [state for root_uuid in self.root_uuids(names) for state in self.tree(root_uuid)]
+        consumers = (consumer for state in states for consumer in self.consumers_on(state.uuid))
+        return Snapshot(states, consumers)
 
     def consumers_on(self, provider_uuid: str) -> list[Consumer]:
         """The consumers with allocations on each provider, by UUID."""
@@ -180,10 +178,8 @@ class Snapshot:
 
     def consumers_in(self, root_uuid: str) -> list[Consumer]:
         """Return the consumers with allocations in a tree, each once."""
-        uuids = [state.uuid for state in self.tree(root_uuid)]
-        return list(
-            {each.uuid: each for uuid in uuids for each in self.consumers_on(uuid)}.values()
-        )
+        trees = (self.consumers_on(state.uuid) for state in self.tree(root_uuid))
+        return list({consumer.uuid: consumer for using in trees for consumer in using}.values())
 
     def without_usages(self) -> list[ProviderState]:
         """The providers without usages that have allocations."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from placementclient.api import resource_class, resource_provider, trait
 from placementclient.client import errors, wording
@@ -16,24 +15,15 @@ _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
-class _UnknownName(NamedTuple):
-    """A sentence of the service that ends with the names that it does not know."""
-
-    beginning: str
-    listed: Callable[[Client], Iterable[str]]
-    command: str = ''
-
-
-_UNKNOWN_NAMES = (
-    _UnknownName(r'^No such trait (?!\()', trait.list, 'trait create'),
-    _UnknownName('No such trait', trait.list),
-    _UnknownName(
-        'inventory for resource provider .*No such resource class',
-        resource_class.list,
-        'resource class create',
-    ),
-    _UnknownName('No such resource class', resource_class.list),
-    _UnknownName('^No inventory of class', resource_class.list),
+_IN_INVENTORY = 'inventory for resource provider .*No such resource class'
+#: Sentences of the service that end with unknown names, what lists the names, and the command that
+#: creates one.
+_UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] = (
+    (r'^No such trait (?!\()', trait.list, 'trait create'),
+    ('No such trait', trait.list, ''),
+    (_IN_INVENTORY, resource_class.list, 'resource class create'),
+    ('No such resource class', resource_class.list, ''),
+    ('^No inventory of class', resource_class.list, ''),
 )
 
 

@@ -68,7 +68,7 @@ def svg(picture: Picture) -> str:
         headings = zip(SIDES, (MARGIN, left + MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
     width = _right(groups) + MARGIN
-    legend = list(_legend(list(_all(groups)), height)) if any(groups) else []
+    legend = list(_legend(_all(groups), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
     title, below = escaped(picture.title), []
@@ -95,8 +95,8 @@ def _cards(nodes: Iterable[Node]) -> dict[str, Card]:
     return {node.state.uuid: _card(node) for node in nodes}
 
 
-def _all(groups: Iterable[Mapping[str, Card]]) -> Iterator[Card]:
-    return chain.from_iterable(cards.values() for cards in groups)
+def _all(groups: Iterable[Mapping[str, Card]]) -> list[Card]:
+    return [card for cards in groups for card in cards.values()]
 
 
 def _right(groups: Iterable[Mapping[str, Card]]) -> float:

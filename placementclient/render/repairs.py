@@ -31,34 +31,27 @@ class Invocation(NamedTuple):
     is_assumed: bool = False
 
 
-class NextStep(NamedTuple):
-    """A command that is safe to run as it is, or the reason why there is none."""
-
-    command: str
-    reason: str = ''
-
-
-def next_step(finding: Finding, invocation: Invocation) -> NextStep:
+def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
     """Return the command that fixes a finding safely, or the reason why there is none."""
     if invocation.is_assumed:
-        return NextStep('', _ASSUMED)
+        return '', _ASSUMED
     if finding.repair is not None and not isinstance(finding.repair, AddTrait):
         if invocation.sources is None:
-            return NextStep('', _UNREAD)
+            return '', _UNREAD
         if not finding.subject.isprintable() or finding.subject.startswith('-'):
-            return NextStep('', _UNTYPED)
-        return NextStep(
+            return '', _UNTYPED
+        command = (
             f'{invocation.program} resource provider audit{_options(invocation.sources)} '
             f'--id {finding.kind} --subject {shlex.quote(finding.subject)} --fix --yes'
         )
+        return command, ''
     if not finding.reason:
-        return NextStep(_line(finding.remedy, invocation))
+        return _line(finding.remedy, invocation), ''
     if isinstance(finding.remedy, AddTrait | Advice):
         line = _line(finding.remedy, invocation)
-        if _COMMAND in finding.reason:
-            return NextStep('', finding.reason.replace(_COMMAND, line))
-        return NextStep('', f'{finding.reason}: {line}')
-    return NextStep('', finding.reason)
+        reason = finding.reason
+        return '', reason.replace(_COMMAND, line) if _COMMAND in reason else f'{reason}: {line}'
+    return '', finding.reason
 
 
 def _options(values: Mapping[str, str]) -> str:

@@ -121,14 +121,12 @@ class Records:
         ]
 
     def _finding(self, finding: Finding) -> list[Any]:
-        step = next_step(finding, self._report.invocation)
         return [
             self._text(finding.severity.value),
             self._text(finding.kind),
             printable(finding.subject),
             printable(evidence(finding.facts)),
-            printable(step.command),
-            printable(step.reason),
+            *map(printable, next_step(finding, self._report.invocation)),
         ]
 
     def _planned(self, tree: TreeChange) -> list[Any]:

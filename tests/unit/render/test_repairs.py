@@ -67,9 +67,9 @@ def test_a_decision_has_its_command_in_the_reason(remedy, typed):
 
 def test_what_came_through_a_pipe_cannot_be_read_again():
     piped = Invocation('openstack', None)
-    step = next_step(FreeAllocations(HELD, ('a',)), invocation=piped)
-    assert (step.command, 'pipe' in step.reason) == ('', True)
-    assert next_step(AddTrait('u', 'a', 'T'), invocation=piped).command
+    command, reason = next_step(FreeAllocations(HELD, ('a',)), invocation=piped)
+    assert (command, 'pipe' in reason) == ('', True)
+    assert next_step(AddTrait('u', 'a', 'T'), invocation=piped)[0]
 
 
 def test_what_is_no_command_of_ours_is_typed_as_it_is():
@@ -78,5 +78,6 @@ def test_what_is_no_command_of_ours_is_typed_as_it_is():
 
 
 def test_a_subject_stays_one_word():
-    [*_, option, subject, _, _] = shlex.split(next_step(LowerReserved('u', 'a', 'V', 1)).command)
+    command, _ = next_step(LowerReserved('u', 'a', 'V', 1))
+    [*_, option, subject, _, _] = shlex.split(command)
     assert (option, subject) == ('--subject', 'a b')

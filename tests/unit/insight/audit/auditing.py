@@ -41,12 +41,12 @@ def only(*args, **answers):
 
 def typed(finding):
     """The command against a finding."""
-    return repairs.next_step(finding, Invocation('openstack')).command
+    return repairs.next_step(finding, Invocation('openstack'))[0]
 
 
 def reason(finding):
     """The reason why there is no such command."""
-    return repairs.next_step(finding, Invocation('openstack')).reason
+    return repairs.next_step(finding, Invocation('openstack'))[1]
 
 
 def listed(uuid, host):
