@@ -46,11 +46,7 @@ class Declared:
 
 
 def parse(text: str, path: str) -> tuple[Declared, ...]:
-    """Parse a declaration: a provider, a list, or a provider configuration file of Nova.
-
-    :param path: the file that the text came from
-    :raises errors.BadFile: if it is none, with the line
-    """
+    """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
     document = read(text, path)
     if isinstance(document.value, Mapping) and 'meta' in document.value:
         roots = tuple(_of_nova(document))

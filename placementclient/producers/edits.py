@@ -50,10 +50,7 @@ class Edits(Producer):
         self.remarks: list[str] = []
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the selected providers, and the identity of those above them.
-
-        :raises errors.NoSuchProvider: if no provider is selected
-        """
+        """Read the selected providers, and the identity of those above them."""
         self._is_again = bool(roots)
         if roots:
             return self._read_again(roots)
@@ -157,10 +154,7 @@ def _check_exist(names: Iterable[str], existing: Collection[str], kind: str) -> 
 
 
 def selected(client: Client, selection: ProviderSelector) -> list[Provider]:
-    """Return the selected providers by name, including those that lack the class.
-
-    :raises errors.NoSuchProvider: if there is none
-    """
+    """Return the selected providers by name, including those that lack the class."""
     required = (selection.with_trait,) if selection.with_trait else ()
     matching = Filter(required=required, member_of=selection.member_of)
     providers = {p.name: p for p in resource_provider.list(client, matching=matching)}
@@ -182,7 +176,6 @@ def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[
     """Return the UUIDs of the roots of the trees with a selected provider.
 
     :param names: names, UUIDs or patterns of providers, only of whose trees they are; none: of all
-    :raises errors.NoSuchProvider: if there is none
     """
     providers = selected(client, selection)
     if names:

@@ -73,7 +73,6 @@ def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = 
     """Return the UUIDs of aggregates; look up names in Nova.
 
     :param is_checked: refuse names where there is no Nova; otherwise they stay as they are
-    :raises errors.BadArgument: if a name cannot be looked up, or Nova does not have it
     """
     named = [name for name in names if not is_uuid(name)]
     uuid_of: dict[str, str] = {}

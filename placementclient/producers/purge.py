@@ -38,7 +38,6 @@ class Surroundings(NamedTuple):
     """The facts about the cloud around a tree that decide whether it may be purged.
 
     :param staying: the providers on which consumers hold something beside the tree, by UUID
-    :param sharing: the UUIDs of the sharing providers
     :param dependent: the roots of the trees whose users may need what is freed: that of a child,
         and those that a sharing provider serves
     :param is_over: of the migrations that Nova lists, whether each is over, by consumer UUID
@@ -95,7 +94,6 @@ def _objection(consumer: Consumer, rest: Allocations, around: Surroundings) -> s
 class PurgeRefused(errors.PlacementError):
     """A consumer would lose allocations that it needs; nothing was done.
 
-    :param objections: those that are not overruled
     :ivar advice: the next step; empty if there is none
     """
 
@@ -110,10 +108,8 @@ class PurgeRefused(errors.PlacementError):
 class Purging(Producer):
     """The producer of a purge: a provider and all below it.
 
-    :param provider: name or UUID
     :param force: overrule the objections, but for those of migrations
     :param is_asked_only: make the plan even if it is refused
-    :raises errors.NoSuchProvider: if there is no such provider
     :ivar refusal: the error that a purge would end with
     """
 
@@ -147,7 +143,6 @@ class Purging(Producer):
         """Return the snapshot without the provider.
 
         :raises PurgeRefused: if a consumer would lose what it must not lose
-        :raises Unaccounted: if something cannot be freed
         """
         if self._provider_uuid not in live.providers:
             return live

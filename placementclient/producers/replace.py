@@ -46,7 +46,6 @@ class Replacing(Producer):
     by the UUID of the new one, and by its name.
 
     :param is_journaled: whether the plan is carried out with a journal
-    :raises errors.NoSuchProvider: if one of the two is not there
     :raises errors.BadArgument: if the new one is another than the operator says
     :ivar finished: says that nothing is left to do; empty if there may be
     :ivar name: the name that the new one gets
@@ -75,10 +74,7 @@ class Replacing(Producer):
         return plan
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the trees of both providers; nothing if the replacement is complete.
-
-        :raises errors.NoSuchProvider: if the old one was deleted meanwhile
-        """
+        """Read the trees of both providers; nothing if the replacement is complete."""
         uuids = filter(None, (self.old_uuid, self.new_uuid))
         existing = {uuid: provider for uuid in uuids if (provider := _by_uuid(self.client, uuid))}
         if self.old_uuid in existing:
@@ -96,8 +92,6 @@ class Replacing(Producer):
 
         :raises Irreplaceable: if the new one seems to be another host that is in use, or Placement
             would refuse a consumer for what it holds elsewhere
-        :raises errors.BadArgument: if another provider has one of the new names
-        :raises errors.UnsupportedVersion: if there are children, which the service cannot move
         """
         if self.old_uuid not in live.providers:
             return live

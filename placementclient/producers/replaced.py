@@ -28,7 +28,6 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Sna
 
     :param snapshot: has the whole trees of both, as far as they exist; also half way between
     :param new_uuid: of a provider that is there, or that is made where the old one is
-    :param name: that the new one gets
     :raises errors.BadArgument: if one of the two is below the other
     :raises Irreplaceable: if a consumer holds the same class on both, or an inventory of the new
         one grants less
@@ -46,11 +45,7 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Sna
 
 
 def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
-    """Refuse to join two hosts that are both in use.
-
-    :raises errors.BadArgument: if one of the two is below the other
-    :raises Irreplaceable: if the new one has consumers of its own, and the name of another host
-    """
+    """Refuse a new provider with consumers of its own and the name of another host."""
     states, _, heirs = _joined(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
         return

@@ -41,10 +41,7 @@ class Restoring(Producer):
         self._is_begun = False
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the existing trees of the snapshot.
-
-        :raises Unrestorable: if they, or the consumers of the snapshot, stand in the way
-        """
+        """Read the existing trees of the snapshot."""
         self._is_begun = bool(roots)
         if roots:
             _check_free(self.client, self._snapshot, roots)
@@ -54,10 +51,7 @@ class Restoring(Producer):
         return capture_any(self.client, sorted(trees), workers=WORKERS)
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return the existing state with the missing objects, after any interrupted restore.
-
-        :raises Unrestorable: if something exists that no restore of this snapshot leaves
-        """
+        """Return the existing state with the missing objects, after any interrupted restore."""
         rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
         altered = [obstacle.name for obstacle in rebased.obstacles]
         if not self._is_begun:

@@ -29,11 +29,7 @@ Output = tuple[tuple[str, ...], Any]
 
 
 class Column(NamedTuple):
-    """A column of a table, or a field of a single object.
-
-    :param value: takes the value out of what is shown; the attribute of that name if not given
-    :param since: the first microversion that has it
-    """
+    """A column of a table; without a function for its value, the attribute of that name."""
 
     name: str
     value: Callable[[Any], Any] | None = None

@@ -64,10 +64,7 @@ class Row(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Providers to draw, parents before their children.
-
-    :param is_titled: show the title in the picture
-    """
+    """Providers to draw, parents before their children."""
 
     title: str
     rows: Sequence[Row]

@@ -19,10 +19,8 @@ _UNTYPED = 'its name would steer the command line: give it another name, or use 
 class Invocation(NamedTuple):
     """The running audit, as far as the printed commands repeat it.
 
-    :param program: the name of the program, ``openstack`` or ``placement``
     :param sources: what it reads, by the option for each; ``None`` if that cannot be read again
     :param heal: the files that ``allocation heal`` can read too, by the option for each
-    :param is_assumed: whether the cloud is not as it is
     """
 
     program: str

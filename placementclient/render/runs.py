@@ -49,11 +49,7 @@ def planning_anew(
     new_path: str,
     program: str,
 ) -> Iterator[str]:
-    """Return the commands that plan the trees again that were left alone.
-
-    :param new_path: a file that is not there
-    :param program: the name of the one that is running
-    """
+    """Return the commands that plan the trees again that were left alone."""
     if plan.recipe is None:
         yield (
             'Others have changed trees that were left alone: review them, and plan again with '

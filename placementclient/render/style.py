@@ -15,11 +15,7 @@ _EIGHTHS = ' ▏▎▍▌▋▊▉'
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The colours and characters that a text may use.
-
-    :param bars: whether usage is drawn too, one class to a line
-    :param colours: whether escape sequences are understood
-    """
+    """The look of a text: with bars of usage, one class to a line, and with escape sequences."""
 
     bars: bool = False
     colours: bool = False
