@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
@@ -127,31 +126,6 @@ def test_standard_input_and_output(snapshot, monkeypatch):
     written: Any = io.BytesIO(raw.getvalue())
     monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BufferedReader(written)))
     assert document(disk.read_snapshot('-')) == document(snapshot)
-
-
-BAD = {
-    'missing': None,
-    'empty': b'',
-    'text': b'hello',
-    'another version': b'{"format": "placementclient/snapshot", "version": 2}',
-    'latin': '{"format": "Köln"}'.encode('latin-1'),
-    'not gzip': b'\x1f\x8bhello',
-    'torn gzip': gzip.compress(b'{"format": "placementclient/snapshot"}' * 9)[:-12],
-    'deep': b'[' * 100_000,
-    'not an object inside': b'{"format": "placementclient/snapshot", "version": 1, '
-    b'"providers": [7], "consumers": {}}',
-}
-
-
-@pytest.mark.parametrize('content', BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_with_the_path(tmp_path, content):
-    path = tmp_path / 'file.json'
-    if content is not None:
-        path.write_bytes(content)
-    for read in (disk.read_snapshot, storage.read_plan):
-        with pytest.raises(errors.BadFile) as caught:
-            read(str(path))
-        assert caught.value.path == str(path)
 
 
 def test_a_folder_is_no_file(tmp_path, snapshot):

@@ -2,31 +2,11 @@
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from placementclient.files import cursors
 from placementclient.files.documents import json_text, yaml_text
-from tests.fuzzing import examples
 
-WORDS = st.text() | st.sampled_from(['yes', 'null', '1e3', '1:30', '2026-01-01', '-', 'a: b', 'ä'])
-SCALARS = WORDS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
-#: Keys are the names of fields and of resource classes.
-KEYS = st.sampled_from(['name', 'VCPU', 'CUSTOM_A', 'CUSTOM_1', 'yes', '1', 'null', 'a b'])
-DOCUMENTS = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=20,
-)
 both = pytest.mark.parametrize('layout', [json_text, yaml_text])
-
-
-@pytest.mark.slow
-@both
-@examples(300)
-@given(DOCUMENTS)
-def test_a_document_is_read_as_it_was_written(layout, document):
-    assert cursors.read(layout(document), '').value == document
 
 
 @both
