@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import msgspec
+
+from placementclient.model.listed import ListRecord, OptionalText, Text
 
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
@@ -97,19 +100,33 @@ class ServerGroup(msgspec.Struct, frozen=True, gc=False):
     most: int = 1
 
 
-class ServerMigration(msgspec.Struct, frozen=True, gc=False):
+class ServerMigration(ListRecord, frozen=True, gc=False):
     """A migration, resize or evacuation of a server.
 
     :param uuid: of the consumer that holds what the server had on the source meanwhile;
         ``None`` where the list does not say it (before compute API 2.59)
-    :param sources: the names of the host that the server came from
     """
 
-    uuid: str | None
-    server_uuid: str
-    sources: tuple[str, ...]
-    status: str
-    type: str | None = None
+    key = 'migrations'
+    aliases: ClassVar = {
+        'server_id': 'server_uuid',
+        'instance_uuid': 'server_uuid',
+        'migration_type': 'type',
+    }
+    unique = ('uuid',)
+    lower = ('uuid', 'server_uuid', 'status', 'type')
+
+    server_uuid: Text
+    status: Text
+    uuid: OptionalText = None
+    source_compute: OptionalText = None
+    source_node: OptionalText = None
+    type: OptionalText = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of the host that the server came from."""
+        return tuple(filter(None, (self.source_compute, self.source_node)))
 
     @property
     def is_over(self) -> bool:
@@ -121,17 +138,20 @@ class ServerMigration(msgspec.Struct, frozen=True, gc=False):
         return self.status in _FAILURE
 
 
-@dataclass(frozen=True, slots=True)
-class HostAggregate:
+class HostAggregate(ListRecord, frozen=True, gc=False):
     """A host aggregate.
 
     :param uuid: of the aggregate in Placement, too
     """
 
-    uuid: str
-    name: str
-    hosts: tuple[str, ...]
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    key = 'aggregates'
+    unique = ('uuid',)
+    lower = ('uuid',)
+
+    uuid: Text
+    name: Text
+    hosts: tuple[Text, ...]
+    metadata: Mapping[Text, Text] = msgspec.field(default_factory=dict)
 
     @property
     def zone(self) -> str | None:

@@ -2,64 +2,132 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+
+import msgspec
 
 from placementclient.model.consumers import Resources
+from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
 
 #: The compute service as the source of a list, in place of the path of a file.
 COMPUTE_SERVICE = 'the compute service'
+#: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
+_POWERLESS = (None, 'error')
 
 
-@dataclass(frozen=True, slots=True)
-class ComputeService:
-    """A nova-compute service.
+class ComputeService(ListRecord, frozen=True):
+    """A nova-compute service."""
 
-    :param is_enabled: ``None`` where its cell does not answer
-    :param is_up: True if Nova has heard of it lately and it is not forced down
-    """
+    key = 'services'
+    lower = ('status', 'state')
 
-    host: str
-    is_enabled: bool | None
-    is_up: bool
+    host: Text
+    status: Text = ''
+    state: Text = ''
+    forced_down: bool = False
+    binary: Text = 'nova-compute'
+    id: Text | int | None = None
+
+    @property
+    def is_enabled(self) -> bool | None:
+        """Return ``None`` if its cell does not answer."""
+        return {'enabled': True, 'disabled': False}.get(self.status)
+
+    @property
+    def is_up(self) -> bool:
+        """Return True if Nova has heard of it lately and it is not forced down."""
+        return self.state == 'up' and not self.forced_down
 
 
-@dataclass(frozen=True, slots=True)
-class Hypervisor:
+class HypervisorService(msgspec.Struct, frozen=True):
+    host: OptionalText = None
+
+
+class Hypervisor(ListRecord, frozen=True):
     """A compute node, as nova-compute reported it; ``None`` for missing values.
 
     :param node: the name of the node, which its provider has too
-    :param uuid: of the node and of its provider; ``None`` before compute API 2.53
-    :param totals: without ratio, with what is reserved; empty from compute API 2.88 on
-    :param used: what nova-compute counts as used, with what is reserved
+    :param id: a number before compute API 2.53
     :param servers: the number of servers on it
     """
 
-    node: str
-    uuid: str | None
-    host: str | None
-    type: str | None
-    totals: Resources
-    used: Resources
-    servers: int | None
+    key = 'hypervisors'
+    aliases: ClassVar = {
+        'hypervisor_hostname': 'node',
+        'hypervisor_type': 'type',
+        'running_vms': 'servers',
+    }
+    lower = ('id',)
+
+    node: Text
+    id: Text | int | None = None
+    type: OptionalText = None
+    service: HypervisorService = HypervisorService()
+    vcpus: Amount | None = None
+    vcpus_used: Amount | None = None
+    memory_mb: Amount | None = None
+    memory_mb_used: Amount | None = None
+    local_gb: Amount | None = None
+    local_gb_used: Amount | None = None
+    servers: Amount | None = None
+
+    @property
+    def uuid(self) -> str | None:
+        """Return the UUID of the node and of its provider."""
+        return self.id if isinstance(self.id, str) and not self.id.isdigit() else None
+
+    @property
+    def host(self) -> str | None:
+        """Return the host of its nova-compute."""
+        return self.service.host
+
+    @property
+    def totals(self) -> Resources:
+        """Return the amounts without ratio, with what is reserved; none from API 2.88 on."""
+        return _amounts(VCPU=self.vcpus, MEMORY_MB=self.memory_mb, DISK_GB=self.local_gb)
+
+    @property
+    def used(self) -> Resources:
+        """Return the amounts that nova-compute counts as used, with what is reserved."""
+        used = self.vcpus_used, self.memory_mb_used, self.local_gb_used
+        return _amounts(VCPU=used[0], MEMORY_MB=used[1], DISK_GB=used[2])
 
 
-@dataclass(frozen=True, slots=True)
-class BaremetalNode:
+def _amounts(**amounts: int | None) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if amount is not None}
+
+
+class BaremetalNode(ListRecord, frozen=True):
     """A node of Ironic.
 
     :param uuid: which the provider has as its name
-    :param is_busy: whether Ironic works on it, or has locked it
-    :param is_withheld: whether it is in maintenance, retired, or without power control, so that
-        nova-compute reserves it
     """
 
-    uuid: str
-    name: str | None
-    state: str
-    resource_class: str | None
-    instance_uuid: str | None
-    is_busy: bool
-    is_withheld: bool
+    key = 'nodes'
+    aliases: ClassVar = {'provision_state': 'state', 'provisioning_state': 'state'}
+    unique = ('uuid',)
+    lower = ('uuid', 'state', 'instance_uuid')
+
+    uuid: Text
+    name: OptionalText = None
+    state: Text = ''
+    resource_class: OptionalText = None
+    instance_uuid: OptionalText = None
+    target_provision_state: OptionalText = None
+    reservation: OptionalText = None
+    power_state: OptionalText = None
+    maintenance: bool = False
+    retired: bool = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether Ironic works on it, or has locked it."""
+        return bool(self.reservation or self.target_provision_state)
+
+    @property
+    def is_withheld(self) -> bool:
+        """Return whether nova-compute reserves it."""
+        return self.maintenance or self.retired or self.power_state in _POWERLESS
 
 
 @dataclass(frozen=True, slots=True)

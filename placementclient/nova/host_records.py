@@ -2,10 +2,11 @@
 
 import ipaddress
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
+from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
 from placementclient.model.services import (
     BaremetalNode,
     ComputeService,
@@ -14,69 +15,19 @@ from placementclient.model.services import (
     Port,
     PortGroup,
 )
-from placementclient.nova.schema import Amount, ListRecord, OptionalText, RecordPlace, Text, decoded
+from placementclient.nova.schema import RecordPlace, decoded
 
-#: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
-_POWERLESS = (None, 'error')
 #: What decides whether a node should be reserved; a list may leave fields out.
 _NEEDED = ('power_state', 'resource_class', 'maintenance')
 #: The owner of the ports of servers is this, with the availability zone behind it.
 _SERVERS = 'compute:'
 
 
-class _ServiceRecord(ListRecord):
-    key = 'services'
-
-    host: Text
-    id: Text | int | None = None
-    binary: Text = 'nova-compute'
-    status: Text = ''
-    state: Text = ''
-    forced_down: bool = False
-
-
-class _ServiceOfHypervisor(msgspec.Struct, frozen=True):
-    host: OptionalText = None
-
-
-class _HypervisorRecord(ListRecord):
-    key = 'hypervisors'
-
-    hypervisor_hostname: Text
-    id: Text | int | None = None
-    hypervisor_type: OptionalText = None
-    service: _ServiceOfHypervisor = _ServiceOfHypervisor()
-    vcpus: Amount | None = None
-    vcpus_used: Amount | None = None
-    memory_mb: Amount | None = None
-    memory_mb_used: Amount | None = None
-    local_gb: Amount | None = None
-    local_gb_used: Amount | None = None
-    running_vms: Amount | None = None
-
-
-class _LimitRecord(ListRecord):
+class _LimitRecord(ListRecord, frozen=True):
     key = 'registered_limits'
 
     resource_name: Text
     id: OptionalText = None
-
-
-class _NodeRecord(ListRecord):
-    key = 'nodes'
-    aliases: ClassVar = {'provisioning_state': 'provision_state'}
-    unique = ('uuid',)
-
-    uuid: Text
-    name: OptionalText = None
-    instance_uuid: OptionalText = None
-    provision_state: Text = ''
-    target_provision_state: OptionalText = None
-    power_state: OptionalText = None
-    maintenance: bool = False
-    retired: bool = False
-    reservation: OptionalText = None
-    resource_class: OptionalText = None
 
 
 class _GroupRecord(msgspec.Struct, frozen=True):
@@ -100,7 +51,7 @@ class _ProfileRecord(msgspec.Struct, frozen=True):
     allocation: dict[str, str] | str | None = None
 
 
-class _PortRecord(ListRecord):
+class _PortRecord(ListRecord, frozen=True):
     key = 'ports'
 
     id: Text
@@ -115,7 +66,7 @@ class _PortRecord(ListRecord):
     fixed_ips: tuple[_AddressRecord, ...] = ()
 
 
-class _DeviceProfileRecord(ListRecord):
+class _DeviceProfileRecord(ListRecord, frozen=True):
     key = 'device_profiles'
     unique = ('name',)
 
@@ -127,13 +78,21 @@ class _BandwidthRecord(msgspec.Struct):
     egress: Amount | None = None
     ingress: Amount | None = None
 
+    @property
+    def resources(self) -> dict[str, int]:
+        amounts = {
+            'NET_BW_EGR_KILOBIT_PER_SEC': self.egress,
+            'NET_BW_IGR_KILOBIT_PER_SEC': self.ingress,
+        }
+        return {name: amount for name, amount in amounts.items() if amount}
+
 
 class _ConfigurationRecord(msgspec.Struct):
     resource_provider_bandwidths: dict[Text, _BandwidthRecord] | None = None
     resource_provider_hypervisors: dict[Text, Text] = {}
 
 
-class _AgentRecord(ListRecord):
+class _AgentRecord(ListRecord, frozen=True):
     key = 'agents'
 
     agent_type: Text
@@ -148,7 +107,7 @@ class _PoolRecord(msgspec.Struct):
     end: Text
 
 
-class _SubnetRecord(ListRecord):
+class _SubnetRecord(ListRecord, frozen=True):
     key = 'subnets'
 
     id: OptionalText = None
@@ -162,37 +121,13 @@ class _SubnetRecord(ListRecord):
 
 def compute_services(document: Any, path: str) -> list[ComputeService]:
     """Return the nova-compute of all hosts: ``GET /os-services``."""
-    enabled = {'enabled': True, 'disabled': False}
-    return [
-        ComputeService(
-            record.host,
-            enabled.get(record.status.lower()),
-            record.state.lower() == 'up' and not record.forced_down,
-        )
-        for _, record in decoded(document, path, _ServiceRecord)
-        if record.binary == 'nova-compute'
-    ]
+    services = decoded(document, path, ComputeService)
+    return [service for _, service in services if service.binary == 'nova-compute']
 
 
 def hypervisors(document: Any, path: str) -> list[Hypervisor]:
     """Return the compute nodes: ``GET /os-hypervisors/detail``."""
-    return [
-        Hypervisor(
-            r.hypervisor_hostname,
-            # A number before compute API 2.53.
-            r.id.lower() if isinstance(r.id, str) and '-' in r.id else None,
-            r.service.host,
-            r.hypervisor_type,
-            _amounts(VCPU=r.vcpus, MEMORY_MB=r.memory_mb, DISK_GB=r.local_gb),
-            _amounts(VCPU=r.vcpus_used, MEMORY_MB=r.memory_mb_used, DISK_GB=r.local_gb_used),
-            r.running_vms,
-        )
-        for _, r in decoded(document, path, _HypervisorRecord)
-    ]
-
-
-def _amounts(**amounts: int | None) -> dict[str, int]:
-    return {name: amount for name, amount in amounts.items() if amount is not None}
+    return [hypervisor for _, hypervisor in decoded(document, path, Hypervisor)]
 
 
 def registered_limits(document: Any, path: str) -> list[str]:
@@ -203,23 +138,13 @@ def registered_limits(document: Any, path: str) -> list[str]:
 def nodes(document: Any, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
-    for place, record in decoded(document, path, _NodeRecord):
+    for place, node in decoded(document, path, BaremetalNode):
         if place.lacking(*_NEEDED):
             raise place.error(
                 'has no resource class or no power state: list nodes with --long, or GET '
                 '/v1/nodes/detail'
             )
-        result.append(
-            BaremetalNode(
-                record.uuid.lower(),
-                record.name,
-                record.provision_state.lower(),
-                record.resource_class,
-                record.instance_uuid and record.instance_uuid.lower(),
-                bool(record.reservation or record.target_provision_state),
-                record.maintenance or record.retired or record.power_state in _POWERLESS,
-            )
-        )
+        result.append(node)
     return result
 
 
@@ -282,10 +207,7 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
             None
             if devices is None
             else {
-                (hypervisors.get(device, record.host), device): _amounts(
-                    NET_BW_EGR_KILOBIT_PER_SEC=amounts.egress or None,
-                    NET_BW_IGR_KILOBIT_PER_SEC=amounts.ingress or None,
-                )
+                (hypervisors.get(device, record.host), device): amounts.resources
                 for device, amounts in devices.items()
             }
         )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
+from placementclient.model.listed import Amount, Limit, ListRecord, OptionalText, Text, Values
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
@@ -20,17 +21,7 @@ from placementclient.model.servers import (
     ServerMigration,
 )
 from placementclient.model.services import COMPUTE_SERVICE
-from placementclient.nova.schema import (
-    Amount,
-    Limit,
-    ListRecord,
-    OptionalText,
-    RecordPlace,
-    Text,
-    Values,
-    convert,
-    decoded,
-)
+from placementclient.nova.schema import RecordPlace, convert, decoded
 from placementclient.nova.server_parts import ServerRequest
 
 #: Fields of an image that are no properties.
@@ -51,14 +42,14 @@ class ImageRecord(msgspec.Struct):
     properties: Values | None = None
 
 
-class _ImageFileRecord(ListRecord):
+class _ImageFileRecord(ListRecord, frozen=True):
     disk_format: OptionalText = None
     min_ram: Amount = 0
     min_disk: Amount = 0
     size: int = 0
 
 
-class _ServerRecord(ListRecord):
+class _ServerRecord(ListRecord, frozen=True):
     key = 'servers'
     aliases: ClassVar = {
         'uuid': 'id',
@@ -88,7 +79,7 @@ class _ServerRecord(ListRecord):
     flavor: dict[str, Any] | str | None = None
 
 
-class _FlavorRecord(ListRecord):
+class _FlavorRecord(ListRecord, frozen=True):
     key = 'flavors'
     aliases: ClassVar = {
         'uuid': 'id',
@@ -110,34 +101,7 @@ class _FlavorRecord(ListRecord):
     extra_specs: Values | str | None = None
 
 
-class _MigrationRecord(ListRecord):
-    key = 'migrations'
-    aliases: ClassVar = {
-        'server_id': 'server_uuid',
-        'instance_uuid': 'server_uuid',
-        'migration_type': 'type',
-    }
-    unique = ('uuid',)
-
-    server_uuid: Text
-    status: Text
-    uuid: OptionalText = None
-    source_compute: OptionalText = None
-    source_node: OptionalText = None
-    type: OptionalText = None
-
-
-class _AggregateRecord(ListRecord):
-    key = 'aggregates'
-    unique = ('uuid',)
-
-    uuid: Text
-    name: Text
-    hosts: list[Text]
-    metadata: Values = msgspec.field(default_factory=dict)
-
-
-class _ServerGroupRecord(ListRecord):
+class _ServerGroupRecord(ListRecord, frozen=True):
     """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
 
     key = 'server_groups'
@@ -149,7 +113,7 @@ class _ServerGroupRecord(ListRecord):
     rules: Values = msgspec.field(default_factory=dict)
 
 
-class _ProjectRecord(ListRecord):
+class _ProjectRecord(ListRecord, frozen=True):
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
 
@@ -157,7 +121,7 @@ class _ProjectRecord(ListRecord):
     name: Text
 
 
-class _QuotaRecord(ListRecord):
+class _QuotaRecord(ListRecord, frozen=True):
     key = 'quotas'
     aliases: ClassVar = {'project_id': 'id'}
 
@@ -284,16 +248,7 @@ def server_groups(document: Any, path: str) -> list[ServerGroup]:
 
 def migrations(document: Any, path: str) -> list[ServerMigration]:
     """Return the migrations: the output of ``openstack server migration list -f json``."""
-    return [
-        ServerMigration(
-            _lower(record.uuid),
-            record.server_uuid.lower(),
-            tuple(filter(None, (record.source_compute, record.source_node))),
-            record.status.lower(),
-            _lower(record.type),
-        )
-        for _, record in decoded(document, path, _MigrationRecord)
-    ]
+    return [migration for _, migration in decoded(document, path, ServerMigration)]
 
 
 def _lower(text: str | None) -> str | None:
@@ -307,11 +262,10 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
 def aggregates(document: Any, path: str) -> list[HostAggregate]:
     """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
     result = []
-    for place, record in decoded(document, path, _AggregateRecord):
-        if len(set(record.hosts)) < len(record.hosts):
+    for place, aggregate in decoded(document, path, HostAggregate):
+        if len(set(aggregate.hosts)) < len(aggregate.hosts):
             raise place.error('has a host twice')
-        hosts, metadata = tuple(record.hosts), _texts(record.metadata)
-        result.append(HostAggregate(record.uuid.lower(), record.name, hosts, metadata))
+        result.append(aggregate)
     return result
 
 

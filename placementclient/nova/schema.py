@@ -6,38 +6,16 @@ blanks and punctuation of the names of fields do not count.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from placementclient.client import errors
 from placementclient.client.strict_json import located
+from placementclient.model.listed import ListRecord
 
-#: The largest amount that Nova's database holds.
-MOST = 2**31 - 1
 #: OpenStackClient prints a field without a value as one of these; the API leaves texts empty.
 _NOTHING = ('', 'None')
-
-Text = Annotated[str, msgspec.Meta(max_length=255)]
-OptionalText = Text | None
-Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
-Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
-#: Extra specs, and the properties of images.
-Values = dict[Text, Text | int | float | bool]
-
-
-class ListRecord(msgspec.Struct):
-    """A record of a list; a subclass has its fields.
-
-    :cvar key: the name of the list in the answer of the API
-    :cvar aliases: other names of fields, with the field of each
-    :cvar unique: the fields of which no two records may have the same value
-    """
-
-    key: ClassVar[str]
-    aliases: ClassVar[Mapping[str, str]] = {}
-    unique: ClassVar[tuple[str, ...]] = ('id',)
-
 
 R = TypeVar('R', bound=ListRecord)
 
@@ -96,6 +74,9 @@ def convert(place: RecordPlace, kind: type[R]) -> R:
     fields = {
         field: values[_normal(name)] for name, field in names.items() if _normal(name) in values
     }
+    for field in kind.lower:
+        if isinstance(fields.get(field), str):
+            fields[field] = fields[field].lower()
     try:
         return msgspec.convert(fields, kind, strict=False)
     except RecursionError:

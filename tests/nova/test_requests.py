@@ -9,7 +9,7 @@ from nova.tests import fixtures
 
 from placementclient.api import query
 from placementclient.model.servers import Flavor, HostAggregate, Image
-from placementclient.model.services import Hypervisor
+from placementclient.model.services import Hypervisor, HypervisorService
 from placementclient.nova import host_records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
@@ -56,7 +56,7 @@ def predicted(document, rules):
         document['profiles'],
         segments,
         [
-            Hypervisor(node, uuid, host, None, {}, {}, None)
+            Hypervisor(node, uuid, service=HypervisorService(host))
             for host, node, uuid in random_servers.NODES
         ],
     )

@@ -362,7 +362,7 @@ def of_pinned(n: int) -> Read:
     """As many migrations as servers."""
     flavor = Flavor('m', 1, 64, extra_specs={'hw:cpu_policy': 'dedicated'})
     servers = {uuid(i): Server(uuid(i), flavor=flavor) for i in range(n)}
-    moves = [ServerMigration(uuid(n + i), uuid(i), (), 'running') for i in range(n)]
+    moves = [ServerMigration(uuid(i), 'running', uuid(n + i)) for i in range(n)]
     snapshot = tree([uuid(i) for i in range(2 * n)])
     return lambda: pinned.of_servers(servers, 's.json', snapshot, moves)
 

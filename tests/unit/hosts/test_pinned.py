@@ -21,7 +21,7 @@ def servers(*policies):
 
 def test_flavor_image_and_migration():
     listed = servers(('dedicated', ''), ('', 'dedicated'), ('', ''))
-    migration = ServerMigration(SERVERS[3], SERVERS[0], ('gpu1',), 'finished', 'resize')
+    migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     held = {'VCPU': 4}
     outcome = pinned.of_servers(
         listed, 's.json', snapshot(s0=held, s1=held, s2=held, s3=held), [migration]

@@ -4,9 +4,6 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.model.services import (
-    BaremetalNode,
-    ComputeService,
-    Hypervisor,
     NetworkAgent,
     Port,
     PortGroup,
@@ -25,37 +22,37 @@ HYPERVISOR = {
 AMOUNTS = ('vcpus', 'memory_mb', 'local_gb')
 
 
-def test_services_that_are_down_and_others():
-    def record(**fields):
-        return {'binary': 'nova-compute', 'host': 'h', 'status': 'disabled', 'state': 'up'} | fields
-
-    services = [
-        record(state='down'),
-        record(forced_down=True),
-        record(binary='nova-scheduler'),
+@pytest.mark.parametrize(
+    ('fields', 'is_enabled', 'is_up'),
+    [
+        ({'status': 'enabled', 'state': 'up'}, True, True),
+        ({'status': 'disabled', 'state': 'down'}, False, False),
+        ({'status': 'disabled', 'state': 'up', 'forced_down': True}, False, False),
         # A cell that does not answer.
-        {'binary': 'nova-compute', 'host': 'lost', 'status': 'UNKNOWN'},
-    ]
-    assert host_records.compute_services({'services': services}, 'x.json') == [
-        ComputeService('h', False, False),
-        ComputeService('h', False, False),
-        ComputeService('lost', None, False),
-    ]
+        ({'status': 'UNKNOWN'}, None, False),
+    ],
+)
+def test_a_service_is_enabled_and_up(fields, is_enabled, is_up):
+    listed = [{'host': 'h', **fields}, {'host': 'h', 'binary': 'nova-scheduler'}]
+    [service] = host_records.compute_services({'services': listed}, 'x.json')
+    assert (service.is_enabled, service.is_up) == (is_enabled, is_up)
+
+
+def amounts(hypervisor):
+    return hypervisor.totals, hypervisor.used, hypervisor.servers
 
 
 def test_a_hypervisor_of_the_api():
     document = {'hypervisors': [HYPERVISOR], 'hypervisors_links': []}
-    assert host_records.hypervisors(document, 'x.json') == [
-        Hypervisor(
-            'host1.example.com',
-            '1bb62a04-c576-402c-8147-9e89757a09e3',
-            'host1',
-            'QEMU',
-            {'VCPU': 2, 'MEMORY_MB': 8192, 'DISK_GB': 1028},
-            {'VCPU': 0, 'MEMORY_MB': 512, 'DISK_GB': 0},
-            0,
-        )
-    ]
+    [read] = host_records.hypervisors(document, 'x.json')
+    assert (read.node, read.uuid, read.host, read.type) == (
+        'host1.example.com', '1bb62a04-c576-402c-8147-9e89757a09e3', 'host1', 'QEMU'
+    )  # fmt: skip
+    assert amounts(read) == (
+        {'VCPU': 2, 'MEMORY_MB': 8192, 'DISK_GB': 1028},
+        {'VCPU': 0, 'MEMORY_MB': 512, 'DISK_GB': 0},
+        0,
+    )
 
 
 def test_a_hypervisor_of_the_client():
@@ -63,17 +60,9 @@ def test_a_hypervisor_of_the_client():
         'ID': '3', 'Hypervisor Hostname': 'h', 'Hypervisor Type': 'QEMU', 'Host IP': '192.0.2.1',
         'State': 'up', 'vCPUs Used': 1, 'vCPUs': 8, 'Memory MB Used': 512, 'Memory MB': 4096,
     }  # fmt: skip
-    assert host_records.hypervisors([record], 'x.json') == [
-        Hypervisor(
-            'h',
-            None,
-            None,
-            'QEMU',
-            {'VCPU': 8, 'MEMORY_MB': 4096},
-            {'VCPU': 1, 'MEMORY_MB': 512},
-            None,
-        )
-    ]
+    [read] = host_records.hypervisors([record], 'x.json')
+    assert (read.node, read.uuid, read.host, read.type) == ('h', None, None, 'QEMU')
+    assert amounts(read) == ({'VCPU': 8, 'MEMORY_MB': 4096}, {'VCPU': 1, 'MEMORY_MB': 512}, None)
 
 
 def test_later_hypervisors_have_no_amounts():
@@ -82,8 +71,8 @@ def test_later_hypervisors_have_no_amounts():
         for name, value in HYPERVISOR.items()
         if not name.startswith(AMOUNTS) and name != 'running_vms'
     }
-    [found] = host_records.hypervisors([record], 'x.json')
-    assert (found.totals, found.used, found.servers) == ({}, {}, None)
+    [read] = host_records.hypervisors([record], 'x.json')
+    assert amounts(read) == ({}, {}, None)
 
 
 NODE = {
@@ -111,9 +100,9 @@ def test_nodes(changes, expected):
     fields = {
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
-    }  # fmt: skip
-    found = host_records.nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
-    assert found == [BaremetalNode(**fields | expected)]
+    } | expected  # fmt: skip
+    [node] = host_records.nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
+    assert {name: getattr(node, name) for name in fields} == fields
 
 
 def test_a_node_of_the_client():
@@ -121,9 +110,11 @@ def test_a_node_of_the_client():
         'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
         'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
     }  # fmt: skip
-    assert host_records.nodes([record], 'x.json') == [
-        BaremetalNode('ab', None, 'active', 'gold', 's', False, False)
-    ]
+    [node] = host_records.nodes([record], 'x.json')
+    assert (node.uuid, node.state, node.resource_class, node.instance_uuid) == (
+        'ab', 'active', 'gold', 's'
+    )  # fmt: skip
+    assert (node.is_busy, node.is_withheld) == (False, False)
 
 
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])

@@ -18,8 +18,8 @@ def server_details(document, path):
 
 
 GPU = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
-MIGRATION = ServerMigration('m', 's', ('h1', 'h1.a'), 'done', 'evacuation')
-SERVICE = ComputeService('h', True, True)
+MIGRATION = ServerMigration('s', 'done', 'm', 'h1', 'h1.a', 'evacuation')
+SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ SERVICE = ComputeService('h', True, True)
          [MIGRATION]),
         # Of an old release, without a UUID.
         ('migrations', records.migrations, {'Server UUID': 's', 'Status': 'Running'},
-         [ServerMigration(None, 's', (), 'running')]),
+         [ServerMigration('s', 'running')]),
         ('flavors', records.flavors,
          {'id': '1', 'name': 'gpu', 'vcpus': 4, 'ram': 8192, 'disk': 20, 'swap': 512,
           'OS-FLV-EXT-DATA:ephemeral': 10, 'os-flavor-access:is_public': False,
@@ -75,7 +75,7 @@ SERVICE = ComputeService('h', True, True)
          {'a': {'CPUS': 20, 'MEMORY_MB': -1}}),
         ('quotas', records.quotas, {'id': 'a', 'cores': None}, {'a': {}}),
         ('services', host_records.compute_services,
-         {'id': 7, 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
+         {'id': 'a-b', 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
           'forced_down': False, 'zone': 'nova', 'disabled_reason': None},
          [SERVICE]),
         ('services', host_records.compute_services,

@@ -17,7 +17,7 @@ def test_services_are_asked_for_without_patience():
         'status': 'enabled',
     }
     session = Session({'services': [record]})
-    assert service.computes(Client(session)) == [ComputeService('gpu1', True, True)]
+    assert service.computes(Client(session)) == [ComputeService('gpu1', 'enabled', 'up', id='s')]
     [(url, settings)] = session.requests
     assert url == '/os-services?binary=nova-compute'
     assert settings['endpoint_filter'] == {'service_type': 'compute'}
@@ -47,5 +47,5 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
     ],
 )
 def test_names_are_compared_with_care(roots, hosts, found):
-    known = [ComputeService(host, True, state == 'up') for host, state in hosts.items()]
-    assert service.up_on(roots, known) == found
+    services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
+    assert service.up_on(roots, services) == found

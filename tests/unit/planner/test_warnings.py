@@ -38,7 +38,7 @@ def vm(type=None):
 
 
 def migration(uuid, server, status):
-    return ServerMigration(uuid_of(uuid), uuid_of(server), ('gpu1',), status)
+    return ServerMigration(uuid_of(server), status, uuid_of(uuid), 'gpu1')
 
 
 def test_migrations_by_the_list_of_nova():

@@ -55,4 +55,4 @@ def listed(uuid, host):
 
 
 def migration(kind, status, source='a', server='s'):
-    return ServerMigration('m', server, (source,), status, kind)
+    return ServerMigration(server, status, 'm', source, type=kind)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.model.aside import aside
-from placementclient.model.services import ComputeService, Hypervisor
+from placementclient.model.services import ComputeService, Hypervisor, HypervisorService
 from placementclient.model.snapshots import ProviderState
 from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider
@@ -17,13 +17,13 @@ TWINS = [provider('host', VCPU=8), provider('host.x', VCPU=8)]
 
 def node(uuid, name=None, **fields):
     """A compute node; its UUID is the name of its provider."""
-    usual = {'type': 'QEMU', 'totals': {}, 'used': {}, 'servers': None}
-    known = str(name or uuid)
-    return Hypervisor(**{'node': known, 'uuid': uuid, 'host': known} | usual | fields)
+    name = str(name or uuid)
+    usual = {'node': name, 'id': uuid, 'type': 'QEMU', 'service': HypervisorService(name)}
+    return Hypervisor(**usual | fields)
 
 
 def service(host, *, is_up):
-    return ComputeService(host, True, is_up)
+    return ComputeService(host, 'enabled', 'up' if is_up else 'down')
 
 
 def findings(states, nodes, held=(), servers=None, services=None):

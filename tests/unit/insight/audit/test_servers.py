@@ -106,7 +106,7 @@ def test_a_server_under_way_or_nowhere(server):
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
 def test_a_server_that_moves_or_has_changed_since(server):
-    moving = ServerMigration('m', 's', ('b',), 'running')
+    moving = ServerMigration('s', 'running', 'm', 'b')
     assert not findings(server, migrations=[moving])
     assert not findings(server, unsettled=('s',))
     done = replace(moving, status='completed')
@@ -127,7 +127,7 @@ def test_who_is_passed_over_is_counted_by_reason(server, held, count):
     changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
     found = audited(server, *held, unsettled=('s',))
     assert (found.findings, found.passed_over) == ([], {changed: 1} if count else {})
-    moving = ServerMigration('m', 's', ('b',), 'running')
+    moving = ServerMigration('s', 'running', 'm', 'b')
     found = audited(server, *held, migrations=[moving])
     assert found.passed_over == ({'a migration is not over': 1} if count else {})
     ignored = ['without-allocations', 'wrong-host']

@@ -10,6 +10,7 @@ from placementclient.model.services import (
     BaremetalNode,
     ComputeService,
     Hypervisor,
+    HypervisorService,
     Port,
     PortGroup,
 )
@@ -24,7 +25,7 @@ ZONE = '8c2e7f9e-4f0b-4a43-9d05-5f2b3e1a7d66'
 
 
 def service(host='host', **fields):
-    return ComputeService(**{'host': host, 'is_enabled': True, 'is_up': True} | fields)
+    return ComputeService(**{'host': host, 'status': 'enabled', 'state': 'up'} | fields)
 
 
 # disabled-mismatch
@@ -34,14 +35,14 @@ def service(host='host', **fields):
     ('traits', 'fields', 'status'),
     [
         ([DISABLED], {}, 'enabled'),
-        ([], {'is_enabled': False}, 'disabled'),
+        ([], {'status': 'disabled'}, 'disabled'),
         ([], {}, None),
-        ([DISABLED], {'is_enabled': False}, None),
+        ([DISABLED], {'status': 'disabled'}, None),
         # The trait follows when it starts.
-        ([DISABLED], {'is_up': False}, None),
-        ([], {'is_enabled': False, 'is_up': False}, None),
+        ([DISABLED], {'state': 'down'}, None),
+        ([], {'status': 'disabled', 'state': 'down'}, None),
         # Its cell does not answer.
-        ([DISABLED], {'is_enabled': None}, None),
+        ([DISABLED], {'status': 'unknown'}, None),
         # It has no provider.
         ([DISABLED], {'host': 'other'}, None),
     ],
@@ -60,19 +61,20 @@ def test_disabled_mismatch(traits, fields, status):
 def test_a_service_with_many_nodes_is_disabled_on_each():
     nodes = [provider(name, traits=traits) for name, traits in (('n1', [DISABLED]), ('n2', []))]
     known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
-    [found] = findings(nodes, services=[service(is_enabled=False)], hypervisors=known)
+    [found] = findings(nodes, services=[service(status='disabled')], hypervisors=known)
     assert found.subject == 'n2'
 
 
 # inventory-drift
 
 
-def hypervisor(**fields):
-    default = {
-        'node': 'host', 'uuid': None, 'host': 'host', 'type': 'QEMU',
-        'totals': {'VCPU': 32, 'MEMORY_MB': 65536, 'DISK_GB': 900},
-        'used': {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 1}, 'servers': 0,
-    }  # fmt: skip
+def hypervisor(totals=None, used=None, *, host='host', **fields):
+    amounts = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'local_gb'}
+    totals = {'VCPU': 32, 'MEMORY_MB': 65536, 'DISK_GB': 900} if totals is None else totals
+    used = {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 1} if used is None else used
+    default = {'node': 'host', 'type': 'QEMU', 'servers': 0, 'service': HypervisorService(host)}
+    default |= {amounts[name]: amount for name, amount in totals.items()}
+    default |= {f'{amounts[name]}_used': amount for name, amount in used.items()}
     return Hypervisor(**default | fields)
 
 
@@ -138,7 +140,7 @@ COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
         # Ratios and what is reserved are no drift.
         ([host()], {}),
         ([host()], {'type': None}),
-        ([host()], {'uuid': 'host', 'node': 'renamed'}),
+        ([host()], {'id': 'host', 'node': 'renamed'}),
         # These cannot be compared.
         ([host()], {'node': 'other'}),
         ([host()], {'type': 'ironic', 'totals': {'VCPU': 0, 'MEMORY_MB': 0, 'DISK_GB': 0}}),
@@ -322,7 +324,7 @@ def test_without_flavors_the_classes_of_servers_count_in_a_cloud_with_unified_li
 def node(**fields):
     default = {
         'uuid': 'node', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
-        'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
+        'power_state': 'power off',
     }  # fmt: skip
     return BaremetalNode(**default | fields)
 
@@ -339,7 +341,7 @@ def held_node(reserved=0):
     ('fields', 'reserved', 'held'),
     [
         ({}, 0, False),
-        ({'is_withheld': True}, 1, False),
+        ({'maintenance': True}, 1, False),
         ({'state': 'active', 'instance_uuid': 's'}, 0, True),
         # Not a server of Nova: nova-compute has reserved it.
         ({'state': 'active'}, 1, False),
@@ -348,7 +350,7 @@ def held_node(reserved=0):
         ({'state': 'clean wait'}, 0, True),
         # Just chosen by the scheduler.
         ({'instance_uuid': 's'}, 0, True),
-        ({'is_busy': True}, 1, True),
+        ({'reservation': 'conductor1'}, 1, True),
         ({'uuid': 'unknown', 'state': 'enroll', 'resource_class': None}, 0, False),
     ],
 )
@@ -387,7 +389,7 @@ def test_ironic_node(fields, states, held, servers, facts, command):
 
 
 def test_a_node_that_is_withheld_may_have_no_inventory():
-    assert findings([provider('node')], nodes=[node(is_withheld=True)]) == []
+    assert findings([provider('node')], nodes=[node(maintenance=True)]) == []
 
 
 @pytest.mark.parametrize(
@@ -459,7 +461,7 @@ def test_port_resources(ports, held, expected):
 
 @pytest.mark.parametrize('servers', [{'s': Server('s', ('host',), task='migrating')}, None])
 def test_ports_of_a_server_that_moves_are_passed_over(servers):
-    moving = [ServerMigration('m', 's', ('other',), 'running')]
+    moving = [ServerMigration('s', 'running', 'm', 'other')]
     found = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
     assert (found.findings, sum(found.passed_over.values())) == ([], 1)
 

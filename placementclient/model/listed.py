@@ -1,0 +1,31 @@
+"""Records of the lists of other services, which are also the schema of those lists."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import msgspec
+
+#: The largest amount that Nova's database holds.
+MOST = 2**31 - 1
+
+Text = Annotated[str, msgspec.Meta(max_length=255)]
+OptionalText = Text | None
+Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
+#: Extra specs, and the properties of images.
+Values = dict[Text, Text | int | float | bool]
+
+
+class ListRecord(msgspec.Struct, frozen=True):
+    """A record of a list; a subclass has its fields.
+
+    :cvar key: the name of the list in the answer of the API
+    :cvar aliases: other names of fields, with the field of each
+    :cvar unique: the fields of which no two records may have the same value
+    :cvar lower: the fields that are read in small letters
+    """
+
+    key: ClassVar[str]
+    aliases: ClassVar[Mapping[str, str]] = {}
+    unique: ClassVar[tuple[str, ...]] = ('id',)
+    lower: ClassVar[tuple[str, ...]] = ()
