@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -236,11 +236,7 @@ class DrainCloud:
         return PackingProblem(kinds, hosts, pools, self.knowledge.limits)
 
     def _pools(self, targets: Iterable[str], leaving: Iterable[Kind]) -> dict[Pool, int]:
-        """Return what sharing providers have free.
-
-        :param targets: the hosts that servers may go to
-        :param leaving: servers that may go to other storage, so that there may be more
-        """
+        """Return what sharing providers have free, with what leaving servers may free."""
         pools = {
             (state.uuid, name): state.free(name)
             for state in self.snapshot.providers.values()
@@ -254,13 +250,13 @@ class DrainCloud:
         ]
         if not left:
             return pools
-        serving: dict[str, set[str]] = {}
+        serving = defaultdict[str, set[str]](set)
         for root in targets:
             for state in self.topology.serving(root):
                 for name in state.inventories:
-                    serving.setdefault(name, set()).add(state.uuid)
+                    serving[name].add(state.uuid)
         for uuid, name, amount in left:
-            if (uuid, name) in pools and serving.get(name, set()) - {uuid}:
+            if (uuid, name) in pools and serving[name] - {uuid}:
                 pools[uuid, name] += amount
         return pools
 
@@ -276,7 +272,7 @@ class DrainCloud:
         trees = {tree for request in requests for tree in request.trees}
         # For lax requests only the traits and aggregates count that some request names.
         is_lax = any(request.is_lax for request in requests)
-        named = frozenset(_named(requests)) if is_lax else None
+        named = frozenset({DISABLED, *_names(tuple(requests))}) if is_lax else None
         for root_uuid, is_new in roots:
             bins = tuple(self._bins(root_uuid, trees, named, is_new=is_new))
             if bins not in shapes:
@@ -294,10 +290,7 @@ class DrainCloud:
     def _bins(
         self, root_uuid: str, trees: Collection[str], named: frozenset[str] | None, *, is_new: bool
     ) -> Iterator[HostProvider]:
-        """Yield the providers of a host.
-
-        :param named: the traits and aggregates that count; ``None``: all
-        """
+        """Yield the providers of a host with the traits and aggregates that are named."""
         for number, provider in enumerate(self.topology.host(root_uuid, trees)):
             traits, aggregates = provider.traits, provider.aggregates
             if number == 0:
@@ -309,10 +302,7 @@ class DrainCloud:
             yield provider._replace(traits=traits, aggregates=aggregates)
 
     def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return the free amount of each class of a provider that a drain may use.
-
-        :param is_new: whether nothing of it is used yet
-        """
+        """Return the free amount of each class of a provider that a drain may use."""
         return [
             inventory.capacity
             - (0 if is_new else state.used(name))
@@ -321,12 +311,10 @@ class DrainCloud:
         ]
 
 
-def _named(relevant: Iterable[Request]) -> Iterator[str]:
-    yield DISABLED
-    for request in relevant:
-        sets = [*request.covering, *request.root_required, *request.root_member_of]
-        sets += [request.root_forbidden, *(traits for traits, _ in request.ancestors)]
-        for part in request.parts:
-            sets += [*part.required, *part.member_of, part.forbidden, part.forbidden_member_of]
-        for names in sets:
-            yield from names
+def _names(request: object) -> Iterator[str]:
+    """Yield all names in a request."""
+    if isinstance(request, str):
+        yield request
+    elif isinstance(request, tuple | frozenset):
+        for part in request:
+            yield from _names(part)

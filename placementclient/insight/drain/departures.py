@@ -17,30 +17,23 @@ class Departure(NamedTuple):
 
 
 _LIVE = Departure('openstack server migrate --live-migration --host {host} {server}')
-_COLD = Departure('openstack server migrate --host {host} {server}')
-_CONFIRM = Departure('openstack server resize confirm {server}', 'waits for its resize to end')
-_UNRESCUE = Departure('openstack server unrescue {server}', 'is rescued')
-_RESTORE = Departure('openstack server restore {server}', 'is deleted and can be restored')
-_BUILD = Departure('openstack server show {server}', 'is being built')
 #: Every state of ``nova/compute/vm_states.py`` (34), and the status that the API has for it. Nova
 #: migrates servers live that are active or paused, and cold that are active or stopped.
 _DEPARTURES = {
-    'active': _LIVE,
-    'paused': _LIVE,
-    'stopped': _COLD,
-    'shutoff': _COLD,
+    ('active', 'paused'): _LIVE,
+    ('stopped', 'shutoff'): Departure('openstack server migrate --host {host} {server}'),
     # "openstack server shelve --offload" passes over a server that is shelved already.
-    'shelved': Departure('nova shelve-offload {server}', needs_place=False),
-    'suspended': Departure('openstack server resume {server}', 'is suspended'),
-    'rescued': _UNRESCUE,
-    'rescue': _UNRESCUE,
-    'resized': _CONFIRM,
-    'verify_resize': _CONFIRM,
-    'error': Departure('openstack server set --state active {server}', 'is in error'),
-    'building': _BUILD,
-    'build': _BUILD,
-    'soft-delete': _RESTORE,
-    'soft_deleted': _RESTORE,
+    ('shelved',): Departure('nova shelve-offload {server}', needs_place=False),
+    ('suspended',): Departure('openstack server resume {server}', 'is suspended'),
+    ('rescued', 'rescue'): Departure('openstack server unrescue {server}', 'is rescued'),
+    ('resized', 'verify_resize'): Departure(
+        'openstack server resize confirm {server}', 'waits for its resize to end'
+    ),
+    ('error',): Departure('openstack server set --state active {server}', 'is in error'),
+    ('building', 'build'): Departure('openstack server show {server}', 'is being built'),
+    ('soft-delete', 'soft_deleted'): Departure(
+        'openstack server restore {server}', 'is deleted and can be restored'
+    ),
 }
 #: Servers in these states are on no host: what they hold there is left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
@@ -53,4 +46,5 @@ def departure(state: str | None) -> Departure:
     """
     if state is None:
         return _LIVE
-    return _DEPARTURES.get(state) or Departure('openstack server show {server}', f'is {state}')
+    chosen = (leaving for states, leaving in _DEPARTURES.items() if state in states)
+    return next(chosen, Departure('openstack server show {server}', f'is {state}'))

@@ -53,11 +53,7 @@ def _bound(
     possible: Collection[int],
     rooms: Sequence[tuple[Shape, Sequence[int], int]],
 ) -> int:
-    """Return an upper bound for the number of servers that can be placed, by class.
-
-    :param possible: the numbers of the kinds that have a place on some host
-    :param rooms: shape and room of hosts, and how many there are of them
-    """
+    """Return an upper bound by class for servers of possible kinds in so many rooms of a shape."""
     sizes = {kind: problem.kinds[kind].totals for kind in possible}
     least = sum(problem.counts[kind] for kind in possible)
     pooled = {
@@ -102,10 +98,7 @@ def _possible(problem: PackingProblem) -> set[int]:
 def _search(
     problem: PackingProblem, alike: Sequence[Group], effort: float, best: Packing
 ) -> Packing:
-    """Pack groups until what is found can be dealt out to the hosts.
-
-    :param best: the packing without a search
-    """
+    """Pack groups until what is found can be dealt out to the hosts."""
     budget = cpsat.Budget(effort)
     #: Of the groups that the cuts are too loose for, by number; ``None``: there are too many.
     patterns: dict[int, list[Pattern] | None] = {}
@@ -124,11 +117,7 @@ def _search(
 
 
 class _GroupShare(NamedTuple):
-    """The share of a group.
-
-    :param items: how many servers
-    :param patterns: for each of its hosts, where patterns decide; some hosts may have none
-    """
+    """How many servers a group gets, and the patterns of its hosts where these decide."""
 
     number: int
     group: Group
@@ -137,10 +126,7 @@ class _GroupShare(NamedTuple):
 
 
 class _GroupModel:
-    """The groups as large hosts.
-
-    :param patterns: of the groups that are filled by patterns
-    """
+    """The groups as large hosts, some of which are filled by patterns."""
 
     def __init__(
         self,
@@ -218,10 +204,7 @@ class _GroupModel:
 def _deal(
     problem: PackingProblem, shares: Sequence[_GroupShare], bound: int
 ) -> tuple[Packing, list[int]]:
-    """Deal out what each group gets to its hosts.
-
-    :return: the packing, and the numbers of the groups for which that fails
-    """
+    """Deal out what each group gets to its hosts, and return for which groups that fails."""
     problem = problem.copy()
     placed: list[list[Placed]] = [[] for _ in problem.kinds]
     failed = []

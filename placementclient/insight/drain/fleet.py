@@ -1,15 +1,16 @@
 """All hosts and their servers while servers move."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Filler, Kind, Packing, PackingProblem, by_request
 from placementclient.model.consumers import Allocations
-from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request
+from placementclient.placing.shapes import Pool
 
 
 class Fleet:
@@ -28,8 +29,7 @@ class Fleet:
         self._problem = cloud.problem(self._kinds(self.servers(self._on)), ())
         self._number = {host.uuid: number for number, host in enumerate(self._problem.hosts)}
         self._filler = Filler(self._problem)
-        states = cloud.snapshot.providers.items()
-        self._sharing = {uuid for uuid, state in states if is_sharing(state)}
+        self._snapshot = cloud.snapshot
         self._distinct: dict[Request, Request] = {}
 
     def servers(self, hosts: Iterable[str]) -> list[ServerMove]:
@@ -85,20 +85,21 @@ class Fleet:
 
         :param is_taken: whether the room of their new places is taken already
         """
+        pools = self._problem.pools
         for move in moves:
             request = self._requests.get(move.server, Request(()))
             before, after = self._shared(move.before), self._shared(move.after)
             self._enter(move.source, request, move.before, -1)
-            self._add(before - after, 1)
+            pools.update(before - after)
             if move.target is None:
                 continue
             if not is_taken:
                 self.take([move.target])
                 self._enter(move.target, request, move.after, 1)
                 self.give([move.target])
-                self._add(after - before, -1)
+                pools.subtract(after - before)
             if before != after:
-                shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
+                shared = tuple((uuid, name, n) for (uuid, name), n in after.items())
                 request = request._replace(shared=shared)
                 self._requests[move.server] = self._distinct.setdefault(request, request)
             del self._on[move.source][move.server]
@@ -108,29 +109,19 @@ class Fleet:
     def _kinds(self, servers: Iterable[ServerMove]) -> list[Kind]:
         return by_request(servers, lambda server: self._requests[server.server])
 
-    def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
-        return Counter(
-            {
-                (uuid, name): amount
-                for uuid in self._sharing.intersection(allocations)
-                for name, amount in allocations[uuid].items()
-            }
-        )
-
-    def _add(self, amounts: Mapping[tuple[str, str], int], sign: int) -> None:
-        for pool, amount in amounts.items():
-            self._problem.pools[pool] += sign * amount
+    def _shared(self, allocations: Allocations) -> Counter[Pool]:
+        shared = requests.shared(self._snapshot, allocations)
+        return Counter({(uuid, name): amount for uuid, name, amount in shared})
 
     def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
         """Take what a server holds of a host that is taken out; give it back, if the sign is -1."""
-        if uuid not in self._number:
-            return
-        host = self._problem.hosts[self._number[uuid]]
-        rooms, totals = host.shape.rooms, host.shape.totals
-        for place, provider in enumerate(host.providers):
-            for name, amount in allocations.get(provider, {}).items():
-                if (place, name) in rooms:
-                    for at in {rooms[place, name], totals[name]}:
-                        host.room[at] -= sign * amount
-        for name in request.limits:
-            host.members[name] += sign
+        if uuid in self._number:
+            host = self._problem.hosts[self._number[uuid]]
+            rooms, totals = host.shape.rooms, host.shape.totals
+            for place, provider in enumerate(host.providers):
+                for name, amount in allocations.get(provider, {}).items():
+                    if (place, name) in rooms:
+                        for at in {rooms[place, name], totals[name]}:
+                            host.room[at] -= sign * amount
+            for name in request.limits:
+                host.members[name] += sign

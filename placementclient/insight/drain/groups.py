@@ -93,10 +93,7 @@ def patterns(problem: PackingProblem, group: Group) -> list[Pattern] | None:
 def _add_options(
     problem: PackingProblem, group: Group, kind: int, places: Mapping[str, int]
 ) -> None:
-    """Add the options of a kind on a host of a group.
-
-    :param places: of server groups in the room
-    """
+    """Add the options of a kind on a host of a group; server groups have places in the room."""
     request = problem.kinds[kind]
     limits = tuple((places[name], 1) for name in request.limits)
     if any(group.room[at] < 1 for at, _ in limits):

@@ -76,7 +76,7 @@ class PackingProblem:
         pools: Pools,
         limits: Mapping[str, int],
     ) -> None:
-        self.hosts, self.pools, self.limits = hosts, dict(pools), limits
+        self.hosts, self.pools, self.limits = hosts, Counter(pools), limits
         self._set(servers)
         #: The numbers of the hosts of each shape.
         self.by_shape: dict[Shape, list[int]] = {}
@@ -303,10 +303,7 @@ class Filler:
     def _candidates(
         self, request: Request, shape: Shape
     ) -> Iterator[tuple[int, _Entry, HostOption]]:
-        """Yield the hosts of a shape that have room for a server, those with the least room first.
-
-        A host comes again until it is full. Those before its place had no room, and have none now.
-        """
+        """Yield the hosts of a shape with room for a server, the fullest first, until it is full."""
         needed = dict(shape.sum_of(request).local)
         lists = self._lists[shape]
         starts = {
@@ -351,10 +348,8 @@ _Entry = tuple[int, float, int]
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
-    """Return how many traits and aggregates a root has that a request does not name.
-
-    A flavor may forbid them: where there is a choice, a server goes to a host like its own.
-    """
+    """Return how many traits and aggregates a root has that a request does not name."""
+    # A flavor may forbid them: where there is a choice, a server goes to a host like its own.
     if request.is_lax:
         return 0
     root = shape.bins[0]

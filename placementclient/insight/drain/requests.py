@@ -5,7 +5,7 @@ a host that satisfies the strict one satisfies the server for certain; a host th
 the lax one never does.
 """
 
-from placementclient.model.consumers import Allocations, Resources, together
+from placementclient.model.consumers import Allocations, together
 from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -22,33 +22,38 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
     :param allocations: of the server, on the old host and on sharing providers
     """
     states = [snapshot.providers[uuid] for uuid in allocations]
-    local = [state for state in states if state.provider.root_uuid == root.uuid]
-    places = {state.uuid: number for number, state in enumerate(states)}
-    above = {
-        uuid: frozenset(places[state.uuid] for state in local if uuid in _above(snapshot, state))
-        for uuid in dict.fromkeys(
-            ancestor for state in local for ancestor in _above(snapshot, state)
-        )
-    }
-    parts = tuple(_part_like(state, allocations[state.uuid], states) for state in states)
+    places = {uuid: place for place, uuid in enumerate(allocations)}
+    below: dict[str, set[int]] = {}
+    for place, state in enumerate(states):
+        if state.provider.root_uuid == root.uuid:
+            for ancestor in _above(snapshot, state):
+                below.setdefault(ancestor, set()).add(place)
     return Request(
-        parts,
-        apart=frozenset(range(len(parts))),
+        tuple(
+            RequestPart(
+                tuple(sorted(allocations[state.uuid].items())),
+                alternatives(sorted(state.traits - {DISABLED})),
+                member_of=alternatives(sorted(state.aggregates)),
+                group=str(place),
+            )
+            for place, state in enumerate(states)
+        ),
+        apart=frozenset(places.values()),
         subtrees=tuple(
-            frozenset({places[uuid], below})
-            for uuid, parts in above.items()
-            for below in sorted(parts)
+            frozenset({places[uuid], place})
+            for uuid, parts in below.items()
             if uuid in places
+            for place in sorted(parts)
         ),
         ancestors=tuple(
-            (snapshot.providers[uuid].traits, parts)
-            for uuid, parts in above.items()
+            (snapshot.providers[uuid].traits, frozenset(parts))
+            for uuid, parts in below.items()
             if uuid not in places
         ),
         root_required=alternatives(sorted(root.traits - {DISABLED})),
         root_forbidden=frozenset({DISABLED}),
         root_member_of=alternatives(sorted(root.aggregates)),
-        shared=_shared(snapshot, allocations),
+        shared=shared(snapshot, allocations),
     )
 
 
@@ -59,7 +64,7 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     return Request(
         parts,
         root_forbidden=frozenset({DISABLED}),
-        shared=_shared(snapshot, allocations),
+        shared=shared(snapshot, allocations),
         is_lax=True,
     )
 
@@ -78,20 +83,8 @@ def known(
     """
     return parsed(requested)._replace(
         root_member_of=(zone,) if zone else (),
-        shared=_shared(snapshot, allocations),
+        shared=shared(snapshot, allocations),
         limits=limits,
-    )
-
-
-def _part_like(
-    state: ProviderState, resources: Resources, states: list[ProviderState]
-) -> RequestPart:
-    """The part of a strict request that stands for what a server holds on one provider."""
-    return RequestPart(
-        tuple(sorted(resources.items())),
-        alternatives(sorted(state.traits - {DISABLED})),
-        member_of=alternatives(sorted(state.aggregates)),
-        group=str(states.index(state)),
     )
 
 
@@ -104,7 +97,8 @@ def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
     return ancestors
 
 
-def _shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, str, int], ...]:
+def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, str, int], ...]:
+    """Return the allocations on sharing providers: provider, class and amount, sorted."""
     return tuple(
         (uuid, name, amount)
         for uuid, resources in sorted(allocations.items())

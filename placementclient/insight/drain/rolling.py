@@ -113,11 +113,7 @@ def _moves(
     first: int,
     effort: float,
 ) -> list[ServerMove] | None:
-    """Empty a batch, and return the moves; ``None`` if that is not possible.
-
-    :param first: the number of the first wave
-    :param effort: how long to search beyond the packing by best fit
-    """
+    """Empty a batch, and return the moves from a first wave on; ``None`` if it is impossible."""
     servers = fleet.servers(batch)
     fleet.take(batch)
     packing = fleet.attempt(servers)
@@ -170,11 +166,9 @@ def _may_fit(
 
 
 def _loosened(cloud: DrainCloud) -> DrainCloud:
-    """Return a cloud without servers in which each of them may stay where it is.
-
-    Units count for nothing, nor do disabled hosts. A host that is over its capacity has room for
-    what its servers have.
-    """
+    """Return a cloud without servers in which each of them may stay where it is."""
+    # Units count for nothing, nor do disabled hosts. A host that is over its capacity has room for
+    # what its servers have.
     states = []
     for state in cloud.vacated.snapshot.providers.values():
         inventories = {}
