@@ -303,7 +303,7 @@ class Filler:
     def _candidates(
         self, request: Request, shape: Shape
     ) -> Iterator[tuple[int, _Entry, HostOption]]:
-        """Yield the hosts of a shape with room for a server, the fullest first, until it is full."""
+        """Yield the hosts of a shape with room for a server, the fullest first, each until full."""
         needed = dict(shape.sum_of(request).local)
         lists = self._lists[shape]
         starts = {

@@ -1,13 +1,10 @@
 """Small clouds, and the answers of a search through everything that servers could do.
 
-It knows nothing of groups, cuts or patterns, and takes no shortcut:
-
-    python -m tests.unit.insight.drain.oracle --count 500
+It knows nothing of groups, cuts or patterns, and takes no shortcut.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections import Counter
 from itertools import product
@@ -103,12 +100,8 @@ def _held(rng, snapshot, host, used, most):
         state = rng.choice(places)
         held = found.setdefault(state.uuid, {})
         held[name] = held.get(name, 0) + amount
-    is_granted = all(
-        _is_granted(snapshot.providers[uuid], name, n, used)
-        for uuid, resources in found.items()
-        for name, n in resources.items()
-    )
-    return found if is_granted and any('VCPU' in each for each in found.values()) else {}
+    has_cpus = any('VCPU' in resources for resources in found.values())
+    return found if has_cpus and _are_granted(snapshot, found, used) else {}
 
 
 def _serving(snapshot, host):
@@ -122,6 +115,14 @@ def _is_granted(state, name, amount, used):
     return inventory.admits(amount) and used[state.uuid, name] + amount <= inventory.capacity
 
 
+def _are_granted(snapshot, allocations, used):
+    return all(
+        _is_granted(snapshot.providers[uuid], name, amount, used)
+        for uuid, resources in allocations.items()
+        for name, amount in resources.items()
+    )
+
+
 def _enter(used, allocations, sign=1):
     for uuid, resources in allocations.items():
         for name, amount in resources.items():
@@ -130,32 +131,35 @@ def _enter(used, allocations, sign=1):
 
 def strict(snapshot, emptied):
     """Return how many servers can move to hosts with all traits and aggregates of their own."""
-    servers = list(_servers(snapshot, emptied))
     used: Used = Counter()
     for consumer in snapshot.consumers.values():
         _enter(used, consumer.allocations)
+
+    def fits(server, image):
+        return _are_granted(snapshot, image, used)
+
+    def take(server, image, sign):
+        # What is on shared storage is there twice for a while, then once again.
+        stays = server[1].allocations.keys()
+        _enter(used, {uuid: held for uuid, held in image.items() if uuid not in stays}, sign)
+
+    servers = list(_servers(snapshot, emptied))
     options = [list(_images(snapshot, emptied, *server)) for server in servers]
+    return most_placed(servers, options, fits, take)
+
+
+def most_placed(servers, options, fits, take):
+    """Return how many servers can have one of their options at the same time."""
 
     def best(number):
         if number == len(servers):
             return 0
-        most = best(number + 1)
-        consumer = servers[number][1]
-        for image in options[number]:
-            if most == len(servers) - number:
-                break
-            if all(
-                _is_granted(snapshot.providers[uuid], name, amount, used)
-                for uuid, resources in image.items()
-                for name, amount in resources.items()
-            ):
-                # What is on shared storage is there twice for a while, then once again.
-                new = {
-                    uuid: held for uuid, held in image.items() if uuid not in consumer.allocations
-                }
-                _enter(used, new)
+        server, most = servers[number], best(number + 1)
+        for option in options[number]:
+            if most < len(servers) - number and fits(server, option):
+                take(server, option, 1)
                 most = max(most, 1 + best(number + 1))
-                _enter(used, new, -1)
+                take(server, option, -1)
         return most
 
     return best(0)
@@ -203,7 +207,7 @@ def _is_like(before, held, after):
 
 def lax(snapshot, emptied):
     """Return how many servers can move if only the sums of a host count."""
-    wanted = [
+    sums = [
         sum(map(Counter, consumer.allocations.values()), Counter[str]())
         for _, consumer in _servers(snapshot, emptied)
     ]
@@ -214,19 +218,15 @@ def lax(snapshot, emptied):
             for name in state.inventories:
                 free[target, name] += max(0, state.free(name))
 
-    def best(number):
-        if number == len(wanted):
-            return 0
-        most = best(number + 1)
-        for target in targets:
-            if most < len(wanted) - number and _sums_fit(snapshot, target, wanted[number], free):
-                own = {target: {n: m for n, m in wanted[number].items() if (target, n) in free}}
-                _enter(free, own, -1)
-                most = max(most, 1 + best(number + 1))
-                _enter(free, own)
-        return most
+    def take(amounts, target, sign):
+        for name, amount in amounts.items():
+            if (target, name) in free:
+                free[target, name] -= sign * amount
 
-    return best(0)
+    def fits(amounts, target):
+        return _sums_fit(snapshot, target, amounts, free)
+
+    return most_placed(sums, [targets] * len(sums), fits, take)
 
 
 def _sums_fit(snapshot, target, wanted, free):
@@ -294,24 +294,3 @@ def _faults(snapshot, emptied, decision):
     packing = decision.strict
     if not packing.is_exact:
         yield f'the most under strict is {packing.count} to {packing.bound}'
-
-
-def main():
-    """Compare many cases."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=500)
-    parser.add_argument('--first', type=int, default=0)
-    arguments = parser.parse_args()
-    verdicts: Counter[DrainVerdict] = Counter()
-    for seed in range(arguments.first, arguments.first + arguments.count):
-        if said := fault(seed):
-            raise SystemExit(f'case {seed}: {said}')
-        snapshot, emptied = case(seed)
-        verdicts[decide(DrainCloud(snapshot), emptied).verdict] += 1
-    print(
-        f'{arguments.count} cases agree:', ', '.join(f'{n} {each}' for each, n in verdicts.items())
-    )
-
-
-if __name__ == '__main__':
-    main()

@@ -113,43 +113,28 @@ def test_rolling_with_storage_that_two_pools_share():
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
 
 
-def _room(snapshot, targets):
+def _may_be_empty(snapshot, emptied):
+    """Whether all servers have a place elsewhere, each moved however often, by sums alone."""
     room: Counter[tuple[str, str]] = Counter()
+    roots = [root.uuid for root in snapshot.roots() if 'COMPUTE_NODE' in root.traits]
+    targets = [uuid for uuid in roots if uuid not in emptied]
     for target in targets:
         for state in snapshot.tree(target):
             for name, inventory in state.inventories.items():
                 room[target, name] += max(inventory.capacity, state.used(name))
-    return room
-
-
-def _may_be_empty(snapshot, emptied):
-    """Whether all servers have a place elsewhere, each moved however often, by sums alone."""
-    targets = [
-        root.uuid
-        for root in snapshot.roots()
-        if 'COMPUTE_NODE' in root.traits and root.uuid not in emptied
-    ]
-    everybody = []
+    servers = []
     for each in snapshot.consumers.values():
-        own = [held for uuid, held in each.allocations.items() if uuid != 'nfs']
-        everybody.append(sum(map(Counter, own), Counter[str]()))
-    room = _room(snapshot, targets)
+        local = [held for uuid, held in each.allocations.items() if uuid != 'nfs']
+        servers.append(sum(map(Counter, local), Counter[str]()))
 
-    def fits(number):
-        if number == len(everybody):
-            return True
-        wanted = everybody[number]
-        for target in targets:
-            if all(room[target, name] >= n for name, n in wanted.items()):
-                taken = Counter({(target, name): n for name, n in wanted.items()})
-                room.subtract(taken)
-                found = fits(number + 1)
-                room.update(taken)
-                if found:
-                    return True
-        return False
+    def fits(amounts, target):
+        return all(room[target, name] >= amount for name, amount in amounts.items())
 
-    return fits(0)
+    def take(amounts, target, sign):
+        room.update({(target, name): -sign * amount for name, amount in amounts.items()})
+
+    options = [targets] * len(servers)
+    return oracle.most_placed(servers, options, fits, take) == len(servers)
 
 
 def _have_a_place_alone(snapshot, emptied):
