@@ -190,15 +190,21 @@ def test_server_groups_decide(group, verdict):
     assert answer(two_hosts(servers=2), document)[0].verdict is verdict
 
 
+@pytest.mark.parametrize(('most', 'verdict'), [(1, DrainVerdict.NO), (2, DrainVerdict.YES)])
+def test_servers_of_the_group_that_are_there_already_count(most, verdict):
+    states = two_hosts().providers.values()
+    held = {'VCPU': 2, 'MEMORY_MB': 64}
+    snapshot = cloud(states, [consumer('s0', old=held), consumer('s1', new=held)])
+    group = {'id': 'g', 'policy': 'anti-affinity', 'members': ['s0', 's1']}
+    group['rules'] = {'max_server_per_host': most}
+    document = {'servers': [listed('s0'), listed('s1')], 'server_groups': [group]}
+    assert answer(snapshot, document)[0].verdict is verdict
+
+
 def test_a_group_of_one_server_binds_nothing():
     group = {'id': 'g', 'policy': 'affinity', 'members': ['s0']}
     document = {'servers': [listed('s0')], 'server_groups': [group]}
     assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
-
-
-def test_the_state_of_a_server():
-    record = listed('s0') | {'OS-EXT-STS:vm_state': 'stopped'}
-    assert learn(two_hosts(), [record], 'x.json')[0].states == {'s0': 'stopped'}
 
 
 @pytest.mark.parametrize(
