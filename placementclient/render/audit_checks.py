@@ -2,9 +2,8 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from placementclient.insight.audit.checks import LABELS, Check
 from placementclient.render.columns import Column, Columns, Output
@@ -35,12 +34,13 @@ def rows(checks: Iterable[Check]) -> Output:
     return _CHECK.rows(checks)
 
 
-def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Return the cells of a check as lines of at most so many characters."""
-    needs = ' and '.join(f'--{name}' for name in row['needs'])
-    yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
+def lines(check: Check, width: int) -> Iterator[str]:
+    """Return the text about a check for a terminal; the width of lines is in characters."""
+    needs = ' and '.join(f'--{name}' for name in check.needs)
+    yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():
-        if row[name]:
+        if text := _text(name, check):
             yield ''
-            text = f'{label}{row[name]}'
-            yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+            yield from textwrap.wrap(
+                f'{label}{text}', width, break_long_words=False, break_on_hyphens=False
+            )

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
-    from placementclient.model.snapshots import Snapshot
     from placementclient.producers.repair import Repairing
     from placementclient.render.repairs import Invocation
 
@@ -109,12 +108,12 @@ class AuditProvider(Changing):
         from placementclient.producers import repair
         from placementclient.render import findings as tables
 
-        known = {check.id: check for check in checks.CHECKS}
-        self._check_ids(known)
+        by_id = {check.id: check for check in checks.CHECKS}
+        self._check_ids(by_id)
         if self.args.explain:
-            return self._explained(known[self.args.explain])
-        chosen = set(self.args.id or known).difference(self.args.ignore)
-        ignored = known.keys() - chosen
+            return self._explained(by_id[self.args.explain])
+        chosen = set(self.args.id or by_id).difference(self.args.ignore)
+        ignored = by_id.keys() - chosen
 
         def roots(cloud: Cloud) -> set[str]:
             return set(cloud.snapshot.root_uuids(selectors.trees(self, cloud.snapshot)))
@@ -136,7 +135,11 @@ class AuditProvider(Changing):
         self._check_subjects(cloud, findings)
         done = None
         if self._mends:
-            repairing = self._repairing(cloud.snapshot, findings)
+            safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
+            is_current, listed = not self.args.snapshot, _listed(self.args)
+            repairing = repair.Repairing(
+                self.client, cloud.snapshot, safe, is_current=is_current, listed=listed
+            )
             if self.args.dry_run:
                 self.nothing = Changing.nothing
                 return self.change(repairing)
@@ -151,27 +154,17 @@ class AuditProvider(Changing):
                 self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
         return tables.rows(findings, invocation(self, cloud.servers), done)
 
-    def _check_ids(self, known: Collection[str]) -> None:
+    def _check_ids(self, ids: Collection[str]) -> None:
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
-            if id not in known:
-                near = suggestion(id, known) or f', but {", ".join(known)}'
+            if id not in ids:
+                near = suggestion(id, ids) or f', but {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
-
-    def _repairing(self, snapshot: Snapshot, findings: Sequence[Finding]) -> Repairing:
-        """Return the repairs that are safe, by the finding's place."""
-        from placementclient.producers.repair import Repairing
-
-        safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
-        is_current, listed = not self.args.snapshot, _listed(self.args)
-        return Repairing(self.client, snapshot, safe, is_current=is_current, listed=listed)
 
     def _explained(self, check: Check) -> base.Output:
         from placementclient.render import audit_checks
 
-        names, rows = audit_checks.rows([check])
-        text = dict(zip(names, *rows, strict=True))
-        self.args.lines = lambda names, rows, width: audit_checks.lines(text, width)
-        return names, rows
+        self.args.lines = lambda names, rows, width: audit_checks.lines(check, width)
+        return audit_checks.rows([check])
 
     def _name_left_out(self, audit: Audit) -> None:
         """Say how many checks were not made, and with -v which; refuse with --id."""
@@ -188,17 +181,17 @@ class AuditProvider(Changing):
 
     def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
         """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
-        known = cloud.subjects() if self.args.subject else set()
+        subjects = cloud.subjects() if self.args.subject else set()
         for subject in self.args.subject:
-            if subject not in known and all(each.subject != subject for each in findings):
-                near = suggestion(subject, known)
-                said = (
+            if subject not in subjects and all(f.subject != subject for f in findings):
+                near = suggestion(subject, subjects)
+                message = (
                     f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
                     f'{near or ". Give a name of a provider, or a UUID of a consumer"}'
                 )
                 if not self.args.fix:
-                    raise errors.BadArgument(said)
-                self.log.warning(said)
+                    raise errors.BadArgument(message)
+                self.log.warning(message)
 
     def _fix(self, repairing: Repairing) -> dict[int, str]:
         """Carry out or plan what is safe; return what came of it, by the finding's place."""
@@ -225,14 +218,14 @@ def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) ->
     from placementclient.render.repairs import Invocation
 
     paths = {f'--{name}': getattr(command.args, name) for name in ('snapshot', *ALWAYS)}
-    given = {option: path for option, path in paths.items() if path}
-    is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
+    sources = {option: path for option, path in paths.items() if path}
+    is_lasting = all(path == NOVA or os.path.isfile(path) for path in sources.values())
     # "allocation heal" needs the details of servers too.
     is_detailed = all(server.is_detailed for server in servers.values())
-    heal = {o: path for o, path in given.items() if o != '--snapshot' and path != NOVA}
+    heal = {o: path for o, path in sources.items() if o != '--snapshot' and path != NOVA}
     return Invocation(
         command.program,
-        given if is_lasting else None,
+        sources if is_lasting else None,
         heal if is_detailed else {},
         is_assumed=bool(command.args.assume),
     )

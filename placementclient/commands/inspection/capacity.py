@@ -102,18 +102,18 @@ class ShowCapacity(base.Lister):
         self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, (request,), trees), by)
-        found = []
-        for flavor, asked in scheduling.requests(self, snapshot, chosen, self.log.warning):
-            requests = [self._restricted(request) for request in asked]
-            found.append((flavor, fits.GROUPED[by](topology, requests, trees)))
-        return tables.flavors(found, by)
+        lines = []
+        for flavor, requests in scheduling.requests(self, snapshot, chosen, self.log.warning):
+            restricted = [self._restricted(request) for request in requests]
+            lines.append((flavor, fits.GROUPED[by](topology, restricted, trees)))
+        return tables.flavors(lines, by)
 
     def _warn_absent(self, absent: Iterable[Absent]) -> None:
         """Log the classes and traits that no provider has."""
-        found = list(absent)
-        if unknown := [each.sentence for each in found if not each.is_sound]:
+        names = list(absent)
+        if unknown := [name.sentence for name in names if not name.is_sound]:
             raise errors.BadArgument('; '.join(unknown))
-        self.warn(each.sentence for each in found)
+        self.warn(name.sentence for name in names)
 
     def _restricted(self, request: CandidateRequest) -> CandidateRequest:
         from placementclient.commands.framework.filters import any_of

@@ -116,22 +116,22 @@ class ExportCapacity(base.PlacementCommand):
         chosen = scheduling.flavors(self, self.args.flavors)
         snapshot = reading.cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
-        found = []
+        fitting = []
         for flavor, requests in scheduling.requests(self, snapshot, chosen, self._warn_once):
             try:
-                found.append((flavor, fits.by_tree(topology, requests)))
+                fitting.append((flavor, fits.by_tree(topology, requests)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
         around = self._around(snapshot)
-        return metrics.capacity(snapshot, found, around, self.args.assume, self.args.trait)
+        return metrics.capacity(snapshot, fitting, around, self.args.assume, self.args.trait)
 
     def _around(self, snapshot: Snapshot) -> OtherServices:
         """Return the answers of other services, asked or read from files."""
         from placementclient.nova import records, service
         from placementclient.render.metrics import OtherServices
 
-        using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
+        using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
         quotas = compute.Source(NOVA, lambda client: service.quotas(client, using), records.quotas)
         return OtherServices(
             compute.records(self, 'aggregates', self.args.aggregates) or [],

@@ -66,13 +66,13 @@ def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     from placementclient.nova import service
 
     options = {name: getattr(command.args, name) for name in _NAMES}
-    asked = () if any(options.values()) or command.args.snapshot else (*ALWAYS, *needed)
+    default = () if any(options.values()) or command.args.snapshot else (*ALWAYS, *needed)
     lists = Lists({}, {}, set())
     silent: dict[str, errors.PlacementError] = {}
     sources = compute.sources()
     for name, option in options.items():
         source = sources[name]
-        place = option or (source.service if name in asked else None)
+        place = option or (source.service if name in default else None)
         if place is None:
             continue
         reason = silent.get(source.service)

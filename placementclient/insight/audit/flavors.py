@@ -76,14 +76,14 @@ def _facts(
     hosts: _EmptyHosts, names: Names, flavor: Flavor, scheduling: Scheduling
 ) -> dict[str, Any]:
     try:
-        asked = scheduling.of_server(ServerRequest(flavor, from_volume=True), is_owned=False)
+        sent = scheduling.of_server(ServerRequest(flavor, from_volume=True), is_owned=False)
     except Refusal as reason:
         return {'refused': str(reason)}
-    if asked.ignored:
-        return {'ignored': list(asked.ignored)}
-    if asked.impossible:
-        return {'refused': asked.impossible}
-    facts = [_unmet(hosts, names, _lasting(request, names)) for request in asked.requests]
+    if sent.ignored:
+        return {'ignored': list(sent.ignored)}
+    if sent.impossible:
+        return {'refused': sent.impossible}
+    facts = [_unmet(hosts, names, _lasting(request, names)) for request in sent.requests]
     return facts[0] if all(facts) else {}
 
 

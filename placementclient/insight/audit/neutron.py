@@ -155,8 +155,8 @@ def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     requested = together(group.resources for port in ports for group in port.groups)
     allocated = together(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):
-        asked = {name: requested[name] for name in short}
-        return {'asked': asked, 'holds': {name: allocated[name] for name in short}}
+        amounts = ({name: sums[name] for name in short} for sums in (requested, allocated))
+        return dict(zip(('asked', 'holds'), amounts, strict=True))
     noted: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.groups:

@@ -108,7 +108,7 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_known = server.is_detailed or cloud.host_roots(server.hosts)
         if is_known and not cloud.named([root], server.hosts):
-            holds = {cloud.name(uuid): dict(held) for uuid, held in consumer.allocations.items()}
+            holds = {cloud.name(uuid): dict(used) for uuid, used in consumer.allocations.items()}
             yield _fault(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 
 

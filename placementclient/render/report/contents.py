@@ -131,7 +131,7 @@ def of_state(state: ProviderState) -> dict[str, Amount]:
 
 def after(tree: TreeChange) -> dict[str, dict[str, Amount]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
-    gains = gained((each.before.allocations, each.after.allocations) for each in tree.consumers)
+    gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
         change.uuid: {
             name: Amount(

@@ -37,9 +37,7 @@ CHECK = Check('wrong', Severity.ERROR, example, ('servers', 'ports'))
 
 
 def test_a_text_on_a_terminal():
-    names, [values] = audit_checks.rows([CHECK])
-    row = dict(zip(names, values, strict=True))
-    assert '\n'.join(audit_checks.lines(row, 40)) == (
+    assert '\n'.join(audit_checks.lines(CHECK, 40)) == (
         'wrong (error, needs --servers and --ports)\n\n'
         'A host is wrong.\n\nRatios count too.\n\nWhy it matters: nothing works.\n\n'
         'Safe to fix: yes.\n\nLook yourself: "openstack resource\nprovider list" and ls\n\n'
@@ -80,9 +78,7 @@ def test_a_text_in_the_page():
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_a_text_fits_a_terminal(check):
-    names, [values] = audit_checks.rows([check])
-    lines = list(audit_checks.lines(dict(zip(names, values, strict=True)), 80))
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, audit_checks.lines(check, 80))) <= 80
 
 
 def sections(checks):
