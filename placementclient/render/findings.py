@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from placementclient.client.wording import counted, listed
+from placementclient.client.wording import counted
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, evidence
@@ -64,34 +63,13 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str
 
 def remarks(audit: Audit) -> Iterator[str]:
     """Return sentences about incomplete lists of Nova, and about skipped servers."""
-    if audit.shortfall is not None:
-        yield from _incomplete(audit.shortfall)
+    yield from audit.shortfalls.values()
     if audit.passed_over:
         counts = ', '.join(
             f'{counted(number, "server")} ({reason})'
             for reason, number in sorted(audit.passed_over.items())
         )
         yield f'Passed over, so audit again later: {counts}'
-
-
-def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
-    if shortfall.resized:
-        yield (
-            'The list of migrations does not look complete: it lacks those of '
-            f'{counted(shortfall.resized, "server")} with a resize to confirm. Nothing is deleted '
-            'by it: list the migrations of all cells, and all pages'
-        )
-    if not shortfall.is_of_servers:
-        return
-    hosts = ''
-    if shortfall.hosts:
-        hosts = f', and all of {listed(shortfall.hosts, 3)}'
-    yield (
-        f'The list of servers does not look complete: it lacks {shortfall.orphans} of '
-        f'{counted(shortfall.consumers, "consumer")}{hosts}. Nothing is deleted by it: list the '
-        'servers of all projects and cells. If it is complete, check each consumer with openstack '
-        'server show, and delete what it holds with resource provider allocation delete'
-    )
 
 
 def rows(

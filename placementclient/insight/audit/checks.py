@@ -20,7 +20,6 @@ from placementclient.insight.audit import (
     servers,
 )
 from placementclient.insight.audit.cloud import Cloud, MissingFields
-from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
@@ -33,8 +32,6 @@ LABELS = {
     'look': 'Look yourself: ',
     'example': 'Example: ',
 }
-#: Why nothing is deleted by such lists; the command says on stderr what they lack.
-INCOMPLETE = 'the list of {} does not look complete'
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _SERVERS = ('servers',)
 _BOTH = ('servers', 'migrations')
@@ -117,22 +114,20 @@ class Audit(NamedTuple):
     """The result of an audit, check by check.
 
     :param passed_over: the number of servers that nothing is said of, by the reason
-    :param shortfall: what the lists of Nova lack; ``None`` if they look complete
+    :param shortfalls: a sentence about each list of Nova that looks incomplete, by its name
     :param left_out: why checks were not made: the names of the lists that they need, or a sentence
     """
 
     findings: list[Finding]
     passed_over: Counter[str]
-    shortfall: MissingRecords | None
+    shortfalls: Mapping[str, str]
     left_out: Mapping[str, tuple[str, ...]]
 
     @property
     def has_suspects(self) -> bool:
         """Return True if a comparison of answers from different moments found something."""
         compared = {check.id for check in CHECKS if _is_of_moments(check)}
-        return self.shortfall is not None or any(
-            finding.kind in compared for finding in self.findings
-        )
+        return bool(self.shortfalls) or any(f.kind in compared for f in self.findings)
 
 
 def audit(
@@ -153,7 +148,7 @@ def audit(
     :param ignored: the IDs of checks
     :param subjects: only what is found of these; none: all
     """
-    shortfall = completeness.shortfall(cloud, earlier)
+    shortfalls = completeness.shortfalls(cloud, earlier)
     findings, passed_over, left_out = [], {}, {}
     for check in CHECKS:
         if check.id in ignored:
@@ -173,8 +168,8 @@ def audit(
             if finding.passed_over:
                 passed_over[finding.subject] = finding.passed_over
             else:
-                findings.append(_judged(check, finding, shortfall))
-    return Audit(findings, Counter(passed_over.values()), shortfall, left_out)
+                findings.append(_judged(check, finding, shortfalls))
+    return Audit(findings, Counter(passed_over.values()), shortfalls, left_out)
 
 
 def _is_of_moments(check: Check) -> bool:
@@ -190,9 +185,10 @@ def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> list[Findin
     return [finding for finding in findings if finding.subject in suspects]
 
 
-def _judged(check: Check, finding: Finding, shortfall: MissingRecords | None) -> Finding:
+def _judged(check: Check, finding: Finding, shortfalls: Mapping[str, str]) -> Finding:
     """Return a finding with its check; unsafe where it deletes by lists that lack something."""
     reason = finding.reason
-    if shortfall is not None and not reason and isinstance(finding.remedy, FreeAllocations):
-        reason = INCOMPLETE.format('servers' if shortfall.is_of_servers else 'migrations')
+    if shortfalls and not reason and isinstance(finding.remedy, FreeAllocations):
+        name = 'servers' if 'servers' in shortfalls else 'migrations'
+        reason = f'the list of {name} does not look complete'
     return replace(finding, kind=check.id, severity=check.severity, reason=reason)

@@ -1,7 +1,6 @@
 """Signs that the lists of Nova are incomplete, so that nothing may be deleted because of them."""
 
-from typing import NamedTuple
-
+from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.nova import MIGRATION
 from placementclient.placing.providers import is_sharing
@@ -10,34 +9,15 @@ from placementclient.placing.providers import is_sharing
 _LACKING = 10
 
 
-class MissingRecords(NamedTuple):
-    """The records that are missing in the lists of servers and migrations.
-
-    :param orphans: the number of consumers that are not in it
-    :param consumers: the number of consumers that are or may be servers
-    :param hosts: the names of the hosts with such consumers only
-    :param resized: the number of servers with a resize to confirm, of which no migration is listed
-    """
-
-    orphans: int
-    consumers: int
-    hosts: tuple[str, ...] = ()
-    resized: int = 0
-
-    @property
-    def is_of_servers(self) -> bool:
-        return bool(self.hosts) or self.orphans * _LACKING > self.consumers
-
-
-def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | None:
-    """Return the missing records; ``None`` if the lists look complete, or there are none.
+def shortfalls(cloud: Cloud, earlier: Cloud | None = None) -> dict[str, str]:
+    """Return a sentence about each list that looks incomplete, by the name of its option.
 
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
 
     :param earlier: another reading; what is in its lists is not missing
     """
-    listed = cloud.snapshot.consumers.keys() & cloud.servers.keys()
+    known = cloud.snapshot.consumers.keys() & cloud.servers.keys()
     orphans, resized = _orphans(cloud), _resized(cloud)
     if earlier is not None:
         orphans, resized = orphans & _orphans(earlier), resized & _resized(earlier)
@@ -49,10 +29,26 @@ def shortfall(cloud: Cloud, earlier: Cloud | None = None) -> MissingRecords | No
             if not is_sharing(state)
             for consumer in cloud.snapshot.consumers_on(state.uuid)
         }
-        if users & orphans and users.isdisjoint(listed):
+        if users & orphans and users.isdisjoint(known):
             hosts.append(cloud.name(root))
-    lacking = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), len(resized))
-    return lacking if lacking.is_of_servers or lacking.resized else None
+    sentences = {}
+    if resized:
+        sentences['migrations'] = (
+            'The list of migrations does not look complete: it lacks those of '
+            f'{counted(len(resized), "server")} with a resize to confirm. Nothing is deleted '
+            'by it: list the migrations of all cells, and all pages'
+        )
+    consumers = len(orphans | known)
+    if hosts or len(orphans) * _LACKING > consumers:
+        of_hosts = f', and all of {listed(hosts, 3)}' if hosts else ''
+        sentences['servers'] = (
+            f'The list of servers does not look complete: it lacks {len(orphans)} of '
+            f'{counted(consumers, "consumer")}{of_hosts}. Nothing is deleted by it: list the '
+            'servers of all projects and cells. If it is complete, check each consumer with '
+            'openstack server show, and delete what it holds with resource provider allocation '
+            'delete'
+        )
+    return sentences
 
 
 def _orphans(cloud: Cloud) -> set[str]:

@@ -3,7 +3,6 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.repairs import FreeAllocations
 from placementclient.model.servers import Server
 from tests.unit.insight.audit.auditing import (
@@ -120,13 +119,13 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
     hosts.append(provider('b_numa', 'b', VCPU=100))
     held = [*KNOWN, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
     result = audited(hosts, held, LISTED, [])
-    assert result.shortfall == MissingRecords(2, 41, ('b',))
+    assert 'it lacks 2 of 41 consumers, and all of b. ' in result.shortfalls['servers']
     assert [finding.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
     moved = migration(None, 'finished', 'b', 'k0')
     result = audited(hosts, [*KNOWN, held[-2], *others], LISTED, [moved])
-    assert result.shortfall is None
+    assert not result.shortfalls
     assert [finding.kind for finding in result.findings if finding.repair] == ['orphan']
 
 
@@ -197,4 +196,5 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     result = audited(HOSTS, held, servers, migrations)
     [found] = result.findings
     assert (found.kind, found.repair is not None) == ('orphan', is_safe)
-    assert result.shortfall == (None if is_safe else MissingRecords(1, 40, (), 1))
+    lacking = 'it lacks those of 1 server with a resize to confirm. '
+    assert [lacking in text for text in result.shortfalls.values()] == [True] * (not is_safe)
