@@ -79,6 +79,8 @@ class Applier:
         }
         self._roots = {provider.root_uuid for provider in providers}
         self._is_joint = False
+        # How many operations of the transaction are done.
+        self._joint_done = 0
         # The providers and consumers whose generations an earlier operation has moved.
         self._moved: set[str] = set()
 
@@ -105,14 +107,14 @@ class Applier:
         if self._client.transaction is None:
             yield
             return
-        self._is_joint = True
+        self._is_joint, self._joint_done = True, 0
         try:
             with self._client.transaction():
                 yield
                 if self._journal:
                     self._journal.sync()
         except errors.PlacementError:
-            self._note('taken back')
+            self._note('taken back', undone=self._joint_done)
             raise
         finally:
             self._is_joint = False
@@ -131,15 +133,16 @@ class Applier:
             self._note(f'not known: {lost or "interrupted"}')
             raise
         except errors.PlacementError as refusal:
-            self._note(f'refused: {refusal}')
+            self._note(f'refused: {refusal}', undone=1)
             raise
         self._note('done')
+        self._joint_done += 1
         if self._report:
             self._report(operation, True)
 
-    def _note(self, outcome: str) -> None:
+    def _note(self, outcome: str, *, undone: int = 0) -> None:
         if self._journal:
-            self._journal.note(self._tree_uuid, outcome, self._client)
+            self._journal.note(self._tree_uuid, outcome, self._client, undone=undone)
 
     def _perform(self, operation: Operation) -> None:
         match operation:

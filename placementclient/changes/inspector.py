@@ -180,8 +180,8 @@ class Inspector:
     def _rest(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
         record = self.journal.of(tree.root_provider_uuid)
         try:
-            sent = [operation for each in record.sent if (operation := operations.parsed(each))]
-        except ValueError as reason:
+            sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
+        except (LookupError, ValueError) as reason:
             raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
         return rebase_change(tree, live, sent, backward=backward)
 

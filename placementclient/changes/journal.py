@@ -13,7 +13,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from placementclient.changes.records import changes, journals
@@ -47,7 +47,8 @@ class Record:
     :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
     :param plan: the last that was made for it again, from the live state
-    :param sent: the intents since it was begun that have all values, as they are in the file
+    :param sent: the intents since it was begun that have all values and were not refused, as they
+        are in the file; ``None``: none had all values
     """
 
     ended: str | None = None
@@ -55,7 +56,7 @@ class Record:
     ended_at: str = ''
     begun: bool = False
     plan: TreeChange | None = None
-    sent: list[Mapping[str, Any]] = field(default_factory=list)
+    sent: list[Mapping[str, Any]] | None = None
 
 
 class Journal:
@@ -96,10 +97,15 @@ class Journal:
         if self.lines:
             self.lines.append(b'', synced=True)
 
-    def note(self, root_provider_uuid: str, outcome: str, client: Client) -> None:
-        """Write the outcome of the last intent, with the IDs of this thread's last request."""
+    def note(
+        self, root_provider_uuid: str, outcome: str, client: Client, *, undone: int = 0
+    ) -> None:
+        """Write the outcome of the last intent, with the IDs of this thread's last request.
+
+        :param undone: how many of the last intents were not carried out
+        """
         ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
-        self._write(root_provider_uuid, synced=False, outcome=outcome, **ids)
+        self._write(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
 
     def revise(self, change: TreeChange) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
@@ -256,7 +262,10 @@ def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
     if entry.intent is not None:
         record.begun, record.ended = True, None
         if 'values' in entry.intent:
+            record.sent = record.sent if record.sent is not None else []
             record.sent.append(entry.intent)
+    elif entry.undone and record.sent:
+        del record.sent[-entry.undone :]
     elif entry.plan is not None and not isinstance(entry.plan, str):
         record.plan = changes.change(entry.plan)
     elif entry.end is not None:

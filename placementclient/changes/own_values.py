@@ -18,17 +18,19 @@ from placementclient.model.inventories import Inventory
 
 
 class OwnValues:
-    """The values that operations have written so far, by provider and consumer."""
+    """The values that operations have written so far, by provider and consumer.
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
+    :param operations: those that were sent; ``None``: they are not known
+    """
+
+    def __init__(self, operations: Iterable[Operation] | None) -> None:
         #: By provider and class: before and after each write that changed the inventory.
         self._steps: dict[tuple[str, str], list[tuple[Inventory | None, Inventory | None]]]
         self._steps = defaultdict(list)
         self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
-        self.is_any = False
-        for operation in operations:
-            self.is_any = True
+        self.is_known = operations is not None
+        for operation in operations or ():
             self._learn(operation)
 
     def _learn(self, operation: Operation) -> None:

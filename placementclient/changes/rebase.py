@@ -45,7 +45,7 @@ def rebase(
     before: Snapshot,
     after: Snapshot,
     live: Snapshot,
-    sent: Iterable[Operation] = (),
+    sent: Iterable[Operation] | None = None,
     *,
     is_atomic: bool = False,
     is_back: bool = False,
@@ -57,7 +57,8 @@ def rebase(
     if the change sets another one.
 
     :param live: at least the same providers and consumers, as they are
-    :param sent: operations of this change that were sent before: what they changed is its own
+    :param sent: operations of this change that were sent before: what they changed is its own;
+        ``None``: they are not known
     :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
     :param is_back: whether this is the way back, on which a consumer gets nothing that others had
         ended before the change was made
@@ -156,7 +157,7 @@ class _Rebase:
 
     def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""
-        is_made = self._is_back and self._own.is_any
+        is_made = self._is_back and self._own.is_known
         return is_made and not now[0] and uuid not in self._own.consumers
 
     def _settle(self) -> None:

@@ -12,7 +12,11 @@ from placementclient.model.snapshots import Snapshot
 
 
 def rebase_change(
-    change: TreeChange, live: Snapshot, sent: Iterable[Operation] = (), *, backward: bool = False
+    change: TreeChange,
+    live: Snapshot,
+    sent: Iterable[Operation] | None = None,
+    *,
+    backward: bool = False,
 ) -> Rebased:
     """Return the rest of a change of a plan, as :func:`rebase` does.
 

@@ -245,3 +245,23 @@ def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_a
     back = clouds.captured(client)
     assert back.consumers.keys() == there.consumers.keys() - {ended.uuid}
     assert back.providers.keys() == there.providers.keys()
+
+
+def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_request(tmp_path):
+    """The journal has a request that was refused."""
+    path = str(tmp_path / 'journal')
+    with over_requests() as client:
+        clouds.load(client, clouds.cloud())
+        there = clouds.captured(client)
+        made = plan('resource provider purge', there, Snapshot([], []))
+        moved = there.consumers[clouds.uuid_of('server0.1')]
+
+        def move():
+            allocation.delete(client, moved.uuid)
+            allocation.set(client, replace(moved, uuid=clouds.uuid_of('new'), generation=None))
+
+        with clouds.disturbed(client, 'POST', '/allocations', move):
+            outcome = engines.apply(client, made, path)
+        assert outcome.exit_status is ExitStatus.DIFFERS
+        engines.rollback(client, made, path)
+        assert moved.uuid not in clouds.captured(client).consumers

@@ -29,6 +29,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     :param tree: the UUID of the tree's root
     :param intent: an operation that is about to be carried out
     :param outcome: of the intent before
+    :param undone: with an outcome, how many of the last intents were not carried out
     :param request_id: with an outcome, the service's ID of its last request
     :param global_request_id: with an outcome, the ID that all requests of the run carry
     :param plan: of the first line, what identifies the plan; of another, the record of another
@@ -43,6 +44,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     tree: str | None = None
     intent: Mapping[str, Any] | None = None
     outcome: str | None = None
+    undone: int = 0
     request_id: str = ''
     global_request_id: str = ''
     plan: str | ChangeRecord | None = None

@@ -61,7 +61,10 @@ def whole(operation: Operation) -> dict[str, Any]:
     return {'operation': type(operation).__name__, 'values': values}
 
 
-def parsed(record: Mapping[str, Any]) -> Operation | None:
-    """Return the operation of a record of :func:`whole`, or ``None`` for any other record."""
-    kind = _TYPES.get(record.get('operation', ''))
-    return None if kind is None else msgspec.convert(record['values'], kind)
+def parsed(record: Mapping[str, Any]) -> Operation:
+    """Return the operation of a record of :func:`whole`.
+
+    :raises LookupError, ValueError: if it is none
+    """
+    operation: Operation = msgspec.convert(record['values'], _TYPES[record['operation']])
+    return operation

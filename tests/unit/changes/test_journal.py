@@ -201,3 +201,13 @@ def test_where_nothing_can_be_locked_that_is_told(path, monkeypatch):
         journal.opened(path, 'one'),
     ):
         pass
+
+
+def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
+    with journal.opened(path, 'one') as opened:
+        for outcome, undone in [('done', 0), ('done', 0), ('refused: no', 1), ('taken back', 1)]:
+            if outcome != 'taken back':
+                opened.intend(ROOT, operations.whole(CREATE) | {'outcome': outcome})
+            opened.note(ROOT, outcome, Client(None), undone=undone)
+    (sent,) = journal.read(path, 'one')[ROOT].sent
+    assert sent['values']['name'] == 'Köln'
