@@ -82,7 +82,7 @@ def test_a_plan_from_the_command_to_its_rollback(placement, client, tmp_path):
     assert summary.stdout == ('1 provider to create, 1 to change, 0 to delete\n  host: 3 changes\n')
     unread = placement(f'resource provider reshape rehearse {path}')
     assert (unread.status, unread.stdout) == (2, '')
-    assert '"resource provider snapshot save cloud.json" takes one' in unread.stderr
+    assert 'the following arguments are required: --snapshot' in unread.stderr
     assert [state(placement, 'status', path), state(placement, 'apply', f'{path} --yes')] == [
         'pending',
         'applied',

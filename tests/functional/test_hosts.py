@@ -321,7 +321,7 @@ def test_devices_of_three_hosts(where, request, tmp_path):
     Path(conf).write_text(NOVA_CONF)
     run('resource', 'provider', 'snapshot', 'save', cloud)
     devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
-    assert 'instances that hold nothing on theirs\n' in run(*devices).stderr
+    assert 'nothing is compared with what is allocated\n' in run(*devices).stderr
     told = run(*devices, '--snapshot', cloud, '-f', 'json')
     said = f'wrote {spec}\nsomething does not fit, and is left out (exit 3)\n'
     assert (told.status, told.stderr) == (3, said)

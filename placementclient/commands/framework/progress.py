@@ -1,11 +1,12 @@
 """The progress of long work, on stderr."""
 
+from __future__ import annotations
+
 import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from placementclient.client.printable import printable
@@ -19,35 +20,31 @@ _PAUSE = 0.1
 _STYLE = Style(bars=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A function to call for each finished part, with its name, state and reason.
-
-    :param show: shows them
-    :param warn: to be called with a sentence that is printed in any case
-    :param expect: to be called with the number of parts, as soon as it is known
-    """
-
-    show: Callable[[str, str, str], None]
-    warn: Callable[[str], None]
-    expect: Callable[[int], None] = lambda total: None
-
-    def __call__(self, name: str, state: str = '', reason: str = '') -> None:
-        self.show(name, state, reason)
-
-
 @contextlib.contextmanager
-def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
-    """Show a line for each part with ``-v``, else a bar if stderr is a terminal."""
+def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[_Lines | _Bar]:
+    """Show a line for each finished part with ``-v``, else a bar if stderr is a terminal."""
     has_screen = app.stderr.isatty() and app.stderr is not app.stdout
     if log.isEnabledFor(logging.INFO) or not has_screen:
-        yield Progress(lambda *facts: log.info(': '.join(filter(None, facts))), log.warning)
+        yield _Lines(log)
         return
     bar = _Bar(app.stderr, total)
     try:
-        yield Progress(bar.advance, bar.warn, bar.expect)
+        yield bar
     finally:
         bar.clear()
+
+
+class _Lines:
+    """Logs each finished part, with its state and reason."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log, self.warn = log, log.warning
+
+    def __call__(self, *facts: str) -> None:
+        self._log.info(': '.join(filter(None, facts)))
+
+    def expect(self, total: int) -> None:
+        """A line needs no number of all parts."""
 
 
 class _Bar:
@@ -67,7 +64,7 @@ class _Bar:
             self._total = total
             self._draw()
 
-    def advance(self, name: str, state: str, reason: str) -> None:
+    def __call__(self, name: str, state: str = '', reason: str = '') -> None:
         with self._lock:
             self._done, self._last = self._done + 1, name
             self._states += [(name, state)] if state else []

@@ -40,17 +40,20 @@ class _Fitting(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
 
     def misfits(self, left_out: Iterable[Misfit]) -> base.Output:
-        """The table; the exit status follows from it."""
+        """Return the table; the exit status follows from it."""
         rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in left_out]
         if rows:
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.prints, rows
 
-    def uncompared(self, what: str) -> None:
-        """Print which checks need a snapshot, if there is none."""
-        self.log.warning(
-            f'Without --snapshot nothing is compared with what is allocated: not found are {what}'
-        )
+    def snapshot(self) -> Snapshot | None:
+        """Read the snapshot; warn if there is none."""
+        from placementclient.files import disk
+
+        if self.args.snapshot:
+            return disk.read_snapshot(self.args.snapshot)
+        self.log.warning('Without --snapshot nothing is compared with what is allocated')
+        return None
 
 
 class AssignmentsReshape(_Fitting):
@@ -96,21 +99,14 @@ class AssignmentsReshape(_Fitting):
             raise errors.UsageError('Either --host-facts or --servers is needed')
         if bool(self.args.servers) != self.args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
-        path = self.args.snapshot
-        snapshot = disk.read_snapshot(path) if path else None
-        outcome = self._pinned(snapshot) if self.args.pinned else self._of_hosts(snapshot)
+        outcome = self._pinned() if self.args.pinned else self._of_hosts()
         disk.write_text(self.args.output, assignments.written(outcome.rows))
         return self.misfits(outcome.misfits)
 
-    def _of_hosts(self, snapshot: Snapshot | None) -> Assignments:
+    def _of_hosts(self) -> Assignments:
         from placementclient.hosts import archive, assignments
 
-        hosts = archive.read_all(self.args.host_facts)
-        if snapshot is None:
-            missed = 'classes other than VCPU and MEMORY_MB'
-            if not self.args.numa:
-                missed = 'other amounts, and consumers without a device'
-            self.uncompared(f'servers that Placement does not know, {missed}')
+        hosts, snapshot = archive.read_all(self.args.host_facts), self.snapshot()
         if self.args.numa:
             return assignments.of_cells(hosts, snapshot)
         pairs = [text.rpartition('=') for text in self.args.classes]
@@ -118,10 +114,11 @@ class AssignmentsReshape(_Fitting):
         default = by_type.pop('', assignments.VGPU)
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
 
-    def _pinned(self, snapshot: Snapshot | None) -> Assignments:
+    def _pinned(self) -> Assignments:
         from placementclient.hosts import pinned
 
-        if snapshot is None:
+        snapshot = self.args.snapshot and self.snapshot()
+        if not snapshot:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         migrations = compute.records(self, 'migrations', self.args.migrations) or ()
         servers = compute.records(self, 'servers', self.args.servers)
@@ -166,12 +163,6 @@ class DevicesReshape(_Fitting):
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse(disk.read_text(path), path)
-        path = self.args.snapshot
-        snapshot = disk.read_snapshot(path) if path else None
-        if snapshot is None:
-            self.uncompared(
-                'hosts that Placement does not know, and instances that hold nothing on theirs'
-            )
-        entries, misfits = additions.of_devices(rows, specs, snapshot)
+        entries, misfits = additions.of_devices(rows, specs, self.snapshot())
         disk.write_document(self.args.output, {'additions': entries})
         return self.misfits(misfits)

@@ -23,7 +23,6 @@ from placementclient.render import runs
 
 
 def still_up(hosts: Sequence[str]) -> str:
-    """Return the sentence about a nova-compute that is up, with the next step."""
     return (
         f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
         'puts back what a reshape has moved. Stop it'
@@ -204,7 +203,8 @@ class RehearseReshape(base.Lister):
         PLAN_FILE,
         Option(
             '--snapshot <file>',
-            help='Snapshot file that the plan was made from, or a newer one; every plan needs one',
+            required=True,
+            help='The snapshot that the plan was made from, or a newer one',
         ),
         *selectors.TREES,
     )
@@ -213,11 +213,6 @@ class RehearseReshape(base.Lister):
         from placementclient.files import disk
         from placementclient.reshape import rehearse, storage
 
-        if self.args.snapshot is None:
-            raise errors.UsageError(
-                'A rehearsal needs a snapshot, into which no plan writes: "resource provider '
-                'snapshot save cloud.json" takes one, then rehearse with --snapshot cloud.json'
-            )
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
         trees = selectors.trees_of(plan, self, snapshot)
