@@ -61,10 +61,7 @@ class TypedOptions:
 
 
 class NamedCloud:
-    """The session of a cloud of ``clouds.yaml``.
-
-    Options and ``OS_*`` variables win over the cloud's settings, as OpenStackClient's code that is
-    called here has it.
+    """The session of a cloud of ``clouds.yaml``; options and ``OS_*`` variables win.
 
     :ivar selection: what selects the service, once the session is there
     """

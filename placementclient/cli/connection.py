@@ -1,8 +1,4 @@
-"""Authentication of the program ``placement``, and the selection of the service.
-
-The options of authentication are those of :mod:`placementclient.cli.authentication`, which loads
-slowly: only where a command asks for the service, or where the command line has such an option.
-"""
+"""Authentication of the program ``placement``, and the selection of the service."""
 
 from __future__ import annotations
 
@@ -29,12 +25,10 @@ TIMEOUT = 60.0
 
 
 class Connection:
-    """The ClientManager that a plugin expects: a session, and the options of the service.
-
-    It authenticates only when a command asks for it.
+    """The ClientManager that a plugin expects; it authenticates only when a command asks for it.
 
     :param options: of :func:`add_options`
-    :param session: a session to use instead of one that the command line describes
+    :param session: instead of one that the command line describes
     """
 
     def __init__(

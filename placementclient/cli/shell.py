@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.metadata
+import itertools
 import logging
 import os
 import sys
@@ -59,7 +60,7 @@ class CommandManager(commandmanager.CommandManager):
 class Shell(app.App):
     """The application of cliff.
 
-    :param session: a session to use instead of one that the arguments describe
+    :param session: instead of one that the arguments describe
     :param existing: a connection to use instead of a new one
     """
 
@@ -105,8 +106,7 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
-        # They log every entry point that they find or cannot load, and of every step to a
-        # database.
+        # They log every entry point, and every step to a database.
         logging.getLogger('stevedore').setLevel(logging.CRITICAL)
         logging.getLogger('alembic').setLevel(logging.WARNING)
         logging.getLogger().handlers[0].setFormatter(_LogFormatter(self.CONSOLE_MESSAGE_FORMAT))
@@ -119,7 +119,13 @@ class Shell(app.App):
         try:
             self.options, words = self.parser.parse_known_args(argv)
             self.configure_logging()
-            return self._run(self._connected(words))
+            if self._existing:
+                self.client_manager = self._existing
+                self._existing.use(self.options.os_placement_api_version)
+            else:
+                new = connection.Connection(self.options, self._argv, self._session)
+                self.client_manager, words = new, new.without_authentication(words)
+            return self._run(words)
         except BrokenPipeError:
             return BROKEN_PIPE
         except KeyboardInterrupt:
@@ -128,16 +134,6 @@ class Shell(app.App):
         finally:
             if self.client_manager and self._session is None and self._existing is None:
                 self.client_manager.close()
-
-    def _connected(self, words: list[str]) -> list[str]:
-        """Have a connection; what it does not need of the arguments is the command."""
-        if self._existing:
-            self.client_manager = self._existing
-            self._existing.use(self.options.os_placement_api_version)
-            return words
-        new = connection.Connection(self.options, self._argv, self._session)
-        self.client_manager = new
-        return new.without_authentication(words)
 
     def _run(self, words: list[str]) -> int:
         helping = self.options.deferred_help
@@ -166,20 +162,18 @@ class Shell(app.App):
 
     def _refuse(self, argv: Sequence[str]) -> int:
         """Say that there is no such command, and which there are that it may have meant."""
-        first_option = next((i for i, word in enumerate(argv) if word.startswith('-')), None)
-        words = argv[:first_option]
+        words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
         group = list(command_help.lines(commands, name))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
         near = did_you_mean(command_help.near(words, commands))
-        refusal = f'{name!r} is not a command' + (f'. {near}' if near else '')
+        refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
-            unknown = f'unrecognized arguments: {name}'
-            refusal = f'{unknown}{command_help.meant(unknown, [self.parser])}'
-        stop = '' if refusal.endswith('?') else '.'
-        print(f'{refusal}{stop} See {self.NAME} --help', file=self.stderr)
+            refusal = f'unrecognized arguments: {name}'
+            refusal += command_help.meant(refusal, [self.parser]) or '.'
+        print(f'{refusal} See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:
@@ -203,7 +197,7 @@ class Shell(app.App):
 
     @property
     def is_typed(self) -> bool:
-        """Return True if the commands are lines of a batch; see :attr:`batch_runner`."""
+        """Return True if the commands are lines of a batch."""
         return self._existing is not None
 
     @functools.cached_property
@@ -217,9 +211,8 @@ class Shell(app.App):
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:
     """Run one command; return an :class:`placementclient.client.errors.ExitStatus`.
 
-    :param argv: the arguments; those of the process if not given
-    :param session: a keystoneauth session to use instead of the one that the arguments and the
-        environment describe
+    :param argv: default: the arguments of the process
+    :param session: a keystoneauth session instead of the one that the arguments describe
     """
     argv = sys.argv[1:] if argv is None else argv
     try:
