@@ -26,7 +26,6 @@ class Option:
     :param since: the first microversion that has it, such as ``'1.14'``
     :param until: the last one, where a later version took it away
     :param required_since: the first microversion that cannot do without it
-    :param required_until: the last one that cannot
     :param instead: the option that has replaced it; it is taken, with a notice, and not shown
     :param missable: for an argument by its position: the command itself sees whether it is there
     """
@@ -35,10 +34,9 @@ class Option:
         self,
         *flags: str,
         help: str,
-        since: str | None = None,
-        until: str | None = None,
+        since: str = str(LOWEST),
+        until: str = str(HIGHEST),
         required_since: str | None = None,
-        required_until: str | None = None,
         instead: str | None = None,
         missable: bool = False,
         **settings: Any,
@@ -57,10 +55,8 @@ class Option:
         has_value = settings.get('action') not in _FLAGS
         if has_value and 'choices' not in settings:
             settings.setdefault('metavar', f'<{self.dest}>')
-        self.since = Microversion.parse(since) if since else LOWEST
-        self.until = Microversion.parse(until) if until else HIGHEST
+        self.since, self.until = Microversion.parse(since), Microversion.parse(until)
         self.required_since = Microversion.parse(required_since) if required_since else None
-        self.required_until = Microversion.parse(required_until) if required_until else None
         self.instead, self._missable = instead, missable
         facts = ', '.join(self._facts())
         self.help = f'{help} ({facts}).' if facts else f'{help}.'
@@ -76,19 +72,11 @@ class Option:
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))
 
-    def is_required(self, version: Microversion) -> bool:
-        """Return whether the service requires it at a microversion."""
-        return (self.required_since is not None and version >= self.required_since) or (
-            self.required_until is not None and version <= self.required_until
-        )
-
     def _facts(self) -> Iterator[str]:
         if self.settings.get('action') not in (None, *_FLAGS):
             yield 'may be repeated'
         default = self.settings.get('default')
-        # In words the help says it itself.
-        is_shown = isinstance(default, int | float | str) and not isinstance(default, bool)
-        if is_shown and default not in ('', '-'):
+        if default not in (None, '', '-', []) and default is not False:
             yield f'default: {default}'
         if self.since > LOWEST:
             yield f'from API version {self.since} on'
@@ -96,8 +84,6 @@ class Option:
             yield f'up to API version {self.until}'
         if self.required_since:
             yield f'required from {self.required_since} on'
-        if self.required_until:
-            yield f'required up to {self.required_until}'
 
 
 class Flag(Option):

@@ -318,7 +318,7 @@ class PlacementCommand(command.Command):
                 self.client.require(option.flags[-1], option.since, option.until)
                 if option.instead:
                     self.deprecated_option_warning(option.flags[-1], option.instead)
-            elif option.is_required(self.version):
+            elif option.required_since and self.version >= option.required_since:
                 missing.append(option.flags[-1])
         if missing:
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')

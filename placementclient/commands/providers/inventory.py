@@ -141,12 +141,14 @@ class DeleteInventory(base.ProviderDeletion):
     functions = (api.inventory.delete_all, api.inventory.list)
     options = (
         option.PROVIDER,
-        Option('--resource-class', required_until='1.4', help='Only the inventory of this class'),
+        Option('--resource-class', help='Only this class; required up to API version 1.4'),
     )
 
     def execute(self) -> None:
         name = self.args.resource_class
         if name is None:
+            if self.client.assumed_microversion < endpoints.DELETE_INVENTORIES.since:
+                self._parser.error('the following arguments are required: --resource-class')
             super().execute()
             return
         provider = self.client, self.provider_uuid

@@ -6,7 +6,6 @@ from argparse import Namespace
 
 import pytest
 
-from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.commands.framework import option
 from placementclient.commands.framework.option import Option
 
@@ -18,7 +17,6 @@ from placementclient.commands.framework.option import Option
         ({'since': '1.14'}, 'X (from API version 1.14 on).'),
         ({'until': '1.6'}, 'X (up to API version 1.6).'),
         ({'required_since': '1.8'}, 'X (required from 1.8 on).'),
-        ({'required_until': '1.4'}, 'X (required up to 1.4).'),
         (
             {'since': '1.2', 'until': '1.6', 'required_since': '1.3'},
             'X (from API version 1.2 on, up to API version 1.6, required from 1.3 on).',
@@ -63,20 +61,6 @@ def test_an_option_knows_where_argparse_puts_its_value(flags, settings, dest):
 )
 def test_an_option_knows_whether_it_was_given(settings, value, given):
     assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
-
-
-@pytest.mark.parametrize(
-    ('settings', 'required'),
-    [
-        ({}, [False, False, False]),
-        ({'required_since': '1.8'}, [False, True, True]),
-        ({'required_until': '1.8'}, [True, True, False]),
-    ],
-)
-def test_an_option_may_be_required_of_some_versions(settings, required):
-    given = Option('--x', help='X', **settings)
-    versions = LOWEST, Microversion(1, 8), HIGHEST
-    assert [given.is_required(version) for version in versions] == required
 
 
 def test_workers_are_a_number_or_auto(monkeypatch):
