@@ -22,14 +22,15 @@ class CommandOutput(NamedTuple):
 
 
 class BatchRunner:
-    """Runs commands on one connection, and continues after errors.
+    """Runs commands on the connection of a program, and continues after errors.
 
     Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
 
-    :param program: a :class:`placementclient.cli.shell.Shell`; ``shell`` is on its connection
+    :param program: a :class:`placementclient.cli.shell.Shell`
     """
 
-    def __init__(self, program: Any, shell: Any) -> None:
+    def __init__(self, program: Any) -> None:
+        shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
         actions = command_help.actions(shell.parser)
         self._options = {_option(text) for action in actions for text in action.option_strings}
@@ -55,9 +56,9 @@ class BatchRunner:
             self._as_the_program()
 
     def only_reads(self, words: Sequence[str]) -> bool:
-        """Return True if a command is read-only, so that it can run beside others.
+        """Return whether a command only reads, has no options of the program, and is not the first.
 
-        It is False for options of the program, and before a first command has found the version.
+        Such commands can run beside others.
         """
         options = self._program.options
         if options.debug or options.log_file or options.timing or options.verbose_level > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import importlib.metadata
 import itertools
 import logging
@@ -11,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cliff import app, commandmanager
 
@@ -22,9 +21,6 @@ from placementclient.client.printable import printable
 from placementclient.client.wording import did_you_mean, without_credentials
 from placementclient.loading import command_help, entry_points
 from placementclient.loading.entry_points import COMMANDS
-
-if TYPE_CHECKING:
-    from placementclient.cli.batch_runner import BatchRunner
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
@@ -199,13 +195,6 @@ class Shell(app.App):
     def is_typed(self) -> bool:
         """Return True if the commands are lines of a batch."""
         return self._existing is not None
-
-    @functools.cached_property
-    def batch_runner(self) -> BatchRunner:
-        """Return the runner of the commands of a batch."""
-        from placementclient.cli.batch_runner import BatchRunner
-
-        return BatchRunner(self, Shell(existing=self.client_manager))
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:

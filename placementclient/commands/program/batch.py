@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, NamedTuple
 
+from placementclient.cli.batch_runner import BatchRunner
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.printable import printable
@@ -84,6 +85,7 @@ class Batch(base.PlacementCommand):
     def execute(self) -> int:
         if self.app.is_typed:
             raise errors.UsageError('A batch cannot run a batch')
+        runner = BatchRunner(self.app)
         show = self._show_json if self.args.json_lines else self._show
         # Who writes to stdin may wait for an answer before the next line.
         path = self.args.file
@@ -92,8 +94,8 @@ class Batch(base.PlacementCommand):
         with (
             _opened(path, self.app.stdin) as file,
             _nothing_to_read(),
-            self.app.batch_runner.running(),
-            contextlib.closing(self._run_each(read_lines(file, path), ahead)) as lines,
+            runner.running(),
+            contextlib.closing(_run_each(runner, read_lines(file, path), ahead)) as lines,
         ):
             for line in lines:
                 # Commands run ahead of it only read.
@@ -116,29 +118,6 @@ class Batch(base.PlacementCommand):
         self.ending = f'{done} done{lines_failed}'
         return worst
 
-    def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[BatchLine]:
-        """Run the commands in order; consecutive read-only commands run in parallel."""
-        batch_runner = self.app.batch_runner
-        running: deque[tuple[CommandLine, Future[Any]]] = deque()
-        pool = ThreadPoolExecutor(ahead + 1)
-        try:
-            for command in commands:
-                reads = ahead and not command.refusal and batch_runner.only_reads(command.words)
-                while len(running) > (ahead if reads else 0):
-                    yield _ended(*running.popleft())
-                if reads:
-                    running.append((command, pool.submit(batch_runner.read, command.words)))
-                elif command.refusal:
-                    yield BatchLine(
-                        command.line, command.text, ExitStatus.USAGE, '', command.refusal
-                    )
-                else:
-                    yield BatchLine(command.line, command.text, *batch_runner.run(command.words))
-            while running:
-                yield _ended(*running.popleft())
-        finally:
-            pool.shutdown(cancel_futures=True)
-
     def _show(self, line: BatchLine) -> None:
         command = printable(line.command)
         head = f'# line {line.line}, exit status {line.status}: {command}\n'
@@ -152,6 +131,29 @@ class Batch(base.PlacementCommand):
     def _show_json(self, line: BatchLine) -> None:
         self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
         self.app.stdout.flush()
+
+
+def _run_each(
+    runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
+) -> Generator[BatchLine]:
+    """Run the commands in order; consecutive read-only commands run in parallel."""
+    running: deque[tuple[CommandLine, Future[Any]]] = deque()
+    pool = ThreadPoolExecutor(ahead + 1)
+    try:
+        for command in commands:
+            reads = ahead and not command.refusal and runner.only_reads(command.words)
+            while len(running) > (ahead if reads else 0):
+                yield _ended(*running.popleft())
+            if reads:
+                running.append((command, pool.submit(runner.read, command.words)))
+            elif command.refusal:
+                yield BatchLine(command.line, command.text, ExitStatus.USAGE, '', command.refusal)
+            else:
+                yield BatchLine(command.line, command.text, *runner.run(command.words))
+        while running:
+            yield _ended(*running.popleft())
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:

@@ -20,7 +20,7 @@ def batch_runner(session, service):
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
     service.answer(CLASSES)
-    batch_runner: BatchRunner = program.batch_runner
+    batch_runner = BatchRunner(program)
     with batch_runner.running():
         assert batch_runner.run(LIST) == CommandOutput(0, 'VCPU\n', '')
     return batch_runner
@@ -51,7 +51,7 @@ def test_what_can_run_beside_others(batch_runner, line, reads):
 def test_nothing_can_before_the_version_is_known(session, service):
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
-    assert not program.batch_runner.only_reads(['resource', 'class', 'list'])
+    assert not BatchRunner(program).only_reads(['resource', 'class', 'list'])
 
 
 def test_each_has_what_it_prints_itself(batch_runner, service):
