@@ -84,7 +84,6 @@ class Identity:
             self._call('POST', '/endpoints', {'endpoint': {**values, 'url': url}})
 
     def endpoints(self, service):
-        """Return the IDs of the endpoints of a service."""
         owner = self.make('services', service)
         found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
         return [str(endpoint['id']) for endpoint in found]
@@ -107,7 +106,6 @@ class Identity:
 
 
 def create():
-    """Make the catalog and the accounts."""
     identity = Identity()
     for name, (kind, path) in layout.CATALOG.items():
         identity.user(name, 'service', 'admin', 'service')
@@ -131,7 +129,6 @@ def create():
 
 
 def complete():
-    """Make an image, flavors and hosts."""
     from tests.cloud import hosts
     from tests.cloud.compute import Compute
 

@@ -48,22 +48,19 @@ class Compute:
     def make_aggregate(
         self, name: str, *hosts: str, zone: str | None = None, **properties: str
     ) -> dict[str, Any]:
-        """Return a host aggregate with some hosts."""
         found = self.call('GET', '/os-aggregates')['aggregates']
         for aggregate in [each for each in found if each['name'] == name]:
             self.remove_aggregate(aggregate['id'])
         body = {'aggregate': {'name': name, 'availability_zone': zone}}
         aggregate = self.call('POST', '/os-aggregates', body)['aggregate']
+        path = f'/os-aggregates/{aggregate["id"]}/action'
         for host in hosts:
-            path = f'/os-aggregates/{aggregate["id"]}/action'
             self.call('POST', path, {'add_host': {'host': host}})
         if properties:
-            path = f'/os-aggregates/{aggregate["id"]}/action'
             self.call('POST', path, {'set_metadata': {'metadata': properties}})
         return dict(aggregate)
 
     def remove_aggregate(self, aggregate: int) -> None:
-        """Delete a host aggregate."""
         path = f'/os-aggregates/{aggregate}'
         for host in self.call('GET', path)['aggregate']['hosts']:
             self.call('POST', f'{path}/action', {'remove_host': {'host': host}})
@@ -121,33 +118,24 @@ class Compute:
 
     def node(self, host: str) -> str | None:
         """Return the UUID of the node of a host, which its provider has too."""
-        found = self.call('GET', '/os-hypervisors')['hypervisors']
-        return next(
-            (str(each['id']) for each in found if each['hypervisor_hostname'] == host), None
-        )
+        nodes = self.call('GET', '/os-hypervisors')['hypervisors']
+        return next((str(n['id']) for n in nodes if n['hypervisor_hostname'] == host), None)
 
     def create(self, name: str, flavor: str = 'small', **more: Any) -> str:
         """Start a server, and return its UUID without waiting."""
         image = self.make_image('cirros')
         body = {'name': name, 'flavorRef': flavor, 'imageRef': image, 'networks': 'none', **more}
-        hints = body.pop('hints', None)
-        request = {'server': body} | ({'os:scheduler_hints': hints} if hints else {})
-        return str(self.call('POST', '/servers', request)['server']['id'])
+        return str(self.call('POST', '/servers', {'server': body})['server']['id'])
 
     def boot(self, name: str, flavor: str = 'small', **more: Any) -> str:
-        """Start a server, and return its UUID once it is active.
-
-        :param more: such as ``host``
-        """
-        uuid = self.create(name, flavor, **more)
-        self.wait(uuid, 'ACTIVE')
+        """Start a server, and return its UUID once it is active."""
+        (uuid,) = self.boot_all({'name': name, 'flavor': flavor, **more})
         return uuid
 
     def boot_all(self, *each: Mapping[str, Any], **common: Any) -> list[str]:
         """Start servers at the same time, and return their UUIDs once all are active.
 
-        :param each: what each of them has: ``name``, and what :meth:`create` takes
-        :param common: what all of them have
+        :param each: the arguments of :meth:`create` for each of them
         """
         uuids = [self.create(**{**common, **one}) for one in each]
         for uuid in uuids:
@@ -161,10 +149,7 @@ class Compute:
         return list(self.call('GET', '/servers/detail?all_tenants=1')['servers'])
 
     def act(self, uuid: str, action: str, argument: Any = None, state: str = '') -> None:
-        """Do something with a server.
-
-        :param state: the state in which it ends
-        """
+        """Do something with a server, and wait for a state."""
         self.call('POST', f'/servers/{uuid}/action', {action: argument})
         if state:
             self.wait(uuid, state)
@@ -194,11 +179,9 @@ class Compute:
         return str(self.server(uuid)['OS-EXT-SRV-ATTR:host'])
 
     def services(self, query: str = '') -> list[dict[str, Any]]:
-        """Return the nova-computes that Nova knows."""
         return list(self.call('GET', f'/os-services?binary=nova-compute{query}')['services'])
 
     def service(self, host: str) -> dict[str, Any] | None:
-        """Return the nova-compute of a host."""
         return next(iter(self.services(f'&host={host}')), None)
 
     def update_service(self, host: str, **values: Any) -> None:
@@ -212,13 +195,11 @@ class Compute:
         return {uuid: each['resources'] for uuid, each in body['allocations'].items()}
 
     def consumers(self) -> set[str]:
-        """Return the UUIDs of all consumers with allocations."""
         paths = [f'/resource_providers/{each["uuid"]}/allocations' for each in self.providers()]
         bodies = [self.call('GET', path, service='placement') for path in paths]
         return {consumer for body in bodies for consumer in body['allocations']}
 
     def provider(self, name: str) -> str | None:
-        """Return the UUID of the provider of a name."""
         return next((str(each['uuid']) for each in self.providers() if each['name'] == name), None)
 
     def providers(self, query: str = '') -> list[dict[str, Any]]:
@@ -231,10 +212,7 @@ class Compute:
 
 
 def until(is_there: Callable[[], object], failure: str, seconds: float = TIMEOUT) -> None:
-    """Wait until something is true.
-
-    :raises AssertionError: if it is not within some seconds
-    """
+    """Wait until something is true, or fail."""
     began = time.monotonic()
     while not is_there():
         passed = time.monotonic() - began

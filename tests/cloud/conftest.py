@@ -33,7 +33,6 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say what was not tested."""
     if _left_out:
         terminalreporter.section('no time for these tests', red=True)
         for name in _left_out:

@@ -82,7 +82,6 @@ def restart_scheduler(settings_of_nova):
 
 
 def neutron():
-    """Start the small Neutron."""
     arguments = [str(layout.ports()['neutron']), str(PORTS)]
     python, script = layout.program('python'), str(INSIDE / 'neutron.py')
     processes.start('neutron', [python, script, *arguments])
@@ -90,7 +89,6 @@ def neutron():
 
 
 def compute(host):
-    """Start the nova-compute of a host."""
     _daemon(host, 'nova-compute', f'--config-file={settings.path(f"nova/{host}.conf")}')
 
 
@@ -122,7 +120,6 @@ def _once(make):
 
 
 def run(program, *arguments, check=True):
-    """Run a program of the services, such as nova-manage."""
     command = [layout.program(program), *arguments]
     environment = {'PATH': f'{layout.environment()}/bin:/usr/bin:/bin', 'HOME': str(layout.state())}
     done = subprocess.run(
@@ -136,7 +133,6 @@ def run(program, *arguments, check=True):
 
 
 def nova_manage(*arguments, check=True):
-    """Run nova-manage."""
     config = f'--config-file={settings.path("nova/nova.conf")}'
     return run('nova-manage', config, *arguments, check=check)
 

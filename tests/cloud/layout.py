@@ -39,7 +39,6 @@ HOSTS = ('compute1', 'compute2', 'compute3')
 
 @functools.cache
 def folder():
-    """The folder that holds everything of the cloud."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named).absolute()
@@ -48,7 +47,6 @@ def folder():
 
 
 def environment():
-    """The virtual environment with the services."""
     return folder() / 'venv'
 
 

@@ -163,7 +163,6 @@ def path(name):
 
 
 def write():
-    """Write all of them."""
     files: dict[str, Settings] = {
         'keystone/keystone.conf': keystone(),
         'keystone-short/keystone.conf': keystone(expiration=SHORT_TOKEN),
@@ -184,7 +183,6 @@ def write():
 
 
 def save(name, settings):
-    """Write a configuration file."""
     parser = configparser.RawConfigParser()
     parser.read_dict(settings)
     path(name).parent.mkdir(parents=True, exist_ok=True)

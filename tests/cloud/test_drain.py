@@ -30,7 +30,6 @@ OPENSTACK = variables(OS_COMPUTE_API_VERSION='2.56')
 
 
 def _plan(placement, *statuses):
-    """Return the command for each server."""
     result = placement(f'resource provider drain plan {FIRST} --requests nova -f json')
     return {row['server']: row['command'] for row in result.json(*statuses)}
 
@@ -83,7 +82,6 @@ def test_nova_accepts_the_command_for_each_state(compute, placement, servers):
 
 @pytest.fixture
 def soft_deleted(compute):
-    """The UUID of a server that is deleted and can be restored."""
     hosts.settle(compute)
     uuid = compute.boot('soft-deleted', host=FIRST)
     usual = settings.nova()

@@ -23,7 +23,6 @@ DEFAULT = 'Default'
 
 
 def both(*argv, environment):
-    """Run a command line with each of the two programs."""
     first, second = [started(name, *argv, environment=environment) for name in PROGRAMS]
     return first(), second()
 
@@ -47,7 +46,6 @@ def admin():
 
 
 def kolla():
-    """The variables of the admin-openrc.sh of kolla-ansible."""
     return variables() | {
         'OS_TENANT_NAME': 'demo',
         'OS_INTERFACE': 'internal',
@@ -58,7 +56,6 @@ def kolla():
 
 
 def devstack():
-    """The variables of the openrc of devstack."""
     keystone = layout.url('keystone')
     return without(variables(), 'OS_USER_DOMAIN_NAME', 'OS_PROJECT_DOMAIN_NAME') | {
         'OS_AUTH_URL': keystone,
@@ -150,7 +147,6 @@ def test_the_same_as_options():
 
 @pytest.fixture
 def clouds(tmp_path):
-    """A clouds.yaml with a cloud for each account."""
     auth = {
         'auth_url': layout.url('keystone') + '/v3',
         'password': layout.PASSWORD,

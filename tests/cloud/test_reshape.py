@@ -47,7 +47,6 @@ def gpus(compute):
 
 
 def planned(placement, specification, *more, plan='plan.json'):
-    """The path of a plan."""
     Path('spec.json').write_text(json.dumps(specification))
     command = f'resource provider reshape plan --spec spec.json -o {plan}'
     result = placement(*command.split(), *more)

@@ -75,7 +75,6 @@ def _booted(compute, flavor, **more):
 
 
 def _fits(placement, *more):
-    """How many servers of each flavor fit in all."""
     rows = placement(
         *['resource', 'capacity', 'show', '--flavors', 'nova', '-f', 'json'], *more
     ).json()
