@@ -19,8 +19,8 @@ def connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
         seen.add(first)
         for member in members:  # grows
             for thing in touched[member]:
-                found = [key for key in users.pop(thing, ()) if key not in seen]
-                seen.update(found)
-                members += found
+                others = [key for key in users.pop(thing, ()) if key not in seen]
+                seen.update(others)
+                members += others
         if members:
             yield sorted(members, key=order.__getitem__)

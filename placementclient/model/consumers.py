@@ -60,8 +60,8 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
 
     def without(self, provider_uuids: Container[str]) -> Consumer:
         """Return the consumer with its allocations on all but some providers."""
-        rest = {uuid: held for uuid, held in self.allocations.items() if uuid not in provider_uuids}
-        return replace(self, allocations=rest)
+        remaining = [uuid for uuid in self.allocations if uuid not in provider_uuids]
+        return replace(self, allocations={uuid: self.allocations[uuid] for uuid in remaining})
 
 
 class Holding(msgspec.Struct, frozen=True, gc=False):
@@ -84,8 +84,8 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     def roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
         """The roots of its providers, without those that only share inventory."""
         used = {uuid: summaries[uuid] for uuid in self.allocations}
-        own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
-        return {summaries[uuid].root_provider_uuid for uuid in own or used}
+        local = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
+        return {summaries[uuid].root_provider_uuid for uuid in local or used}
 
 
 class ProviderSummary(msgspec.Struct, frozen=True, gc=False):

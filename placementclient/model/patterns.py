@@ -22,27 +22,27 @@ def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str
 
 
 def expanded(
-    names: Iterable[str], known: Callable[[], Mapping[str, str]], kind: str = 'provider'
+    names: Iterable[str], root_uuids: Callable[[], Mapping[str, str]], kind: str = 'provider'
 ) -> list[str]:
     """Return names and UUIDs; replace each pattern by the UUIDs of the trees that match it.
 
     A provider whose name looks like a pattern is found by its name.
 
-    :param known: returns the UUID of the root by the name of the provider; called for a pattern
+    :param root_uuids: returns the roots by the names of the providers; called for a pattern
     :raises errors.NoSuchProvider: if a pattern matches nothing
     """
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     roots: Mapping[str, str] | None = None
     for name in names:
         if is_pattern(name):
-            roots = known() if roots is None else roots
-            own = [name] if name in roots else matching(name, roots)
-            if not own:
+            roots = root_uuids() if roots is None else roots
+            matches = [name] if name in roots else matching(name, roots)
+            if not matches:
                 raise errors.NoSuchProvider(unmatched(name, roots, kind))
-            found |= dict.fromkeys(roots[each] for each in own)
+            result |= dict.fromkeys(roots[match] for match in matches)
         else:
-            found[name] = None
-    return list(found)
+            result[name] = None
+    return list(result)
 
 
 def similar(name: str, names: set[str]) -> set[str]:
@@ -53,9 +53,9 @@ def similar(name: str, names: set[str]) -> set[str]:
     rest = name[first:]
     lengths = range(max(first - 1, 0), first + 2)
     patterns = {
-        each[:length] + rest
-        for each in names
+        name[:length] + rest
+        for name in names
         for length in lengths
-        if fnmatch.fnmatchcase(each[length:], rest)
+        if fnmatch.fnmatchcase(name[length:], rest)
     }
     return patterns or names

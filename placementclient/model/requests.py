@@ -52,15 +52,15 @@ class CandidateRequest(NamedTuple):
 
     def restricted(self, other: CandidateRequest) -> CandidateRequest:
         """Return the request with the filters and the limit of another one added."""
-        own, more = self.common, other.common
+        common, added = self.common, other.common
         return self._replace(
             common=Filter(
-                own.resources,
-                own.required + more.required,
-                own.forbidden + more.forbidden,
-                own.member_of + more.member_of,
-                own.forbidden_member_of + more.forbidden_member_of,
-                more.in_tree or own.in_tree,
+                common.resources,
+                common.required + added.required,
+                common.forbidden + added.forbidden,
+                common.member_of + added.member_of,
+                common.forbidden_member_of + added.forbidden_member_of,
+                added.in_tree or common.in_tree,
             ),
             root_required=self.root_required + other.root_required,
             root_forbidden=self.root_forbidden + other.root_forbidden,

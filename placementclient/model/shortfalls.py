@@ -34,13 +34,13 @@ def shortfalls(
     :param before: providers by UUID, with their usages
     """
     for uuid, state in after.items():
-        there = before.get(uuid)
-        if there is None or there.inventories == state.inventories:
+        live = before.get(uuid)
+        if live is None or live.inventories == state.inventories:
             continue
-        for name, used in there.usages.items():
+        for name, used in live.usages.items():
             room = state.capacity(name)
-            if room < used and room < there.capacity(name):
-                yield Shortfall(there.name, name, used, room)
+            if room < used and room < live.capacity(name):
+                yield Shortfall(live.name, name, used, room)
 
 
 class Unaccounted(errors.PlacementError):

@@ -183,8 +183,10 @@ class Snapshot:
 
     def without_usages(self) -> list[ProviderState]:
         """The providers without usages that have allocations."""
-        held = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
-        return [each for each in self.providers.values() if each.uuid in held and not each.usages]
+        used = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
+        return [
+            state for state in self.providers.values() if state.uuid in used and not state.usages
+        ]
 
     def unlisted(self, provider_uuid: str) -> Resources:
         """Return the usage of a provider that no consumer accounts for."""

@@ -31,29 +31,34 @@ def fault(providers: Iterable[Provider]) -> str | None:
     is below the root that it names.
     """
     by_uuid: dict[str, Provider] = {}
-    named: dict[str, str] = {}
-    for each in providers:
-        if each.uuid in by_uuid:
-            return f'two providers have the UUID {each.uuid}'
-        if each.name in named:
-            return f'two providers have the name {each.name!r}: {named[each.name]} and {each.uuid}'
-        by_uuid[each.uuid], named[each.name] = each, each.uuid
+    uuids: dict[str, str] = {}
+    for provider in providers:
+        uuid, name = provider.uuid, provider.name
+        if uuid in by_uuid:
+            return f'two providers have the UUID {uuid}'
+        if name in uuids:
+            return f'two providers have the name {name!r}: {uuids[name]} and {uuid}'
+        by_uuid[uuid], uuids[name] = provider, uuid
     children: dict[str | None, list[Provider]] = {}
-    for each in by_uuid.values():
-        parent = each.parent_provider_uuid
+    for provider in by_uuid.values():
+        parent = provider.parent_provider_uuid
         if parent is not None and parent not in by_uuid:
-            return f'the parent of {each.name!r} ({each.uuid}), {parent}, is missing'
-        children.setdefault(parent, []).append(each)
+            return f'the parent of {_label(provider)}, {parent}, is missing'
+        children.setdefault(parent, []).append(provider)
     pending = [(root, root.uuid) for root in children.get(None, ())]
-    for each, root in pending:
-        if each.root_uuid != root:
-            return f'{each.name!r} ({each.uuid}) is not in the tree of its root, {each.root_uuid}'
-        pending.extend((child, root) for child in children.get(each.uuid, ()))
-    if len(pending) < len(by_uuid):
-        circling = by_uuid.keys() - {each.uuid for each, _ in pending}
-        each = next(each for each in by_uuid.values() if each.uuid in circling)
-        return f'the parents of {each.name!r} ({each.uuid}) are a circle'
+    for provider, root in pending:
+        if provider.root_uuid != root:
+            return f'{_label(provider)} is not in the tree of its root, {provider.root_uuid}'
+        pending.extend((child, root) for child in children.get(provider.uuid, ()))
+    reached = {provider.uuid for provider, _ in pending}
+    for provider in by_uuid.values():
+        if provider.uuid not in reached:
+            return f'the parents of {_label(provider)} are a circle'
     return None
+
+
+def _label(provider: Provider) -> str:
+    return f'{provider.name!r} ({provider.uuid})'
 
 
 def reach(
@@ -67,9 +72,9 @@ def reach(
     :param roots_in: the roots of the members of each aggregate
     """
     reached: dict[str, dict[str, None]] = {}
-    for uuid, own_root, aggregates in sharers:
+    for uuid, sharer_root, aggregates in sharers:
         for aggregate in aggregates:
             for root in roots_in[aggregate]:
-                if root != own_root:
+                if root != sharer_root:
                     reached.setdefault(root, {})[uuid] = None
     return {root: list(uuids) for root, uuids in reached.items()}

@@ -154,7 +154,9 @@ class _DeclaredState:
         traits = {name for root in current for name in root.traits or ()}
         gone = (former.inventories or {}).keys() - classes
         state = self.states[live.uuid]
-        left = {name: each for name, each in state.inventories.items() if name not in gone}
+        left = {
+            name: inventory for name, inventory in state.inventories.items() if name not in gone
+        }
         lost = (former.traits or frozenset()) - traits
         self.states[live.uuid] = replace(state, inventories=left, traits=state.traits - lost)
 

@@ -16,21 +16,21 @@ from placementclient.model.snapshots import ProviderState
 class InventoryEdit:
     """Sets inventories of each selected provider.
 
-    :param given: the fields of each class; others get the service's default
+    :param requested: the fields of each class; others get the service's default
     :param amend: leave what is not given as it is, and pass over providers that lack a class of
         which no total is given
     :param replaces: drop the classes that are not given
     :raises errors.BadArgument: if no provider can have the values
     """
 
-    given: Mapping[str, Mapping[str, Any]]
+    requested: Mapping[str, Mapping[str, Any]]
     amend: bool = False
     replaces: bool = False
     #: The field of a provider's state that it changes.
     facet = 'inventories'
 
     def __post_init__(self) -> None:
-        for name, fields in self.given.items():
+        for name, fields in self.requested.items():
             for key, value in fields.items():
                 least, most = BOUNDS[key]
                 if not least <= value <= most:
@@ -47,7 +47,7 @@ class InventoryEdit:
         """Return a provider with the edit, or raise a BadArgument if it cannot have the values."""
         present = state.inventories
         desired = dict(present) if self.amend else {}
-        for name, fields in self.given.items():
+        for name, fields in self.requested.items():
             was = present.get(name) if self.amend else None
             if was is not None or 'total' in fields:
                 desired[name] = (was or Inventory(0)).with_fields(fields)
@@ -63,13 +63,13 @@ class InventoryEdit:
     def check(self, states: Collection[ProviderState]) -> None:
         """Raise an error for an edit of the selected providers that makes no sense."""
         classes = {name for state in states for name in state.inventories}
-        for name, fields in self.given.items():
+        for name, fields in self.requested.items():
             if name not in classes and 'total' not in fields:
                 raise errors.BadArgument(
                     f'No resource provider that is selected has inventory of {name}'
                     f'{suggestion(name, classes)}'
                 )
-        dropped = set() if self.amend else classes.difference(self.given)
+        dropped = set() if self.amend else classes.difference(self.requested)
         if dropped and not self.replaces:
             raise errors.UsageError(
                 f'{", ".join(sorted(dropped))} would be dropped: --replace does it, --amend keeps '
@@ -77,7 +77,7 @@ class InventoryEdit:
             )
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        for name, fields in self.given.items():
+        for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
                 yield f'Passed over, without {name}: {listed(lacking, 3, "others")}'

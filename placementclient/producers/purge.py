@@ -109,7 +109,7 @@ class Purging(Producer):
     """The producer of a purge: a provider and all below it.
 
     :param force: overrule the objections, but for those of migrations
-    :param is_asked_only: make the plan even if it is refused
+    :param is_dry_run: make the plan even if it is refused
     :ivar refusal: the error that a purge would end with
     """
 
@@ -123,12 +123,12 @@ class Purging(Producer):
         migrations: Sequence[ServerMigration] | None = None,
         *,
         force: bool = False,
-        is_asked_only: bool = False,
+        is_dry_run: bool = False,
     ) -> None:
         super().__init__(client)
         self._provider_uuid = resource_provider.find(client, provider)
         self._is_over = {migration.uuid: migration.is_over for migration in migrations or ()}
-        self._force, self._is_asked_only = force, is_asked_only
+        self._force, self._is_dry_run = force, is_dry_run
         self.refusal: PurgeRefused | None = None
 
     def read(self, roots: Sequence[str]) -> Snapshot:
@@ -163,7 +163,7 @@ class Purging(Producer):
             message = reason if reason == _MIGRATION else f'{reason}{hint}'
             note = Note(f'consumer {uuid}', state, message)
             self.notes += [] if note.object in noted else [note]
-        if self.refusal and not self._is_asked_only:
+        if self.refusal and not self._is_dry_run:
             raise self.refusal
 
     def _around(self, live: Snapshot) -> Surroundings:

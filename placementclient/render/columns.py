@@ -104,8 +104,8 @@ def claimed(
 def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microversion) -> Output:
     """Return the allocations of a consumer, with the names of the providers."""
     items = [
-        (uuid, Facts(dict(held), amounts), shown, names.get(uuid, ''))
-        for uuid, held in shown.value.allocations.items()
+        (uuid, Facts(dict(resources), amounts), shown, names.get(uuid, ''))
+        for uuid, resources in shown.value.allocations.items()
     ]
     return RELOCATED.rows(items, version)
 

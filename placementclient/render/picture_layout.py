@@ -68,8 +68,8 @@ def _bands(roots: Sequence[Card], below: Mapping[str, list[Card]]) -> list[Seque
     """The trees in columns beside each other, so many that the picture is about square."""
     height = sum(_extent(card, below) + _BETWEEN_TREES for card in roots)
     width = max((_breadth(card, below) + BETWEEN_COLUMNS for card in roots), default=1.0)
-    each = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
-    return [roots[first : first + each] for first in range(0, len(roots), each)]
+    number = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
+    return [roots[first : first + number] for first in range(0, len(roots), number)]
 
 
 def _breadth(card: Card, below: Mapping[str, list[Card]]) -> float:

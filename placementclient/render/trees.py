@@ -48,8 +48,8 @@ def detailed(
         if traits and state.traits:
             yield style.paint(' '.join(sorted(state.traits)), 'dim')
         for consumer in snapshot.consumers_on(state.uuid) if allocations else ():
-            held = sorted(consumer.allocations[state.uuid].items())
-            yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in held)}'
+            allocated = sorted(consumer.allocations[state.uuid].items())
+            yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in allocated)}'
 
     yield from draw(tree.root, lambda state: snapshot.children(state.uuid), text)
     for state in tree.sharing:

@@ -44,7 +44,7 @@ class PurgeProvider(Changing):
             self.args.provider,
             compute.records(self, 'migrations', self.args.migrations),
             force=self.args.force,
-            is_asked_only=self.args.dry_run,
+            is_dry_run=self.args.dry_run,
         )
         try:
             shown = self.change(purging)
