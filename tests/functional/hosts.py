@@ -56,8 +56,8 @@ def storage():
 
 def holder(name, allocations, kind='INSTANCE'):
     """A consumer of what it holds, by the names of providers."""
-    held = {uuid_of(on): resources for on, resources in allocations.items()}
-    return Consumer(uuid_of(name), held, PROJECT, USER, None, kind)
+    resources_on = {uuid_of(on): resources for on, resources in allocations.items()}
+    return Consumer(uuid_of(name), resources_on, PROJECT, USER, None, kind)
 
 
 def build(client, *consumers, hosts=2):

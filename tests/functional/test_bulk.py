@@ -15,8 +15,8 @@ COMPUTE0, OTHER = uuid_of('compute0'), uuid_of('other')
 
 def vcpu(client, name):
     """What a host keeps for itself of its VCPU, and the ratio."""
-    there = inventory.show(client, uuid_of(name), 'VCPU').value
-    return there.reserved, there.allocation_ratio
+    live = inventory.show(client, uuid_of(name), 'VCPU').value
+    return live.reserved, live.allocation_ratio
 
 
 def states(result):
@@ -116,7 +116,7 @@ def test_selectors(client, placement):
         assert changed == names, selectors
 
 
-def test_what_would_change_is_shown_before_it_asks(client, placement):
+def test_what_would_change_is_shown_cloudit_asks(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
     assert result.stderr == (
@@ -164,22 +164,22 @@ MANY = [
 @pytest.mark.parametrize(('command', 'change', 'before', 'after'), MANY)
 def test_many_traits_and_aggregates(client, placement, command, change, before, after):
     build(client)
-    there = content(clouds.captured(client))
-    wanted = [
+    cloud = content(clouds.captured(client))
+    rows = [
         {'object': name, 'change': change, 'before': before, 'after': after}
         for name in ('compute0', 'compute1')
     ]
     words = f'resource provider {command.format("--with-class VCPU")}'
     dry = placement(f'{words} --dry-run -f json')
-    assert (dry.status, json.loads(dry.stdout)) == (3, wanted)
-    assert content(clouds.captured(client)) == there
+    assert (dry.status, json.loads(dry.stdout)) == (3, rows)
+    assert content(clouds.captured(client)) == cloud
     result = placement(f'{words} --yes -f json')
     assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
     for name in ('compute0', 'compute1'):
         facet, *_ = command.split()
-        found = placement(f'resource provider {facet} list {name} -f value').stdout.split()
-        assert set(after or []) <= set(found)
-        assert not set(before or []) & set(found)
+        listed = placement(f'resource provider {facet} list {name} -f value').stdout.split()
+        assert set(after or []) <= set(listed)
+        assert not set(before or []) & set(listed)
     last = placement(f'{words} --yes -f json')
     assert (last.status, last.stdout.strip()) == (0, '[]')
 
@@ -213,11 +213,11 @@ def test_a_value_that_one_cannot_have_is_its_failure(client, placement, option):
     placement(f'{SET} compute0 --amend --resource VCPU:total=4')
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
     result = placement(command)
-    said = 'compute0: VCPU: reserved 8 is above the total of 4\n'
-    assert (result.status, result.stderr.startswith(said)) == (6, True)
-    found = {row['object']: row.get('state') for row in json.loads(result.stdout)}
+    message = 'compute0: VCPU: reserved 8 is above the total of 4\n'
+    assert (result.status, result.stderr.startswith(message)) == (6, True)
+    outcomes = {row['object']: row.get('state') for row in json.loads(result.stdout)}
     done = {'compute0': 'failed', 'compute1': 'done'}
-    assert found == (done if option == '--yes' else {'compute1': None})
+    assert outcomes == (done if option == '--yes' else {'compute1': None})
     assert vcpu(client, 'compute0')[0] == 0
     alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
-    assert (alone.status, alone.stdout, alone.stderr) == (1, '', said)
+    assert (alone.status, alone.stdout, alone.stderr) == (1, '', message)

@@ -131,9 +131,9 @@ children:
         ('compute1_pci_0000_84_00_0', 'name'),
         ('compute1_gpu0', 'parent'),
     ]
-    found = resource_provider.show(client, uuid).value
-    assert found.name == 'compute1_gpu0'
-    assert found.parent_provider_uuid == resource_provider.find(client, 'compute1_NUMA0')
+    moved = resource_provider.show(client, uuid).value
+    assert moved.name == 'compute1_gpu0'
+    assert moved.parent_provider_uuid == resource_provider.find(client, 'compute1_NUMA0')
     assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
 
 
@@ -143,18 +143,18 @@ def test_a_new_name_overwrites_nobody(placement, client, declared):
     uuid = resource_provider.find(client, 'compute1')
 
     def intervene():
-        there = inventory.list(client, uuid)
-        fields = {name: item.as_fields() for name, item in there.value.items()}
+        live = inventory.list(client, uuid)
+        fields = {name: item.as_fields() for name, item in live.value.items()}
         fields['VCPU']['reserved'] = 2
-        assert there.generation is not None
-        inventory.set_all(client, uuid, fields, there.generation)
+        assert live.generation is not None
+        inventory.set_all(client, uuid, fields, live.generation)
 
     text = f'{{name: new, uuid: {uuid}, inventories: {{VCPU: {{total: 32}}, MEMORY_MB: {{}}}}}}'
     with clouds.disturbed(client, 'PUT', uuid, intervene):
         done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
     assert changes(done) == [('compute1', 'name'), ('new', 'VCPU:total')]
-    there = inventory.list(client, uuid).value['VCPU']
-    assert (there.total, there.reserved) == (32, 2)
+    live = inventory.list(client, uuid).value['VCPU']
+    assert (live.total, live.reserved) == (32, 2)
 
 
 def test_what_is_made_is_printed_where_something_fails(placement, client, declared):
@@ -208,10 +208,10 @@ def test_an_export_keeps_every_name(placement, client, tmp_path, file):
     path = str(tmp_path / file)
     assert placement(*TREE, 'export', '-o', path).status == 0
     assert changes(placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')) == []
-    for provider in sorted(resource_provider.list(client), key=lambda each: each.name == 'host'):
+    for provider in sorted(resource_provider.list(client), key=lambda p: p.name == 'host'):
         resource_provider.delete(client, provider.uuid)
     assert placement(*TREE, 'apply', path, '--yes').status == 0
-    assert {each.name for each in resource_provider.list(client)} == {'host', *names}
+    assert {provider.name for provider in resource_provider.list(client)} == {'host', *names}
 
 
 NOVA = """
@@ -272,7 +272,7 @@ def test_what_the_previous_file_of_nova_added_is_removed(placement, client, decl
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [
         ('- name: a\n  inventory: {}', 'unknown key. Did you mean "inventories"?'),
         ('- name: a\n- name: a', 'a is declared twice'),
@@ -285,8 +285,8 @@ def test_what_the_previous_file_of_nova_added_is_removed(placement, client, decl
         (NOVA, "No resource provider is called 'compute1'"),
     ],
 )
-def test_what_cannot_be_is_said(placement, declared, text, said):
+def test_what_cannot_be_is_said(placement, declared, text, message):
     refused = placement(*TREE, 'apply', declared(text), '--yes')
     assert refused.status == 1
-    assert said in refused.stderr
+    assert message in refused.stderr
     assert len(refused.stderr.splitlines()) == 1

@@ -81,10 +81,10 @@ def test_who_has_nothing_gets_it_once(placement, client, source):
     done = placement(*HEAL, *source, '--yes', '-f', 'json')
     assert done.status == 6
     assert states(done) == {LOST: ('done', '')} | STATES
-    held = allocation.show(client, LOST).value
-    assert held.allocations == {uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048}}
-    assert (held.project_id, held.user_id) == (uuid_of('project'), uuid_of('user'))
-    assert held.type == 'INSTANCE'
+    healed = allocation.show(client, LOST).value
+    assert healed.allocations == {uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048}}
+    assert (healed.project_id, healed.user_id) == (uuid_of('project'), uuid_of('user'))
+    assert healed.type == 'INSTANCE'
     assert states(placement(*HEAL, *source, '--dry-run', '-f', 'json')) == STATES
 
 
@@ -152,18 +152,18 @@ def test_an_audit_finds_what_is_mended(placement, client, tmp_path):
     lists = ['--servers', file(tmp_path, 's.json', SERVERS)]
     lists += ['--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
 
-    def found():
+    def audited():
         audit = placement('resource', 'provider', 'audit', *lists, '-f', 'json')
         ids = ('without-allocations', 'foreign-owner')
         return {row['subject']: row for row in json.loads(audit.stdout) if row['id'] in ids}
 
-    first = found()
+    first = audited()
     assert {uuid: row['evidence'].get('unknown', '') for uuid, row in first.items()} == {
         LOST: '', mine.uuid: '', GPU: STATES[GPU][1], STRAY: STATES[STRAY][1],
     }  # fmt: skip
     for row in first.values():
         placement(*shlex.split(row['command'])[1:], '--yes')
-    assert found().keys() == {GPU, STRAY}
+    assert audited().keys() == {GPU, STRAY}
 
 
 @pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
@@ -188,7 +188,7 @@ def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):
     nic = {'name': 'nic0', 'inventories': {'NET_BW_EGR_KILOBIT_PER_SEC': {'total': 9000}}}
     trees = file(tmp_path, 'trees.json', {'name': 'compute0', 'children': [nic]})
     placement('resource', 'provider', 'tree', 'apply', trees, '--yes')
-    (found,) = resource_provider.list(client, name='nic0')
+    (nic_provider,) = resource_provider.list(client, name='nic0')
     port = {
         'id': uuid_of('port'), 'device_id': LOST, 'device_owner': 'compute:nova',
         'binding:host_id': 'compute0', 'binding:profile': {},
@@ -199,7 +199,7 @@ def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):
 
     first = placement(*heal)
     allocation.delete(client, LOST)
-    port['binding:profile'] = {'allocation': {'g': found.uuid}}
+    port['binding:profile'] = {'allocation': {'g': nic_provider.uuid}}
     file(tmp_path, 'p.json', {'ports': [port]})
     second = placement(*heal)
 
@@ -208,6 +208,6 @@ def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):
     assert 'Neutron' not in second.stderr
     assert allocation.show(client, LOST).value.allocations == {
         uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048},
-        found.uuid: bandwidth,
+        nic_provider.uuid: bandwidth,
     }
     assert states(placement(*heal)) == {}

@@ -30,9 +30,9 @@ def rows(result):
 @pytest.fixture
 def hosts(client):
     """A host that is right, one that is missing, one that is too much; and who shares."""
-    there = {'in': [AZ, FOREIGN], 'short.a.b': [FOREIGN], 'out': [AZ, FOREIGN], 'nfs': [AZ]}
+    aggregates = {'in': [AZ, FOREIGN], 'short.a.b': [FOREIGN], 'out': [AZ, FOREIGN], 'nfs': [AZ]}
     uuids = {}
-    for name, within in there.items():
+    for name, within in aggregates.items():
         made = resource_provider.create(client, name)
         generation = aggregate.set(client, made.uuid, within, made.generation).generation
         uuids[name] = made.uuid

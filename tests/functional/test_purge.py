@@ -51,14 +51,14 @@ def test_only_what_is_on_the_host_goes(client, placement):
         uuid_of('compute1'): {'VCPU': 2, 'MEMORY_MB': 512},
         uuid_of('storage'): {'DISK_GB': 10},
     }
-    kept = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
-    assert [consumer.type for consumer in kept] == ['INSTANCE', None]
-    assert all(consumer.project_id == EVACUATED.project_id for consumer in kept)
+    retained = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
+    assert [consumer.type for consumer in retained] == ['INSTANCE', None]
+    assert all(consumer.project_id == EVACUATED.project_id for consumer in retained)
     assert told(result) == {
         ('compute0', 'delete'),
         ('compute0_gpu0', 'delete'),
         ('compute0_gpu1', 'delete'),
-        *((f'consumer {each.uuid}', 'allocations') for each in (EVACUATED, UNTYPED)),
+        *((f'consumer {consumer.uuid}', 'allocations') for consumer in (EVACUATED, UNTYPED)),
     }
     writes = [(method, path.rpartition('/')[2]) for method, path in requests if method != 'GET']
     gone = map(uuid_of, ('compute0_gpu0', 'compute0_gpu1', 'compute0'))
@@ -146,7 +146,7 @@ def test_what_is_done_is_told_whatever_ends_it(client, placement, monkeypatch, f
     assert done == {
         ('compute0_gpu0', 'delete'),
         ('compute0_gpu1', 'delete'),
-        *((f'consumer {each.uuid}', 'allocations') for each in (EVACUATED, UNTYPED)),
+        *((f'consumer {consumer.uuid}', 'allocations') for consumer in (EVACUATED, UNTYPED)),
     }
     assert rows[-1]['state'] == 'not known' if status == 130 else 'failed'
 
@@ -157,9 +157,9 @@ def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothin
     build(client, UNTYPED)
 
     def shrink():
-        there = allocation.show(client, UNTYPED.uuid).value
+        live = allocation.show(client, UNTYPED.uuid).value
         here = {uuid_of('compute0'): {'VCPU': 1}}
-        allocation.set(client, replace(there, allocations=here))
+        allocation.set(client, replace(live, allocations=here))
 
     with disturbed(client, 'POST', '/allocations', shrink):
         result = placement(f'{PURGE} --yes')
@@ -188,8 +188,8 @@ def test_what_live_servers_use_is_not_taken_from_them(client, placement, provide
     command = f'resource provider purge {provider}'
     for options in ('--yes', '--dry-run'):
         result = placement(f'{command} {options}')
-        said = 'Refused: 1 consumer: would go on to use it: it holds something on '
-        named = result.stderr.partition(said)[2].partition('\n')[0]
+        message = 'Refused: 1 consumer: would go on to use it: it holds something on '
+        named = result.stderr.partition(message)[2].partition('\n')[0]
         assert (result.status, set(named.split(', '))) == (1, users), result
     assert content(clouds.captured(client)) == before
     assert placement(f'{command} --force --yes').status == 0

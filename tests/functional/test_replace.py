@@ -41,7 +41,7 @@ def under(document, names):
 def ordered(document):
     """What is there, in whatever order."""
     if isinstance(document, dict):
-        return {key: ordered(each) for key, each in sorted(document.items())}
+        return {key: ordered(item) for key, item in sorted(document.items())}
     if isinstance(document, list):
         return sorted(map(ordered, document), key=json.dumps)
     return document
@@ -77,7 +77,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(client, placement):
 
 def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
     """The host goes by its full name now; nova-compute has made all of it again."""
-    there = build(client, SERVER)
+    cloud = build(client, SERVER)
     live = holder('live', {'compute0.x': {'VCPU': 4}, 'compute0.x_gpu1': {'VGPU': 1}})
     twins = [
         provider('compute0.x', {'VCPU': Inventory(16, allocation_ratio=16.0)}, ['COMPUTE_NODE']),
@@ -85,7 +85,7 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
     ]
     restore.load(
         client,
-        Snapshot([*there.providers.values(), *twins], [*there.consumers.values(), live]),
+        Snapshot([*cloud.providers.values(), *twins], [*cloud.consumers.values(), live]),
         missing=True,
     )
     command = f'{REPLACE} --with compute0.x --name compute0.x --yes'
@@ -107,7 +107,7 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
 
 
 @pytest.mark.parametrize(
-    ('options', 'said'),
+    ('options', 'message'),
     [
         ('', 'Give either --uuid or --with'),
         (f'--uuid {NEW} --with compute1', 'Give either --uuid or --with'),
@@ -124,12 +124,12 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client, placement):
         (f'--uuid {NEW} --os-placement-api-version 1.36', 'to move children to another provider'),
     ],
 )
-def test_what_is_refused_changes_nothing(client, placement, options, said):
+def test_what_is_refused_changes_nothing(client, placement, options, message):
     build(client, SERVER, UNTYPED)
     before = content(clouds.captured(client))
     for end in ('--yes', '--dry-run'):
         result = placement(f'{REPLACE} {options} {end}')
-        assert (result.status in (1, 2), said in result.stderr) == (True, True), result
+        assert (result.status in (1, 2), message in result.stderr) == (True, True), result
     assert content(clouds.captured(client)) == before
 
 
@@ -196,8 +196,8 @@ def test_a_nova_that_refuses_its_compute_nodes_is_named(client, placement, monke
 
     result = placement(f'{REPLACE} --uuid {NEW} --dry-run')
 
-    said = 'Not compared with the compute nodes of Nova: Forbidden (HTTP 403)\n'
-    assert (result.status, result.stderr.startswith(said)) == (3, True)
+    message = 'Not compared with the compute nodes of Nova: Forbidden (HTTP 403)\n'
+    assert (result.status, result.stderr.startswith(message)) == (3, True)
     named = placement(f'{REPLACE} --uuid {NEW} --dry-run --hypervisors nova')
     assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
 
@@ -213,13 +213,13 @@ def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path, 
 
 def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):
     """Without one, the limits that are lifted for a moment would be lost with a kill."""
-    there = build(client)
+    live = build(client)
     crowded = holder('crowded', {'compute0': {'VCPU': 3}})
     states = [
         replace(state, inventories={**state.inventories, 'VCPU': Inventory(2)})
         if state.name == 'compute0'
         else state
-        for state in there.providers.values()
+        for state in live.providers.values()
     ]
     clouds.emptied(client)
     clouds.load(client, Snapshot(states, [crowded]))
@@ -255,15 +255,15 @@ def test_nova_may_make_the_new_one_in_between(client, placement):
 
 
 def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(client, placement):
-    there = build(client, SERVER)
+    live = build(client, SERVER)
     clouds.emptied(client)
     states = [
         replace(state, inventories={'DISK_GB': Inventory(1000, step_size=100)})
         if state.name == 'storage'
         else state
-        for state in there.providers.values()
+        for state in live.providers.values()
     ]
-    clouds.load(client, Snapshot(states, there.consumers.values()))
+    clouds.load(client, Snapshot(states, live.consumers.values()))
     before = content(clouds.captured(client))
     result = placement(f'{REPLACE} --uuid {NEW} --yes')
     assert result.status == 1
@@ -307,7 +307,7 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
     if is_applied:
         assert placement(f'resource provider reshape apply {path} --yes').status == 0
     resource_provider.set(client, gpu, 'compute0_gpu1', parent_provider_uuid=uuid_of('compute1'))
-    there = content(clouds.captured(client))
+    live = content(clouds.captured(client))
     for command in ('status', 'verify', 'apply --yes', 'rollback --yes'):
         verb, *options = command.split()
         with ends_within(60):
@@ -322,5 +322,5 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
             root_provider_uuid=uuid_of('compute1'),
         )
         others = {**before.providers, gpu: replace(state, provider=moved)}
-        there = content(Snapshot(others.values(), before.consumers.values()))
-    assert ordered(content(clouds.captured(client))) == ordered(there)
+        live = content(Snapshot(others.values(), before.consumers.values()))
+    assert ordered(content(clouds.captured(client))) == ordered(live)

@@ -34,9 +34,9 @@ def cloud():
         frozenset({'CUSTOM_B'}),
         frozenset({uuid_of('aggregate')}),
     )
-    held = {HOST: {'VGPU': 3, 'VCPU': 2}, CHILD: {'CUSTOM_A': 1}}
+    allocations = {HOST: {'VGPU': 3, 'VCPU': 2}, CHILD: {'CUSTOM_A': 1}}
     consumers = [
-        Consumer(uuid_of(str(kind)), held, 'project', 'user', None, kind)
+        Consumer(uuid_of(str(kind)), allocations, 'project', 'user', None, kind)
         for kind in (None, 'INSTANCE')
     ]
     return Snapshot([host, child], consumers)
@@ -87,13 +87,13 @@ def test_what_is_there_already_is_not_written(client, file):
 def test_consumers_that_are_there_already_are_named(client, placement, tmp_path):
     other = resource_provider.create(client, 'other')
     inventory.create(client, other.uuid, 'VCPU', {'total': 8}, 0)
-    held = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
-    allocation.set(client, held)
+    holder = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
+    allocation.set(client, holder)
     file = str(tmp_path / 'cloud.json')
     disk.write_snapshot(file, cloud())
     result = placement(f'{COMMAND} {file}')
     assert result.status == 6
-    assert 'hold allocations on other providers already: ' + held.uuid in result.stderr
+    assert 'hold allocations on other providers already: ' + holder.uuid in result.stderr
 
 
 @pytest.mark.parametrize(('answer', 'status'), [('n\n', 1), ('y\n', 0)])
@@ -150,7 +150,7 @@ def test_a_dry_run_says_what_would_be_done(client, placement, file):
 
 
 @pytest.mark.parametrize(
-    ('what', 'said'),
+    ('what', 'name'),
     [
         ('trait', 'compute0'),
         ('inventory', 'child'),
@@ -158,7 +158,7 @@ def test_a_dry_run_says_what_would_be_done(client, placement, file):
         ('newcomer', f'consumer {uuid_of("newcomer")}'),
     ],
 )
-def test_what_others_have_changed_is_refused(client, placement, file, what, said):
+def test_what_others_have_changed_is_refused(client, placement, file, what, name):
     restore.load(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
@@ -167,13 +167,13 @@ def test_what_others_have_changed_is_refused(client, placement, file, what, said
         generation = resource_provider.generation(client, CHILD)
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
     else:
-        there = allocation.show(client, uuid_of('INSTANCE' if what == 'consumer' else what)).value
-        held = {CHILD: {'CUSTOM_A': 1}}
+        live = allocation.show(client, uuid_of('INSTANCE' if what == 'consumer' else what)).value
+        allocations = {CHILD: {'CUSTOM_A': 1}}
         owner = {'project_id': 'project', 'user_id': 'user', 'type': 'INSTANCE'}
-        allocation.set(client, replace(there, allocations=held, **owner))
+        allocation.set(client, replace(live, allocations=allocations, **owner))
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
-    sentence = f'A restore of this snapshot does not leave these as they are: {said}\n'
+    sentence = f'A restore of this snapshot does not leave these as they are: {name}\n'
     assert (result.status, result.stderr) == (1, sentence)
     assert content(clouds.captured(client)) == before
 
@@ -187,5 +187,5 @@ def test_who_writes_beside_it_is_not_overwritten(client):
 
     with disturbed(client, 'POST', '/allocations', intervene):
         restore.load(client, cloud())
-    there = inventory.list(client, HOST).value
-    assert there == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}
+    live = inventory.list(client, HOST).value
+    assert live == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}

@@ -80,9 +80,9 @@ def test_trees_as_data(placement, where):
     }
     assert tree['children'][1]['traits'] == ['CUSTOM_A40']
     assert tree['children'][1]['allocations'] == {SERVER: {'VGPU': 2}}
-    assert [each['name'] for each in tree['sharing']] == ['storage']
+    assert [pool['name'] for pool in tree['sharing']] == ['storage']
     listed = json.loads(placement(f'resource provider tree list -f json {where}').stdout)
-    assert [each['name'] for each in listed['trees']] == ['compute0', 'compute1', 'storage']
+    assert [root['name'] for root in listed['trees']] == ['compute0', 'compute1', 'storage']
 
 
 def test_pictures(placement, where, tmp_path):

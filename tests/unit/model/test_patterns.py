@@ -24,10 +24,10 @@ def test_patterns_stand_for_trees(names, expected):
 
 
 def test_names_alone_ask_nobody():
-    def known():
+    def root_uuids():
         raise AssertionError('nobody has to be asked')
 
-    assert patterns.expanded(['compute1'], known) == ['compute1']
+    assert patterns.expanded(['compute1'], root_uuids) == ['compute1']
 
 
 @pytest.mark.parametrize(

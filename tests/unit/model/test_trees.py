@@ -38,9 +38,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(('providers', 'said'), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_told(providers, said):
-    assert fault(providers) == said
+@pytest.mark.parametrize(('providers', 'message'), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told(providers, message):
+    assert fault(providers) == message
 
 
 @pytest.mark.parametrize(

@@ -77,5 +77,5 @@ def test_names(edit, names):
 
 def test_names_that_nobody_has_are_told():
     edit = NamesEdit('traits', removed=frozenset({'A', 'CUSTOM'}))
-    said = 'No resource provider that is selected has the trait CUSTOM'
-    assert list(edit.remarks([HOST, DISK])) == [said]
+    message = 'No resource provider that is selected has the trait CUSTOM'
+    assert list(edit.remarks([HOST, DISK])) == [message]

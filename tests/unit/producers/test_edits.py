@@ -39,15 +39,15 @@ def carried(client, service, *exchanges, edit=MORE):
     edits = Edits(client, 'edit', HOSTS, edit)
     carrier = DirectCarrier(client, edits.plan(), edits.plan)
     carrier.run()
-    lines = [each.line for each in (*TWO, *exchanges)]
+    lines = [exchange.line for exchange in (*TWO, *exchanges)]
     assert [sent.line for sent in service.requests][: len(lines)] == lines
     return carrier
 
 
 def states(carrier):
     return {
-        each.tree.root_provider_name: (each.state.value, str(each.error or ''))
-        for each in carrier.results
+        exchange.tree.root_provider_name: (exchange.state.value, str(exchange.error or ''))
+        for exchange in carrier.results
     }
 
 
@@ -62,7 +62,7 @@ def test_a_tree_is_named_after_its_root(client, service):
     service.answer(*exchanges, get('/traits?name=in:CUSTOM_A', {'traits': ['CUSTOM_A']}))
     selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
     plan = Edits(client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))).plan()
-    assert [sent.line for sent in service.requests][:4] == [each.line for each in exchanges]
+    assert [sent.line for sent in service.requests][:4] == [exchange.line for exchange in exchanges]
     [tree] = plan.trees
     assert (tree.root_provider_name, tree.root_provider_uuid) == ('host', ROOT)
     assert tree.before.providers[RP].provider.generation == 4
@@ -70,7 +70,7 @@ def test_a_tree_is_named_after_its_root(client, service):
 
 def test_what_has_come_meanwhile_is_not_dropped(client, service):
     edit = InventoryEdit({'VCPU': {'total': 16}}, replaces=True)
-    found = carried(
+    carrier = carried(
         client,
         service,
         put(path(), answer=conflict()),
@@ -78,7 +78,7 @@ def test_what_has_come_meanwhile_is_not_dropped(client, service):
         put(path(RP2), answer=body(2, VCPU=VCPU)),
         edit=edit,
     )
-    assert states(found) == {
+    assert states(carrier) == {
         'host1': (
             'failed',
             'Others have changed host1 meanwhile, and more would change than was shown: '
@@ -86,7 +86,7 @@ def test_what_has_come_meanwhile_is_not_dropped(client, service):
         ),
         'host2': ('applied', ''),
     }
-    assert found.exit_status is ExitStatus.PARTIAL
+    assert carrier.exit_status is ExitStatus.PARTIAL
 
 
 def used(uuid=RP, **amounts):
@@ -100,7 +100,7 @@ def test_less_than_what_is_in_use_is_remarked(client, service):
     service.answer(*answers)
     edits = Edits(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
     assert [tree.root_provider_name for tree in edits.plan().trees] == ['host1', 'host2']
-    assert [sent.line for sent in service.requests] == [each.line for each in answers]
+    assert [sent.line for sent in service.requests] == [exchange.line for exchange in answers]
     assert edits.remarks == [
         '5 VCPU of host1 is in use, and there would be 4. Nothing goes there until enough of it '
         'has left'
@@ -108,7 +108,7 @@ def test_less_than_what_is_in_use_is_remarked(client, service):
 
 
 def test_what_has_come_meanwhile_is_judged(client, service):
-    found = carried(
+    carrier = carried(
         client,
         service,
         used(VCPU=0),
@@ -118,11 +118,11 @@ def test_what_has_come_meanwhile_is_judged(client, service):
         put(path(RP2), answer=body(2, VCPU=VCPU)),
         edit=InventoryEdit({'VCPU': {'total': 4}}, amend=True),
     )
-    assert states(found)['host1'] == ('failed', 'VCPU: reserved 6 is above the total of 4')
+    assert states(carrier)['host1'] == ('failed', 'VCPU: reserved 6 is above the total of 4')
 
 
 def test_what_is_decided_anew_is_written(client, service):
-    found = carried(
+    carrier = carried(
         client,
         service,
         put(path(), answer=conflict()),
@@ -132,18 +132,18 @@ def test_what_is_decided_anew_is_written(client, service):
     )
     sent = service.requests[5].body
     assert (sent['resource_provider_generation'], set(sent['inventories'])) == (2, {'VCPU', 'PCPU'})
-    assert found.exit_status is ExitStatus.DONE
+    assert carrier.exit_status is ExitStatus.DONE
 
 
 def test_one_that_is_refused_does_not_stop_the_others(client, service):
-    found = carried(
+    carrier = carried(
         client,
         service,
         put(path(), answer=fault(409, 'In use', 'placement.inventory.inuse')),
         put(path(RP2), answer=body(2, VCPU=VCPU)),
     )
-    assert [state for state, _ in states(found).values()] == ['failed', 'applied']
-    assert found.exit_status is ExitStatus.PARTIAL
+    assert [state for state, _ in states(carrier).values()] == ['failed', 'applied']
+    assert carrier.exit_status is ExitStatus.PARTIAL
 
 
 def test_a_service_that_is_away_is_not_waited_for_again(client, service):

@@ -27,20 +27,20 @@ def host(**limits):
 
 
 def test_the_servers_share_the_room_of_their_host():
-    there = host()
-    after, notes = healed(there, [server(uuid) for uuid in ('a', 'b', 'c')], ())
-    [uuid] = there.providers
-    wanted = {uuid: {'VCPU': 2, 'MEMORY_MB': 1024}}
-    assert after.consumers.keys() - there.consumers.keys() == {'a', 'b'}
-    assert after.consumers['a'] == Consumer('a', wanted, 'p', 'u', type='INSTANCE')
+    live = host()
+    after, notes = healed(live, [server(uuid) for uuid in ('a', 'b', 'c')], ())
+    [uuid] = live.providers
+    resources = {uuid: {'VCPU': 2, 'MEMORY_MB': 1024}}
+    assert after.consumers.keys() - live.consumers.keys() == {'a', 'b'}
+    assert after.consumers['a'] == Consumer('a', resources, 'p', 'u', type='INSTANCE')
     assert notes == [Note('consumer c', 'failed', 'host has no room: 2 VCPU needed, 1 free')]
 
 
 @pytest.mark.parametrize('limits', [{'max_unit': 1}, {'min_unit': 4}, {'step_size': 4}])
 def test_an_amount_that_the_host_does_not_grant(limits):
-    there = host(**limits)
-    after, notes = healed(there, [server('a')], ())
-    assert after.consumers == there.consumers
+    live = host(**limits)
+    after, notes = healed(live, [server('a')], ())
+    assert after.consumers == live.consumers
     assert notes == [Note('consumer a', 'failed', 'host does not grant 2 VCPU at once')]
 
 
@@ -50,9 +50,9 @@ def test_a_service_that_stores_no_types():
 
 
 def test_a_server_that_is_left_as_it_is():
-    there = host()
-    after, notes = healed(there, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
-    assert after.consumers == there.consumers
+    live = host()
+    after, notes = healed(live, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
+    assert after.consumers == live.consumers
     assert notes == [
         Note('consumer a', 'left alone', 'a migration is not over'),
         Note('consumer b', 'not known', 'its flavor asks for nothing'),
@@ -61,9 +61,9 @@ def test_a_server_that_is_left_as_it_is():
 
 
 def test_an_owner_needs_no_room():
-    there = host(total=1)
-    foreign = replace(there.consumers['there'], project_id='nobody')
-    there = Snapshot(there.providers.values(), [foreign])
-    after, notes = healed(there, [server('there')], ())
+    live = host(total=1)
+    foreign = replace(live.consumers['there'], project_id='nobody')
+    live = Snapshot(live.providers.values(), [foreign])
+    after, notes = healed(live, [server('there')], ())
     assert after.consumers['there'] == replace(foreign, project_id='p', user_id='u')
     assert notes == []

@@ -27,16 +27,16 @@ AROUND = Surroundings(
 )
 
 
-def with_consumer(held):
+def with_consumer(holder):
     states = (
-        structs.replace(state, usages=held.allocations.get(uuid, {}))
+        structs.replace(state, usages=holder.allocations.get(uuid, {}))
         for uuid, state in HOSTS.providers.items()
     )
-    return Snapshot(states, [held])
+    return Snapshot(states, [holder])
 
 
 @pytest.mark.parametrize(
-    ('held', 'objection'),
+    ('holder', 'objection'),
     [
         (consumer('c', host={'VCPU': 1}, other={'VCPU': 2}), None),
         (consumer('c', host_gpu={'VGPU': 1}, other={'VCPU': 2}), None),
@@ -48,34 +48,34 @@ def with_consumer(held):
         ),
     ],
 )
-def test_a_consumer_keeps_what_it_holds_elsewhere(held, objection):
-    after, objections = purged(with_consumer(held), UUIDS['host'], AROUND)
+def test_a_consumer_keeps_what_it_holds_elsewhere(holder, objection):
+    after, objections = purged(with_consumer(holder), UUIDS['host'], AROUND)
     assert {state.name for state in after.providers.values()} == {'other', 'storage'}
-    kept = {u: r for u, r in held.allocations.items() if u in after.providers}
-    assert [each.allocations for each in after.consumers.values()] == ([kept] if kept else [])
+    retained = {u: r for u, r in holder.allocations.items() if u in after.providers}
+    assert [c.allocations for c in after.consumers.values()] == ([retained] if retained else [])
     assert objections == ({'c': objection} if objection else {})
 
 
 @pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
 def test_migrations_are_those_that_nova_lists(is_over, reason):
     around = AROUND._replace(is_over={'c': is_over})
-    held = consumer('c', host={'VCPU': 1})
-    _, objections = purged(with_consumer(held), UUIDS['host'], around)
+    holder = consumer('c', host={'VCPU': 1})
+    _, objections = purged(with_consumer(holder), UUIDS['host'], around)
     assert objections == {'c': reason}
 
 
 def test_the_users_of_a_child_are_named():
     around = AROUND._replace(dependent={UUIDS['host']})
-    held = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
-    after, objections = purged(with_consumer(held), UUIDS['host_gpu'], around)
+    holder = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
+    after, objections = purged(with_consumer(holder), UUIDS['host_gpu'], around)
     assert UUIDS['host'] in after.providers
     assert after.consumers['c'].allocations == {UUIDS['host']: {'VCPU': 1}}
     assert objections == {'c': 'would go on to use it: it holds something on host'}
 
 
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():
-    held = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
-    there = with_consumer(held)
-    states = (structs.replace(state, usages={'VCPU': 3}) for state in there.providers.values())
+    holder = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
+    live = with_consumer(holder)
+    states = (structs.replace(state, usages={'VCPU': 3}) for state in live.providers.values())
     with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
-        purged(Snapshot(states, [held]), UUIDS['host'], AROUND)
+        purged(Snapshot(states, [holder]), UUIDS['host'], AROUND)

@@ -38,7 +38,7 @@ def test_a_consumer_keeps_the_rest():
 
 
 @pytest.mark.parametrize(
-    ('there', 'reasons'),
+    ('live', 'reasons'),
     [
         (with_consumer(generation=2), {7: CHANGED}),
         (with_consumer(allocations={'a': {'VCPU': 2}}), {7: CHANGED}),
@@ -47,10 +47,10 @@ def test_a_consumer_keeps_the_rest():
         (Snapshot(CLOUD.providers.values(), []), {}),
     ],
 )
-def test_a_consumer_that_changed_since_is_left(there, reasons):
-    after, found = repaired(there, {7: FreeAllocations(HELD, ('a',))})
-    assert found == reasons
-    assert after.consumers == there.consumers
+def test_a_consumer_that_changed_since_is_left(live, reasons):
+    after, obstacles = repaired(live, {7: FreeAllocations(HELD, ('a',))})
+    assert obstacles == reasons
+    assert after.consumers == live.consumers
 
 
 @pytest.mark.parametrize('repair', [TRAIT, RESERVED])

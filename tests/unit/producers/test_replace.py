@@ -16,7 +16,7 @@ LONG = 'h' * LONGEST_NAME
 
 
 @pytest.fixture
-def found(client, monkeypatch):
+def producer_of(client, monkeypatch):
     """Makes a producer in a cloud of some providers, given as names by UUID."""
 
     def producer(request, names):
@@ -53,8 +53,8 @@ def found(client, monkeypatch):
         (Replacement(OLD, NEW, name=LONG), {OLD: aside(LONG, OLD)}, LONG),
     ],
 )
-def test_the_two_are_found(found, request_, names, name):
-    replacing = found(request_, names)
+def test_the_two_are_found(producer_of, request_, names, name):
+    replacing = producer_of(request_, names)
     assert (replacing.old_uuid, replacing.new_uuid) == (OLD, NEW)
     assert (replacing.name, replacing.finished) == (name, '')
 
@@ -68,8 +68,8 @@ def test_the_two_are_found(found, request_, names, name):
         Replacement('former', twin='host', name='host'),
     ],
 )
-def test_nothing_is_left_to_do(found, request_):
-    replacing = found(request_, {NEW: 'host'})
+def test_nothing_is_left_to_do(producer_of, request_):
+    replacing = producer_of(request_, {NEW: 'host'})
     assert replacing.finished == (
         f'Nothing to change: host has the UUID {NEW}, and there is no other resource provider '
         f'{request_.old}'
@@ -77,9 +77,9 @@ def test_nothing_is_left_to_do(found, request_):
     assert replacing.plan().trees == ()
 
 
-def test_the_old_one_is_deleted_before_it_is_read(found):
+def test_the_old_one_is_deleted_before_it_is_read(producer_of):
     names = {OLD: 'host'}
-    replacing = found(Replacement('host', NEW), names)
+    replacing = producer_of(Replacement('host', NEW), names)
     del names[OLD]
     with pytest.raises(errors.NoSuchProvider, match=f'{OLD} any more, and host was not made'):
         replacing.plan()
@@ -124,7 +124,7 @@ def test_the_old_one_is_deleted_before_it_is_read(found):
         ),
     ],
 )
-def test_what_is_not_what_was_typed(found, request_, names, message):
+def test_what_is_not_what_was_typed(producer_of, request_, names, message):
     with pytest.raises(errors.PlacementError) as refused:
-        found(request_, names)
+        producer_of(request_, names)
     assert str(refused.value) == message

@@ -37,7 +37,7 @@ def places(snapshot):
     }
 
 
-def held(snapshot, uuid='s'):
+def holdings(snapshot, uuid='s'):
     return snapshot.consumers[uuid].allocations
 
 
@@ -54,7 +54,11 @@ def test_a_new_one_has_all_of_the_old_one():
         OLD.traits,
         OLD.aggregates,
     )
-    assert held(after) == {'new': {'VCPU': 2}, 'old_gpu': {'VGPU': 1}, 'pool': {'DISK_GB': 7}}
+    assert holdings(after) == {
+        'new': {'VCPU': 2},
+        'old_gpu': {'VGPU': 1},
+        'pool': {'DISK_GB': 7},
+    }
 
 
 def test_a_child_is_made_below_the_same_parent():
@@ -76,17 +80,20 @@ def test_a_twin_keeps_its_inventories_and_its_place():
     after = replaced(cloud([*HOST, TWIN], [SERVER, other]), 'old', 'twin', 'old')
     twin = after.providers['twin']
     assert (twin.name, twin.traits, twin.aggregates) == ('old', {'A', 'B'}, {'rack', 'zone'})
-    assert {name: each.total for name, each in twin.inventories.items()} == {
+    assert {name: inventory.total for name, inventory in twin.inventories.items()} == {
         'VCPU': 16,
         'DISK_GB': 50,
     }
-    assert (held(after)['twin'], held(after, 'o')) == ({'VCPU': 2}, {'twin': {'VCPU': 3}})
+    assert (holdings(after)['twin'], holdings(after, 'o')) == (
+        {'VCPU': 2},
+        {'twin': {'VCPU': 3}},
+    )
 
 
 def test_the_shares_of_one_consumer_in_both_are_joined():
     both = consumer('s', old={'VCPU': 2}, twin={'VGPU': 1})
     twin = provider('twin', VGPU=4)
-    assert held(replaced(cloud([*HOST, twin], [both]), 'old', 'twin', 'old')) == {
+    assert holdings(replaced(cloud([*HOST, twin], [both]), 'old', 'twin', 'old')) == {
         'twin': {'VCPU': 2, 'VGPU': 1}
     }
 
@@ -103,8 +110,8 @@ def test_a_child_of_each_with_one_name_become_one():
         'twin_nic': ('twin_nic', 'twin'),
     }
     assert after.providers['twin_gpu'].inventories == {'VGPU': Inventory(8)}
-    assert held(after)['twin_gpu'] == {'VGPU': 1}
-    assert held(after, 'o') == {'twin_gpu': {'VGPU': 2}}
+    assert holdings(after)['twin_gpu'] == {'VGPU': 1}
+    assert holdings(after, 'o') == {'twin_gpu': {'VGPU': 2}}
 
 
 BOTH = consumer('s', old={'VCPU': 1}, twin={'VCPU': 2})
@@ -163,9 +170,9 @@ def test_from_each_step_the_way_leads_to_the_same_end(new, name):
     operations = diff(before, after)
     end = simulate(before, operations)
     for number in range(len(operations)):
-        there = simulate(before, operations[:number])
-        again = replaced(there, 'old', new, name)
-        assert content(simulate(there, diff(there, again))) == content(end), operations[number]
+        live = simulate(before, operations[:number])
+        again = replaced(live, 'old', new, name)
+        assert content(simulate(live, diff(live, again))) == content(end), operations[number]
 
 
 OWN = consumer('o', twin={'VCPU': 3})
@@ -174,9 +181,9 @@ OWN = consumer('o', twin={'VCPU': 3})
 @pytest.mark.parametrize('name', ['old', 'twin', 'third'])
 def test_another_host_in_use_is_refused(name):
     both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
-    there = cloud([*HOST, TWIN], [SERVER, both, OWN, consumer('p', twin={'VCPU': 1})])
+    live = cloud([*HOST, TWIN], [SERVER, both, OWN, consumer('p', twin={'VCPU': 1})])
     with pytest.raises(Irreplaceable) as refused:
-        check_related(there, 'old', 'twin', name)
+        check_related(live, 'old', 'twin', name)
     assert str(refused.value) == (
         'twin is in use: 2 consumers with nothing on old have allocations there, and its name is '
         'of another host. Check that both are the same host, then give --merge to join them'
@@ -189,9 +196,9 @@ def test_another_host_in_use_is_refused(name):
 )
 def test_so_is_one_of_which_only_a_child_is_in_use(child, name):
     states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
-    there = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
+    live = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
     with pytest.raises(Irreplaceable, match='twin is in use: 1 consumer with nothing on old has'):
-        check_related(there, 'old', 'twin', name)
+        check_related(live, 'old', 'twin', name)
 
 
 @pytest.mark.parametrize(
@@ -234,15 +241,15 @@ def test_what_was_cut_off_goes_on_without_a_merge(name):
     check_related(before, 'old', 'twin', name)
     operations = diff(before, replaced(before, 'old', 'twin', name))
     for number in range(len(operations)):
-        there = simulate(before, operations[:number])
-        check_related(there, 'old', 'twin', name)
+        live = simulate(before, operations[:number])
+        check_related(live, 'old', 'twin', name)
 
 
 def test_an_empty_provider_does_not_hide_another_host():
     """A host that has its inventories below it, as one with NUMA providers."""
-    there = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [OWN])
+    live = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [OWN])
     with pytest.raises(Irreplaceable):
-        check_related(there, 'old', 'twin', 'twin')
+        check_related(live, 'old', 'twin', 'twin')
 
 
 def test_one_that_is_made_is_nobodys():
@@ -277,9 +284,9 @@ def test_one_request_moves_inventories_and_allocations(states, consumers, new, w
 def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
     (tree,) = plan('', before, replaced(before, 'old', 'new', 'old')).trees
-    found = [(row.object, row.change) for row in rows(tree.before, tree.after)]
-    assert ('old', 'create') in found
-    assert ('old (old)', 'delete') in found
+    parts = [(row.object, row.change) for row in rows(tree.before, tree.after)]
+    assert ('old', 'create') in parts
+    assert ('old (old)', 'delete') in parts
     (moved,) = [row for row in rows(tree.before, tree.after) if row.change == 'allocations']
     assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 

@@ -87,19 +87,19 @@ def test_hosts_that_are_not_known(host, having):
     ],
 )
 def test_nothing_is_taken_out_where_a_host_is_not_known(hosts, left, states):
-    there = roots('a', 'b.x.y', 'c')
-    after, notes = synced(there, [HostAggregate(AGG, 'az', hosts)], remove=True)
+    live = roots('a', 'b.x.y', 'c')
+    after, notes = synced(live, [HostAggregate(AGG, 'az', hosts)], remove=True)
     assert members(after) == left
     assert [(note.object, note.state) for note in notes] == states
     for note in notes:
         if note.state == 'left alone':
             assert note.reason.startswith('az: every host of the aggregate has to be known first: ')
-    assert members(synced(there, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
+    assert members(synced(live, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
 
 
 def test_a_sharing_provider_stays():
-    there = roots('a', 'c', sharing='c')
-    after, notes = synced(there, [HostAggregate(AGG, 'az', ())], remove=True)
+    live = roots('a', 'c', sharing='c')
+    after, notes = synced(live, [HostAggregate(AGG, 'az', ())], remove=True)
     assert (members(after), notes) == (['c'], [])
 
 

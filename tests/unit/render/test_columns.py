@@ -86,15 +86,15 @@ def test_an_allocation_has_the_generation_of_its_provider():
 
 
 def test_holders_are_shown_as_the_service_says_it():
-    held = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
-    assert columns.by_consumer(held) == {
+    holdings = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
+    assert columns.by_consumer(holdings) == {
         CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
         CONSUMER2: {'resources': {'VGPU': 1}},
     }
 
 
-def test_candidates_are_numbered_and_have_a_row_for_each_provider():
-    found = [
+def test_listedare_numbered_and_have_a_row_for_each_provider():
+    listed = [
         Candidate({RP: {'VCPU': 1, 'DISK_GB': 5}, ROOT: {'VGPU': 1}}),
         Candidate({RP: {'VCPU': 1}}),
     ]
@@ -102,7 +102,7 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider():
         RP: ProviderSummary({'VCPU': (2, 8), 'DISK_GB': (0, 10)}, ('B', 'A')),
         ROOT: ProviderSummary({}),
     }
-    assert columns.candidates(found, summaries, HIGHEST, long=False)[1] == [
+    assert columns.candidates(listed, summaries, HIGHEST, long=False)[1] == [
         (1, 'VCPU=1,DISK_GB=5', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
         (1, 'VGPU=1', ROOT, '', ''),
         (2, 'VCPU=1', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
@@ -110,9 +110,9 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider():
 
 
 def test_a_long_candidate_shows_groups_parent_and_root():
-    found = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
+    listed = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
     summaries = {RP: ProviderSummary({}, (), 'parent', ROOT)}
-    names, [row] = columns.candidates(found, summaries, HIGHEST, long=True)
+    names, [row] = columns.candidates(listed, summaries, HIGHEST, long=True)
     assert names == NAMES['CANDIDATE'] + NAMES['CANDIDATE_TREE']
     groups, *rest = row[-3:]
     assert (groups.machine_readable(), groups.human_readable()) == (['', '_A'], '_A')

@@ -50,8 +50,8 @@ def test_each_difference_is_a_line_with_a_sign():
 def test_a_line_is_not_broken_within_a_uuid():
     names = ['one-host-with-a-long-name', 'another-host-with-a-long-name']
     before = cloud([provider(name, VCPU=4) for name in names], [])
-    held = {name: {'VCPU': 1} for name in names}
-    after = cloud(list(before.providers.values()), [consumer(SERVER, **held)])
+    resources = {name: {'VCPU': 1} for name in names}
+    after = cloud(list(before.providers.values()), [consumer(SERVER, **resources)])
     assert drawn(before, after, 60) == [
         f'+ {SERVER} VCPU on',
         '    one-host-with-a-long-name 1, VCPU on',

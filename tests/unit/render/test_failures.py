@@ -26,9 +26,9 @@ def test_the_faults_of_a_file_in_lines_that_can_be_read():
 
 def test_undecided_rows_of_many_trees_are_counted():
     rows = [
-        OpenRow(f'gpu{number:03d}', f'server-{number}-{each}', 'VGPU', 1, 'gpu', ('a', 'b'))
+        OpenRow(f'gpu{number:03d}', f'server-{number}-{server}', 'VGPU', 1, 'gpu', ('a', 'b'))
         for number in range(300)
-        for each in range(3)
+        for server in range(3)
     ]
     lines = list(failures.lines(errors.Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
     assert lines[:2] == ['Undecided: 900 rows in 300 trees', '  gpu000: 3 rows']

@@ -41,9 +41,11 @@ def test_differences_come_after_the_trees_that_are_as_planned():
 
 
 def test_the_last_line_of_a_rehearsal_counts_both_ways():
-    there = Outcome([TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)])
-    back = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
-    rehearsal = Rehearsal(there, [Deviation('gpu1', 'inventory', 'VGPU is 3')], back, [])
+    forward = Outcome(
+        [TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)]
+    )
+    backward = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
+    rehearsal = Rehearsal(forward, [Deviation('gpu1', 'inventory', 'VGPU is 3')], backward, [])
     assert runs.rehearsal_ending(rehearsal) == (
         'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'
     )

@@ -139,7 +139,7 @@ def test_lines_of_sharing_providers_cross_no_card():
     ]
     drawn = svg(many)
     cards = cards_of(drawn)
-    lines = [each.attrib['d'] for each in drawn.iter(f'{SVG}path') if each.get('class') == 'share']
+    lines = [path.attrib['d'] for path in drawn.iter(f'{SVG}path') if path.get('class') == 'share']
     # The legend has one too.
     assert len(lines) == 12 * 2 + 11 + 1
     for line in lines:

@@ -6,7 +6,7 @@ from placementclient.render.units import sized
 
 
 @pytest.mark.parametrize(
-    ('resource_class', 'amount', 'said'),
+    ('resource_class', 'amount', 'text'),
     [
         ('VCPU', 65536, '65,536'),
         ('MEMORY_MB', 512, '512 MiB'),
@@ -20,5 +20,5 @@ from placementclient.render.units import sized
         ('CUSTOM_DISK_GB', 2048, '2,048'),
     ],
 )
-def test_sizes_have_units(resource_class, amount, said):
-    assert sized(resource_class, amount) == said
+def test_sizes_have_units(resource_class, amount, text):
+    assert sized(resource_class, amount) == text
