@@ -78,17 +78,17 @@ def scratch():
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def local(tmp_path, monkeypatch):
     """Where the user's own database is, or will be."""
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'share'))
     return tmp_path / 'share' / 'placementclient' / 'placement.sqlite'
 
 
 @pytest.fixture
-def database(own):
+def database(local):
     """A database with a current schema."""
     connect(direct.Direct()).get('/')
-    return own
+    return local
 
 
 def execute(path, statement):
@@ -117,32 +117,32 @@ def sync(path, revision):
 
 
 def revision(path):
-    ((found,),) = execute(path, 'SELECT version_num FROM alembic_version')
-    return str(found)
+    ((version,),) = execute(path, 'SELECT version_num FROM alembic_version')
+    return str(version)
 
 
 # The user's own database
 
 
-def test_the_first_request_creates_the_users_own_database(own):
+def test_the_first_request_creates_the_users_own_database(local):
     service = connect(direct.Direct())
     service.get_endpoint()
-    assert not own.exists()
+    assert not local.exists()
     create(service, 'node')
-    assert stat.S_IMODE(own.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(local.parent.stat().st_mode) == 0o700
     assert names(connect(direct.Direct())) == {'node'}
 
 
-def test_the_users_own_database_is_migrated(own):
-    own.parent.mkdir(parents=True)
-    sync(own, OLD)
+def test_the_users_own_database_is_migrated(local):
+    local.parent.mkdir(parents=True)
+    sync(local, OLD)
     create(connect(direct.Direct()), 'node')
-    assert revision(own) != OLD
+    assert revision(local) != OLD
     assert names(connect(direct.Direct())) == {'node'}
 
 
 @pytest.mark.slow
-def test_processes_that_create_it_at_the_same_moment(own):
+def test_processes_that_create_it_at_the_same_moment(local):
     program = textwrap.dedent("""
         import sys
         from keystoneauth1 import adapter, session
@@ -368,7 +368,7 @@ def test_loading_the_plugin_loads_nothing_of_the_server():
     subprocess.run([sys.executable, '-c', program], check=True, timeout=60)
 
 
-def test_nothing_on_the_terminal_and_no_logging_set_up(own):
+def test_nothing_on_the_terminal_and_no_logging_set_up(local):
     program = textwrap.dedent("""
         import logging, sys
         from keystoneauth1 import session
@@ -385,7 +385,7 @@ def test_nothing_on_the_terminal_and_no_logging_set_up(own):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, '', '')
 
 
-def test_without_the_extra(own):
+def test_without_the_extra(local):
     program = textwrap.dedent("""
         import sys
         sys.modules['placement'] = None

@@ -132,7 +132,7 @@ def test_a_domain_that_goes_while_it_is_read(placement, tmp_path):
 
 
 #: What the collector asks, and what it says where the host does not answer.
-ASKED = {
+FAILURES = {
     'hostname': 'virsh hostname failed',
     'capabilities': 'virsh capabilities failed',
     'list --all --uuid': 'virsh list failed',
@@ -154,17 +154,19 @@ def run_script(placement, programs, *arguments):
     )
 
 
-@pytest.mark.parametrize('asked', ASKED)
-def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(asked, placement, tmp_path):
+@pytest.mark.parametrize('command', FAILURES)
+def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
+    command, placement, tmp_path
+):
     server = clouds.uuid_of('server0')
     programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
-    (tmp_path / 'answers' / asked).unlink()
-    there = set(tmp_path.iterdir()) | {tmp_path / 'collect.sh'}
+    (tmp_path / 'answers' / command).unlink()
+    files = set(tmp_path.iterdir()) | {tmp_path / 'collect.sh'}
     for arguments in (), ('gpu1.tar',):
         done = run_script(placement, programs, *arguments)
         assert (done.returncode, done.stdout) == (1, b'')
-        assert f'collect.sh: {ASKED[asked]}\n' in done.stderr.decode()
-        assert set(tmp_path.iterdir()) == there
+        assert f'collect.sh: {FAILURES[command]}\n' in done.stderr.decode()
+        assert set(tmp_path.iterdir()) == files
 
 
 def test_a_name_that_is_none_is_not_passed_over(placement, tmp_path):
@@ -207,11 +209,11 @@ def test_the_collector_follows_no_link_and_replaces_nothing_but_files(kind, plac
         other.write_text('precious')
     elif kind == 'link to a folder':
         other.mkdir()
-    there = set(tmp_path.rglob('*')) | {tmp_path / 'collect.sh'}
+    files = set(tmp_path.rglob('*')) | {tmp_path / 'collect.sh'}
     done = run_script(placement, programs, 'gpu1.tar')
     assert (done.returncode, done.stdout) == (1, b'')
     assert b'gpu1.tar is a link, or no regular file: name another file' in done.stderr
-    assert set(tmp_path.rglob('*')) == there
+    assert set(tmp_path.rglob('*')) == files
     assert kind != 'link' or other.read_text() == 'precious'
 
 
@@ -222,9 +224,9 @@ def test_from_two_hosts_to_a_plan(placement, tmp_path):
     for number, name in enumerate(('gpu1', 'gpu2')):
         run('resource', 'provider', 'create', name)
         run('resource', 'provider', 'inventory', 'set', name, '--resource', 'VGPU=8')
-        own = [clouds.uuid_of(f'{name} server{index}') for index in range(2)]
-        servers[name] = {own[0]: (MDEVS[2 * number],), own[1]: (MDEVS[2 * number + 1],)}
-        for uuid in own:
+        local = [clouds.uuid_of(f'{name} server{index}') for index in range(2)]
+        servers[name] = {local[0]: (MDEVS[2 * number],), local[1]: (MDEVS[2 * number + 1],)}
+        for uuid in local:
             run(
                 *('resource', 'provider', 'allocation', 'set', uuid),
                 *('--allocation', f'rp={name},VGPU=1', '--project-id', 'p', '--user-id', 'u'),
@@ -261,15 +263,15 @@ moves:
     command = ('resource', 'provider', 'reshape')
     run(*(*command, 'plan', '--spec', spec, '--snapshot', cloud, '--assignments', rows, '-o', plan))
     shown = json.loads(run(*command, 'show', plan, '-f', 'json').stdout)
-    found = {
+    rows_of = {
         row['consumer_uuid']: (row['to_provider'], row['label'], row['evidence'])
         for tree in shown['trees']
         for row in tree['rows']
     }
-    for name, own in servers.items():
-        first, second = own
-        assert found[first] == (f'{name}_{GPU1}', 'mapped', f'mdev {own[first][0]} on {name}')
-        assert found[second] == (f'{name}_{GPU0}', 'mapped', f'mdev {own[second][0]} on {name}')
+    for name, local in servers.items():
+        first, second = local
+        assert rows_of[first] == (f'{name}_{GPU1}', 'mapped', f'mdev {local[first][0]} on {name}')
+        assert rows_of[second] == (f'{name}_{GPU0}', 'mapped', f'mdev {local[second][0]} on {name}')
 
 
 DEVICES = """\
@@ -323,8 +325,8 @@ def test_devices_of_three_hosts(where, request, tmp_path):
     devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
     assert 'nothing is compared with what is allocated\n' in run(*devices).stderr
     told = run(*devices, '--snapshot', cloud, '-f', 'json')
-    said = f'wrote {spec}\nsomething does not fit, and is left out (exit 3)\n'
-    assert (told.status, told.stderr) == (3, said)
+    message = f'wrote {spec}\nsomething does not fit, and is left out (exit 3)\n'
+    assert (told.status, told.stderr) == (3, message)
     assert [record['subject'] for record in json.loads(told.stdout)] == [
         'pci3_0000:84:00.0',
         servers['away'],
@@ -340,17 +342,17 @@ def test_devices_of_three_hosts(where, request, tmp_path):
     reserve = ('--amend', '--resource', 'CUSTOM_PCI_10DE_2236:reserved=1')
     done = run('resource', 'provider', 'inventory', 'set', 'pci3_0000:84:00.0', *reserve)
     assert done.status == 0, done.stderr
-    held = {
+    allocations = {
         name: json.loads(
             run('resource', 'provider', 'allocation', 'show', uuid, '-f', 'json').stdout
         )
         for name, uuid in servers.items()
     }
-    found = {
+    rows_of = {
         name: sorted(repr(sorted(record['resources'].items())) for record in records)
-        for name, records in held.items()
+        for name, records in allocations.items()
     }
-    assert found == {
+    assert rows_of == {
         'gpu': ["[('PGPU', 1)]", "[('VCPU', 1)]"],
         'two': ["[('CUSTOM_PCI_8086_1565', 2)]", "[('VCPU', 1)]"],
         'neutron': ["[('VCPU', 1)]"],

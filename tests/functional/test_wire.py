@@ -56,7 +56,7 @@ NAMES = {
 
 #: Servers that the list has: one that lacks more than a tenth of the consumers, or all those of a
 #: host, is not believed.
-SERVERS, ASIDE = [str(uuid.uuid4()) for _ in range(10)], 'compute9'
+SERVERS, THIRD = [str(uuid.uuid4()) for _ in range(10)], 'compute9'
 SMALL: dict[str, Any] = {'vcpus': 1, 'ram': 1, 'disk': 0, 'extra_specs': {}}
 
 
@@ -94,39 +94,39 @@ class Cloud:
 def build(client):
     """The UUIDs of the providers."""
     uuids = {}
-    for each in ('here', 'there'):
-        made = resource_provider.create(client, NAMES[each])
-        uuids[each] = made.uuid
+    for key in ('here', 'there'):
+        made = resource_provider.create(client, NAMES[key])
+        uuids[key] = made.uuid
         inventory.set_all(client, made.uuid, {**VCPU, **MEMORY}, made.generation)
-    for each in ('name', 'held'):
-        trait.create(client, NAMES[each])
+    for key in ('name', 'held'):
+        trait.create(client, NAMES[key])
     resource_class.create(client, NAMES['name'])
     generation = resource_provider.show(client, uuids['here']).value.generation
     marked = trait.set_on_provider(client, uuids['here'], [NAMES['held']], generation)
     aggregate.set(client, uuids['here'], [OTHER_GROUP], marked.generation)
-    aside = resource_provider.create(client, ASIDE)
-    inventory.set_all(client, aside.uuid, {'VCPU': {'total': 16}}, aside.generation)
+    third = resource_provider.create(client, THIRD)
+    inventory.set_all(client, third.uuid, {'VCPU': {'total': 16}}, third.generation)
     # One of them on the host of the consumer that the list lacks, and the others on the other.
-    hosts = dict.fromkeys(SERVERS, aside.uuid) | {SERVERS[0]: uuids['here']}
+    hosts = dict.fromkeys(SERVERS, third.uuid) | {SERVERS[0]: uuids['here']}
     for consumer, host in ({NAMES['consumer']: uuids['here']} | hosts).items():
-        held = {host: {'VCPU': 2 if consumer == NAMES['consumer'] else 1}}
-        allocation.set(client, Consumer(consumer, held, 'p', 'u', None, 'INSTANCE'))
+        allocations = {host: {'VCPU': 2 if consumer == NAMES['consumer'] else 1}}
+        allocation.set(client, Consumer(consumer, allocations, 'p', 'u', None, 'INSTANCE'))
     return uuids
 
 
 def write_files(folder, client, uuids, generation):
     """What the commands read."""
-    there = clouds.captured(client)
+    scene = clouds.captured(client)
     # Before the lists, as an audit wants it that frees somebody.
-    disk.write_snapshot(str(folder / 'before.json'), there)
-    held = allocation.show(client, NAMES['consumer']).value
+    disk.write_snapshot(str(folder / 'before.json'), scene)
+    allocations = allocation.show(client, NAMES['consumer']).value
     documents = {
         'allocations': {
             NAMES['consumer']: {
                 'allocations': {uuids['there']: {'resources': {'VCPU': 3}}},
                 'project_id': 'p',
                 'user_id': 'u',
-                'consumer_generation': held.generation,
+                'consumer_generation': allocations.generation,
                 'consumer_type': 'INSTANCE',
             }
         },
@@ -146,13 +146,13 @@ def write_files(folder, client, uuids, generation):
             | {'id': NAMES['other'], 'flavor': good_files.SERVERS[0]['flavor'] | SMALL}
         ],
         'audited': [
-            {'id': each, 'host': NAMES['here'] if each == SERVERS[0] else ASIDE} for each in SERVERS
+            {'id': key, 'host': NAMES['here'] if key == SERVERS[0] else THIRD} for key in SERVERS
         ],
         'migrations': [],
     }
     for kind, document in documents.items():
         (folder / f'{kind}.json').write_text(json.dumps(document))
-    more = there.providers[uuids['there']]
+    more = scene.providers[uuids['there']]
     added = replace(
         more,
         provider=replace(more.provider, uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
@@ -163,7 +163,7 @@ def write_files(folder, client, uuids, generation):
         'to_resource_provider': f'{NAMES["here"]}_child',
         'moved_resources': {'MEMORY_MB': 64},
     }
-    plan = planner.make(there, specification.from_document([move], 'spec.yaml'), ())
+    plan = planner.make(scene, specification.from_document([move], 'spec.yaml'), ())
     storage.write_plan(str(folder / 'plan.json'), plan)
 
 
@@ -326,15 +326,15 @@ def run(wire, capsys, request):
 def test_a_write_is_carried_out_once_or_what_is_known_is_said(
     cloud, wire, run, pauses, kind, fault
 ):
-    there, _ = cloud
+    scene, _ = cloud
     # What an audit could not mend it has found.
     told = 3 if kind == 'audit' else 1
     if kind == 'reshape rollback':
-        assert run(COMMANDS['reshape apply'].format_map(there.words)).status == 0
-    before, command = there.state(), COMMANDS[kind].format_map(there.words)
+        assert run(COMMANDS['reshape apply'].format_map(scene.words)).status == 0
+    before, command = scene.state(), COMMANDS[kind].format_map(scene.words)
     wire.hit(FAULTS[fault], after=BEFORE.get(kind, 0))
     result = run(command)
-    reached = there.state()
+    reached = scene.state()
     if fault == '404 with a page' and kind not in JOURNALED:
         assert result.status
         assert reached == before or kind in MANY
@@ -348,13 +348,13 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
         assert (result.status, reached != before) == (status, True), result
     if result.status == 1:
         # A table says what failed, and it is looked at again.
-        is_known = fault == 'sent twice' or kind in MANY
-        assert is_known or 'whether it was done is not known' in result.stderr, result
+        is_reported = fault == 'sent twice' or kind in MANY
+        assert is_reported or 'whether it was done is not known' in result.stderr, result
         assert result.stderr.count('\n') <= 1 or kind in MANY
         assert 'Traceback' not in result.stderr
     again = run(command)
     assert again.status in ((0, told) if kind in STRICT else (0,)), again
-    after = there.state()
+    after = scene.state()
     assert after != before
     if reached != before and kind not in MANY:
         assert after == reached
@@ -387,7 +387,7 @@ PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'lost-answers.rst'
 def test_every_command_that_writes_is_one_of_these_and_in_the_documentation():
     points = {name(point): point.load() for point in POINTS}
     tried = {
-        max((known for known in points if command.startswith(f'{known} ')), key=len)
+        max((registered for registered in points if command.startswith(f'{registered} ')), key=len)
         for command in COMMANDS.values()
     }
     assert tried == points.keys() - READS
@@ -395,7 +395,7 @@ def test_every_command_that_writes_is_one_of_these_and_in_the_documentation():
         endpoint = points[command].endpoint
         assert endpoint is None or endpoint.method == 'GET'
     rows = re.findall(r'^   \* - (``.*?)\n     - ', PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert {each for row in rows for each in re.findall('``(.+?)``', row)} == tried
+    assert {key for row in rows for key in re.findall('``(.+?)``', row)} == tried
 
 
 @pytest.mark.parametrize('fault', [name for name in FAULTS if not name.startswith(('404', 'sent'))])
@@ -409,8 +409,8 @@ def test_a_read_is_repeated(wire, run, pauses, fault):
     result = run('resource class list -f value')
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 2)
     assert len(pauses) == 10
-    asked = {'429 with Retry-After': 3.0, '503 with Retry-After': 30.0}.get(fault, 0.0)
-    assert asked <= min(pauses) <= max(pauses) <= max(asked, 4.25)
+    shortest = {'429 with Retry-After': 3.0, '503 with Retry-After': 30.0}.get(fault, 0.0)
+    assert shortest <= min(pauses) <= max(pauses) <= max(shortest, 4.25)
 
 
 def test_a_service_that_is_not_there_is_told(wire, run, pauses):

@@ -57,8 +57,8 @@ class Judged:
         rows = write(f'{hostname}-rows.json', json.dumps(self.assignments(hostname)))
         plan, cloud = f'{hostname}-plan.json', f'{hostname}-cloud.json'
         run('resource', 'provider', 'snapshot', 'save', cloud)
-        known = ('--assignments', rows) if self.assignments(hostname) else ()
-        run(*RESHAPE, 'plan', '--spec', spec, '--snapshot', cloud, *known, '-o', plan)
+        assignments = ('--assignments', rows) if self.assignments(hostname) else ()
+        run(*RESHAPE, 'plan', '--spec', spec, '--snapshot', cloud, *assignments, '-o', plan)
         run(*RESHAPE, 'rehearse', plan, '--snapshot', cloud)
         run(*RESHAPE, 'apply', plan, '--yes')
         run(*RESHAPE, 'verify', plan)
@@ -104,9 +104,9 @@ class Judged:
     def _noting_reshapes(self):
         update = driver.LibvirtDriver.update_provider_tree
 
-        def noting(own, *args, **kwargs):
+        def noting(own_driver, *args, **kwargs):
             try:
-                return update(own, *args, **kwargs)
+                return update(own_driver, *args, **kwargs)
             except exception.ReshapeNeeded:
                 self.written.append(('RESHAPE', 'needed'))
                 raise
@@ -119,16 +119,16 @@ class Judged:
         """
         get = self.placement.get
         listed = get('/resource_providers', version='1.14').body['resource_providers']
-        names = {each['uuid']: each['name'] for each in listed}
-        providers, held = {}, {}
-        for each in listed:
-            path = f'/resource_providers/{each["uuid"]}'
-            providers[each['name']] = {
-                'parent': names.get(each['parent_provider_uuid']),
+        names = {provider['uuid']: provider['name'] for provider in listed}
+        providers, allocations = {}, {}
+        for provider in listed:
+            path = f'/resource_providers/{provider["uuid"]}'
+            providers[provider['name']] = {
+                'parent': names.get(provider['parent_provider_uuid']),
                 'inventories': get(f'{path}/inventories').body['inventories'],
                 'traits': sorted(get(f'{path}/traits', version='1.6').body['traits']),
                 'aggregates': sorted(get(f'{path}/aggregates', version='1.1').body['aggregates']),
             }
             for consumer, record in get(f'{path}/allocations').body['allocations'].items():
-                held.setdefault(consumer, {})[each['name']] = record['resources']
-        return {'providers': providers, 'allocations': held}
+                allocations.setdefault(consumer, {})[provider['name']] = record['resources']
+        return {'providers': providers, 'allocations': allocations}

@@ -96,8 +96,8 @@ def _cloud(document):
         )
 
     def profiles(self, name):
-        found = document['profiles'].get(name)
-        return [{'groups': found}] if found is not None else []
+        groups = document['profiles'].get(name)
+        return [{'groups': groups}] if groups is not None else []
 
     with contextlib.ExitStack() as stack:
         for name, value in document['settings'].items():
@@ -158,17 +158,17 @@ def _write_aggregates(aggregates):
 def _specification(document):
     """Return the specification of a server, as ``nova.compute.api`` makes it."""
     user = context.RequestContext('u', document['project'], roles=['admin', 'member', 'reader'])
-    given, image = document['flavor'], document['image']
+    fields, image = document['flavor'], document['image']
     flavor = objects.Flavor(
         id=1,
         flavorid='1',
         name='m',
-        vcpus=given['vcpus'],
-        memory_mb=given['ram'],
-        root_gb=given['disk'],
-        ephemeral_gb=given['ephemeral'],
-        swap=given['swap'],
-        extra_specs=given['extra_specs'],
+        vcpus=fields['vcpus'],
+        memory_mb=fields['ram'],
+        root_gb=fields['disk'],
+        ephemeral_gb=fields['ephemeral'],
+        swap=fields['swap'],
+        extra_specs=fields['extra_specs'],
     )
     boot = {**image, 'id': uuid(1), 'name': 'i', 'properties': dict(image['properties'])}
     volume = None

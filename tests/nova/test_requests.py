@@ -39,8 +39,8 @@ def predicted(document, rules):
         document['host'],
     )
     aggregates = [
-        HostAggregate(each['uuid'], each['uuid'], (), metadata=each['metadata'])
-        for each in document['aggregates']
+        HostAggregate(record['uuid'], record['uuid'], (), metadata=record['metadata'])
+        for record in document['aggregates']
     ]
     # Each network has a subnet, which has a segment.
     segments = {
@@ -65,7 +65,11 @@ def predicted(document, rules):
     if request.unknown:
         raise AssertionError(f'all is known, but not {request.unknown}')
     asked = (request.first, request.second)
-    return [nova_requests.canonical(query.of_scheduler(each)) for each in asked if each is not None]
+    return [
+        nova_requests.canonical(query.of_scheduler(record))
+        for record in asked
+        if record is not None
+    ]
 
 
 def answer(requests, error, *arguments):

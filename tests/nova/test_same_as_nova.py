@@ -17,8 +17,8 @@ def end_state(case, name, by_nova):
     assert result.wasSuccessful(), [text for _, text in result.failures + result.errors]
     state = states[-1]
     # The consumers are others each time.
-    held = sorted(repr(sorted(record.items())) for record in state['allocations'].values())
-    return {**state, 'allocations': held}
+    allocations = sorted(repr(sorted(record.items())) for record in state['allocations'].values())
+    return {**state, 'allocations': allocations}
 
 
 class SameAsNovaTests(unittest.TestCase):

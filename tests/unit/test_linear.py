@@ -379,7 +379,7 @@ def test_facts_of_hosts_are_compared_in_linear_time_and_memory(make):
     check_linear(lambda n: work(make(n)), 3_000)
 
 
-ASKED = CandidateRequest(Filter(resources={'VCPU': 1}))
+REQUEST = CandidateRequest(Filter(resources={'VCPU': 1}))
 #: Of the largest lists that the service answers with: the function, the path, the answer of a size.
 ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = {
     'providers': (
@@ -409,7 +409,7 @@ ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = 
         },
     ),
     'candidates': (
-        lambda client: allocation_candidate.list(client, ASKED),
+        lambda client: allocation_candidate.list(client, REQUEST),
         '/allocation_candidates?resources=VCPU:1',
         lambda n: {
             'allocation_requests': [
@@ -443,7 +443,7 @@ def test_planning_keeps_to_memory_that_is_linear():
     spec = specification.from_document(specified(2), 'spec.yaml')
 
     def measured(n):
-        there = used(cloud(hosts=n, servers=0))
-        return work(lambda: planner.make(there, spec, (), allow_inferred=True))
+        live = used(cloud(hosts=n, servers=0))
+        return work(lambda: planner.make(live, spec, (), allow_inferred=True))
 
     check_linear(measured, 10)

@@ -26,7 +26,7 @@ from tests.unit.dialogue import (
 )
 
 PATH = f'/allocations/{CONSUMER}'
-HELD = {RP: {'resources': {'VCPU': 2}}}
+ALLOCATED = {RP: {'resources': {'VCPU': 2}}}
 OWNED = Consumer(CONSUMER, {RP: {'VCPU': 2}}, 'p', 'u', 3, 'INSTANCE')
 
 BODIES: dict[str, dict[str, Any]] = {
@@ -36,11 +36,11 @@ BODIES: dict[str, dict[str, Any]] = {
         'project_id': 'p',
         'user_id': 'u',
     },
-    '1.12': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u'},
-    '1.28': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
-    '1.37': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
+    '1.12': {'allocations': ALLOCATED, 'project_id': 'p', 'user_id': 'u'},
+    '1.28': {'allocations': ALLOCATED, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
+    '1.37': {'allocations': ALLOCATED, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
     '1.38': {
-        'allocations': HELD,
+        'allocations': ALLOCATED,
         'project_id': 'p',
         'user_id': 'u',
         'consumer_generation': 3,
@@ -60,8 +60,8 @@ def test_a_consumer_is_written_in_the_form_of_the_version(call, version, body):
 def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(call, version):
     untyped = replace(OWNED, type=None)
     written = put(PATH, BODIES['1.37'], NOTHING, version='1.37')
-    asked = [version_document('1.39')] if version == '1' else []
-    call(lambda client: allocation.set(client, untyped), *asked, written, version=version)
+    exchange = [version_document('1.39')] if version == '1' else []
+    call(lambda client: allocation.set(client, untyped), *exchange, written, version=version)
 
 
 def test_a_new_consumer_has_no_generation(call):
@@ -78,7 +78,7 @@ def test_mappings_are_sent_where_there_are_some(call):
 
 
 @pytest.mark.parametrize(
-    ('said', 'consumer'),
+    ('fields', 'consumer'),
     [
         ({}, {}),
         ({'project_id': 'p', 'user_id': 'u'}, {'project_id': 'p', 'user_id': 'u'}),
@@ -87,10 +87,10 @@ def test_mappings_are_sent_where_there_are_some(call):
         ({'consumer_type': 'unknown'}, {'type': None}),
     ],
 )
-def test_a_consumer_is_read_with_what_the_version_says(call, said, consumer):
-    body = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}}} | said
-    asked = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
-    read = call(lambda client: allocation.show(client, CONSUMER), asked)
+def test_a_consumer_is_read_with_what_the_version_says(call, fields, consumer):
+    body = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}}} | fields
+    exchange = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
+    read = call(lambda client: allocation.show(client, CONSUMER), exchange)
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
 
 
@@ -102,8 +102,8 @@ def test_who_holds_something_of_a_provider_is_listed(call):
         },
         'resource_provider_generation': 7,
     }
-    asked = get(f'/resource_providers/{RP}/allocations', body)
-    assert call(lambda client: allocation.list_of_provider(client, RP), asked) == Read(
+    exchange = get(f'/resource_providers/{RP}/allocations', body)
+    assert call(lambda client: allocation.list_of_provider(client, RP), exchange) == Read(
         [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1}, None)], 7
     )
 

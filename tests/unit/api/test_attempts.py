@@ -151,15 +151,15 @@ def test_what_was_not_answered_is_looked_at_before_it_is_written_again(
     assert len(list(pending)) == len(done) - looked
 
 
-@pytest.mark.parametrize('given', [None, 3])
-def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, given):
-    there = [Read(['A'], 3)]
+@pytest.mark.parametrize('generation', [None, 3])
+def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, generation):
+    stored = [Read(['A'], 3)]
 
-    def write(wanted, generation):
-        there[0] = Read(wanted, generation + 1)
+    def write(desired, generation):
+        stored[0] = Read(desired, generation + 1)
         raise lost()
 
-    written = edited(lambda: there[0], lambda traits: sorted({*traits, 'B'}), write, given)
+    written = edited(lambda: stored[0], lambda traits: sorted({*traits, 'B'}), write, generation)
     assert (written.value, written.generation) == (['A', 'B'], 4)
 
 

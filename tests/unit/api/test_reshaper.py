@@ -30,8 +30,8 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
 @pytest.mark.parametrize('version', ['1', '1.0', '1.39'])
 def test_an_empty_body_tells_whether_it_is_allowed(call, version, status, allowed):
     # At the first version that has it: every service that can reshape understands that one.
-    asked = post('/reshaper', {}, fault(status, 'No'), version='1.30')
-    assert call(reshaper.allowed, asked, version=version) is allowed
+    exchange = post('/reshaper', {}, fault(status, 'No'), version='1.30')
+    assert call(reshaper.allowed, exchange, version=version) is allowed
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_any_other_answer_tells_nothing(call, reply, kind):
 
 def test_without_an_answer_it_is_asked_again(call):
     lost = post('/reshaper', {}, Reply(503), version='1.30')
-    asked = post('/reshaper', {}, fault(403, 'No'), version='1.30')
-    assert call(reshaper.allowed, lost, lost, asked) is False
+    exchange = post('/reshaper', {}, fault(403, 'No'), version='1.30')
+    assert call(reshaper.allowed, lost, lost, exchange) is False

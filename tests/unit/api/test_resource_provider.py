@@ -52,16 +52,16 @@ def listed(*records):
 )
 def test_conditions_are_the_services(call, conditions, query):
     # What stands in a name is quoted; the dialogue shows the query decoded.
-    asked = get(f'/resource_providers?{query}', listed())
-    assert call(lambda client: resource_provider.list(client, **conditions), asked) == []
+    exchange = get(f'/resource_providers?{query}', listed())
+    assert call(lambda client: resource_provider.list(client, **conditions), exchange) == []
 
 
 @pytest.mark.parametrize('name', ['', 'compute1', '..', "it's"])
 @pytest.mark.parametrize('others', [[], [provider(RP2, 'compute2'), provider(RP, 'COMPUTE1')]])
 def test_only_the_very_name_is_found(call, name, others):
-    asked = get(f'/resource_providers?name={name}', listed(*others))
+    exchange = get(f'/resource_providers?name={name}', listed(*others))
     with pytest.raises(errors.NoSuchProvider) as refusal:
-        call(lambda client: resource_provider.find(client, name), asked)
+        call(lambda client: resource_provider.find(client, name), exchange)
     assert str(refusal.value) == f'No resource provider has the name {name!r}'
 
 

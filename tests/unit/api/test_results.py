@@ -35,9 +35,9 @@ def test_below_1_5_not_all_inventories_can_be_deleted_at_once(call):
 
 
 def test_usages_have_the_form_of_the_version_of_the_request(call):
-    asked = get('/usages?project_id=p', FLAT, version='1.37')
+    exchange = get('/usages?project_id=p', FLAT, version='1.37')
     version = Microversion(1, 37)
-    read = call(lambda client: usage.of_project(client, 'p', version=version), asked)
+    read = call(lambda client: usage.of_project(client, 'p', version=version), exchange)
     assert read.value == [Usage(FLAT['usages'])]
 
 
@@ -54,5 +54,5 @@ def test_an_older_service_is_asked_for_usages_at_its_highest_version(call):
 
 @pytest.mark.parametrize('version', ['1', '1.5', '1.39'])
 def test_the_range_of_the_service_is_asked_for_without_a_version(call, version):
-    asked = version_document('1.45', '1.2')
-    assert call(root.show, asked, version=version) == (Microversion(1, 2), Microversion(1, 45))
+    exchange = version_document('1.45', '1.2')
+    assert call(root.show, exchange, version=version) == (Microversion(1, 2), Microversion(1, 45))

@@ -41,8 +41,8 @@ def test_providers_get_their_names_beside_their_uuids():
 
 def kinds(kind=errors.PlacementError):
     yield kind
-    for each in kind.__subclasses__():
-        yield from kinds(each)
+    for child in kind.__subclasses__():
+        yield from kinds(child)
 
 
 @pytest.mark.parametrize('arguments', [(), ('',), (' \n',)])
@@ -51,14 +51,14 @@ def test_every_error_has_a_text(arguments):
     for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
         if not module.name.startswith('placementclient.embedded.'):
             importlib.import_module(module.name)
-    found = {kind for kind in kinds() if kind.__module__.startswith('placementclient')}
-    assert len(found) > 30
-    for kind in found:
+    classes = {kind for kind in kinds() if kind.__module__.startswith('placementclient')}
+    assert len(classes) > 30
+    for kind in classes:
         # However it is made: of another process it comes without having been.
-        said = str(kind.__new__(kind, *arguments)).strip()
-        assert said, kind
+        message = str(kind.__new__(kind, *arguments)).strip()
+        assert message, kind
         if not issubclass(kind, errors.HTTPError):
-            assert said.startswith(kind.__name__)
+            assert message.startswith(kind.__name__)
 
 
 def test_what_nobody_foresaw_says_its_class():

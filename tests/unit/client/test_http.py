@@ -113,7 +113,7 @@ def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
 
 
 @pytest.mark.parametrize(
-    ('given', 'endpoint', 'timeout'),
+    ('configured', 'endpoint', 'timeout'),
     [
         (None, endpoints.LIST_TRAITS, 60),
         (None, endpoints.RESHAPE, 600),
@@ -121,10 +121,10 @@ def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
         (7.5, endpoints.RESHAPE, 7.5),
     ],
 )
-def test_an_answer_is_waited_for(session, service, given, endpoint, timeout):
+def test_an_answer_is_waited_for(session, service, configured, endpoint, timeout):
     service.answer(LIST if endpoint.is_read else NOTHING)
     answer, body = (dict, None) if endpoint.is_read else (None, {})
-    Client(session, timeout=given).send(endpoint, answer=answer, body=body)
+    Client(session, timeout=configured).send(endpoint, answer=answer, body=body)
     assert service.last.timeout == timeout
 
 

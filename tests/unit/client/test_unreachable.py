@@ -42,7 +42,7 @@ def refused_port():
         return port(server)
 
 
-def said(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
+def message(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
     """What is said of a request that is not answered."""
     client = Client(Session(auth or Token(url, 'a-token')), HIGHEST, timeout=timeout, max_retries=0)
     with pytest.raises(errors.PlacementError) as raised:
@@ -68,21 +68,21 @@ def test_the_source_of_a_url(argv, variables, source):
 def test_a_connection_that_is_refused():
     where = f'127.0.0.1:{refused_port()}'
     sentence = f'No answer from http://{where}: Connection refused'
-    assert said(f'http://user:secret@{where}/placement') == sentence
+    assert message(f'http://user:secret@{where}/placement') == sentence
     keystone = Password(f'http://{where}', username='u', password='p', project_name='p')
-    assert said('', auth=keystone) == sentence
+    assert message('', auth=keystone) == sentence
 
 
 def test_a_name_that_nobody_has():
-    assert said('http://nowhere.invalid:8778').startswith(
+    assert message('http://nowhere.invalid:8778').startswith(
         'No answer from http://nowhere.invalid:8778: '
     )
-    assert 'HTTPConnection' not in said('http://nowhere.invalid:8778')
+    assert 'HTTPConnection' not in message('http://nowhere.invalid:8778')
 
 
 def test_an_answer_that_does_not_come(listening):
     where = f'http://127.0.0.1:{port(listening)}'
-    assert said(where, timeout=0.05) == f'No answer from {where} in time'
+    assert message(where, timeout=0.05) == f'No answer from {where} in time'
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_answer_that_does_not_come(listening):
 )
 def test_an_answer_that_is_none(serve, answer, reason):
     url = serve(sends(answer)).url
-    assert said(url) == f'No answer from {url}: {reason}'
+    assert message(url) == f'No answer from {url}: {reason}'
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_answer_that_breaks_off(serve, headers, body):
     url = serve(sends(b'HTTP/1.1 200 OK\r\n', headers, b'\r\n\r\n', body)).url
     for endpoint, end in ((endpoints.LIST_TRAITS, ''), (endpoints.CREATE_CLASS, UNKNOWN)):
         sentence = f'The answer from {url} is damaged or not complete{end}'
-        assert said(url, endpoint=endpoint) == sentence
+        assert message(url, endpoint=endpoint) == sentence
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_a_url_that_is_none_is_refused_at_once(url, monkeypatch):
 def test_nothing_was_done_without_a_connection():
     where = f'http://127.0.0.1:{refused_port()}'
     refused = f'No answer from {where}: Connection refused'
-    assert said(where, endpoint=endpoints.CREATE_CLASS) == refused
-    unknown = said('http://nowhere.invalid', endpoint=endpoints.CREATE_CLASS)
+    assert message(where, endpoint=endpoints.CREATE_CLASS) == refused
+    unknown = message('http://nowhere.invalid', endpoint=endpoints.CREATE_CLASS)
     assert 'whether it was done' not in unknown
 
 
@@ -139,14 +139,14 @@ def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(ser
         Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
     except errors.NoConnection:
         url = serve(sends(b'')).url
-        assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+        assert message(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
 @pytest.mark.parametrize('location', ['http://127.0.0.1:1/', 'ftp://cloud.test/'])
 def test_a_redirected_write_may_be_done(serve, location):
     answer = f'HTTP/1.1 307 X\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n'
     url = serve(sends(answer.encode())).url
-    assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+    assert message(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
 
 
 def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
@@ -181,4 +181,4 @@ def test_a_service_without_tls(listening):
     threading.Thread(
         target=lambda: listening.accept()[0].sendall(b'HTTP/1.1 400 X\r\n\r\n')
     ).start()
-    assert said(where).startswith(f'No secure connection to {where}: ')
+    assert message(where).startswith(f'No secure connection to {where}: ')

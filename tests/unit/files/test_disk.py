@@ -176,13 +176,13 @@ def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path):
     assert storage.read_specified(str(path)) == (recipe.spec, list(recipe.assignments))
     consumer = uuid_of('a')
     rows.write_text(f'consumer_uuid,resource_class,amount,to_provider\n{consumer},VGPU,,gpu1\n')
-    spec, given = storage.read_specified(str(path), [str(rows)])
-    assert (spec, [row.to_provider for row in given]) == (recipe.spec, ['gpu1'])
+    spec, assigned = storage.read_specified(str(path), [str(rows)])
+    assert (spec, [row.to_provider for row in assigned]) == (recipe.spec, ['gpu1'])
 
 
 def plan_of_one_row():
     """A plan with what the operator knows in it."""
-    there = cloud(
+    live = cloud(
         {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
     )
     spec = specification.parse(
@@ -193,7 +193,7 @@ def plan_of_one_row():
         'spec.yaml',
     )
     row = AssignmentRow(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
-    return planner.make(there, spec, [row])
+    return planner.make(live, spec, [row])
 
 
 def test_a_link_that_others_may_have_made_is_not_followed(tmp_path, snapshot):

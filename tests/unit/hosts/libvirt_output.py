@@ -34,7 +34,7 @@ def domain(uuid, *mdevs, inside=''):
 
 
 def nodedev(mdev, parent, *, kind='nvidia-699', uuid=True):
-    said = f'<uuid>{mdev}</uuid>' if uuid else ''
+    element = f'<uuid>{mdev}</uuid>' if uuid else ''
     return f"""<device>
   <name>mdev_{mdev.replace('-', '_')}_{parent[4:]}</name>
   <path>/sys/devices/pci0000:80/0000:80:02.0/0000:84:00.0/{mdev}</path>
@@ -42,7 +42,7 @@ def nodedev(mdev, parent, *, kind='nvidia-699', uuid=True):
   <driver><name>vfio_mdev</name></driver>
   <capability type='mdev'>
     <type id='{kind}'/>
-    {said}
+    {element}
     <iommuGroup number='12'/>
   </capability>
 </device>

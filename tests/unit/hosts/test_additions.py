@@ -27,8 +27,8 @@ def made(devices, *specs, of=None):
 
 
 def test_a_device_that_a_server_has():
-    found, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
-    assert found == {
+    entries, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
+    assert entries == {
         'gpu1_0000:81:0A.0': {
             'resource_provider': 'gpu1_0000:81:0A.0',
             'parent': 'gpu1',
@@ -45,8 +45,8 @@ def test_virtual_functions_are_their_parents():
         device(f'0000:81:00.{number}', 'type-VF', '0000:81:00.0', used)
         for number, used in ((1, SERVERS[0]), (2, SERVERS[0]), (3, SERVERS[1]), (4, ''))
     ]
-    found, _ = made(functions)
-    (entry,) = found.values()
+    entries, _ = made(functions)
+    (entry,) = entries.values()
     assert entry['resource_provider'] == 'gpu1_0000:81:00.0'
     assert entry['inventories'] == {'CUSTOM_PCI_8086_10ED': {'total': 4, 'max_unit': 4}}
     assert entry['consumers'] == {
@@ -56,7 +56,7 @@ def test_virtual_functions_are_their_parents():
 
 
 @pytest.mark.parametrize(
-    ('asked', 'name'),
+    ('tag', 'name'),
     [
         ('PGPU', 'PGPU'),
         ('pgpu', 'PGPU'),
@@ -65,16 +65,16 @@ def test_virtual_functions_are_their_parents():
         ('', 'CUSTOM_PCI_8086_1563'),
     ],
 )
-def test_the_class(asked, name):
-    found, _ = made([device('0000:81:00.0')], {'resource_class': asked})
-    (entry,) = found.values()
+def test_the_class(tag, name):
+    entries, _ = made([device('0000:81:00.0')], {'resource_class': tag})
+    (entry,) = entries.values()
     assert list(entry['inventories']) == [name]
 
 
 def test_the_traits():
-    asked = 'HW_GPU_API_VULKAN,hw_gpu_api_dxva,CUSTOM_A,custom_b,my-trait'
-    found, _ = made([device('0000:81:00.0')], {'traits': asked, 'live_migratable': 'yes'})
-    (entry,) = found.values()
+    tag = 'HW_GPU_API_VULKAN,hw_gpu_api_dxva,CUSTOM_A,custom_b,my-trait'
+    entries, _ = made([device('0000:81:00.0')], {'traits': tag, 'live_migratable': 'yes'})
+    (entry,) = entries.values()
     assert entry['traits'] == sorted(
         [
             *MANAGED,
@@ -90,8 +90,8 @@ def test_the_traits():
 
 @pytest.mark.parametrize('used', ['', SERVERS[0]])
 def test_one_time_use(used):
-    found, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
-    (entry,) = found.values()
+    entries, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
+    (entry,) = entries.values()
     assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
     # The service grants nothing on what is reserved: that comes after the allocation.
     assert entry['inventories'] == {'CUSTOM_PCI_8086_1563': {'total': 1, 'max_unit': 1}}
@@ -107,21 +107,21 @@ def test_one_time_use(used):
 
 def test_what_is_neutrons_or_gone_stays_out():
     gone = Device('gpu1', '0000:83:00.0', '', '8086', '1563', 'type-PCI', 'removed', '', 'pci.csv')
-    found, misfits = made(
+    entries, misfits = made(
         [device('0000:81:00.0'), device('0000:82:00.0'), gone],
         {'address': '0000:81:00.0', 'physical_network': 'physnet1'},
         {},
     )
-    assert list(found) == ['gpu1_0000:82:00.0']
+    assert list(entries) == ['gpu1_0000:82:00.0']
     assert misfits == []
 
 
 def test_a_used_device_without_device_spec_leaves_the_tree_out():
-    found, misfits = made(
+    entries, misfits = made(
         [device('0000:81:00.0'), device('0000:82:00.0', used=SERVERS[0])],
         {'address': '0000:81:00.0'},
     )
-    assert found == {}
+    assert entries == {}
     assert misfits == [
         f'gpu1_0000:82:00.0 is used by server {SERVERS[0]}, and no device_spec matches it: the '
         'tree of gpu1 is left out'
@@ -130,8 +130,8 @@ def test_a_used_device_without_device_spec_leaves_the_tree_out():
 
 def test_an_instance_without_allocation_is_left_out_by_name():
     used = [device('0000:81:00.0', used=SERVERS[0]), device('0000:82:00.0', used=SERVERS[1])]
-    found, misfits = made(used, of=snapshot(s0={'VCPU': 1}))
-    assert [entry.get('consumers') for entry in found.values()] == [
+    entries, misfits = made(used, of=snapshot(s0={'VCPU': 1}))
+    assert [entry.get('consumers') for entry in entries.values()] == [
         {SERVERS[0]: {'CUSTOM_PCI_8086_1563': 1}},
         None,
     ]
@@ -146,7 +146,7 @@ FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
 
 
 @pytest.mark.parametrize(
-    ('devices', 'specs', 'said'),
+    ('devices', 'specs', 'message'),
     [
         ([PHYSICAL, FUNCTION], [{}], 'is listed together with 0000:81:00.0'),
         ([FUNCTION, PHYSICAL], [{}], 'is listed together with 0000:81:00.1'),
@@ -164,7 +164,7 @@ FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
         ([device('0000:81:00.1', 'type-VF')], [{}], 'a virtual function without parent_addr'),
     ],
 )
-def test_what_nova_refuses(devices, specs, said):
-    with pytest.raises(errors.BadFile, match=said) as caught:
+def test_what_nova_refuses(devices, specs, message):
+    with pytest.raises(errors.BadFile, match=message) as caught:
         made(devices, *specs)
     assert str(caught.value).startswith('pci.csv:7: gpu1 0000:81:00.')

@@ -54,7 +54,7 @@ def test_a_host(form, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('bad', 'said'),
+    ('bad', 'message'),
     [
         (entry('../evil'), "'../evil': leaves the archive"),
         (entry('/etc/evil'), "'/etc/evil': leaves the archive"),
@@ -64,12 +64,12 @@ def test_a_host(form, tmp_path):
         (entry('domains/null', tarfile.CHRTYPE), 'is a link or a device'),
     ],
 )
-def test_what_an_archive_must_not_have(bad, said, tmp_path):
+def test_what_an_archive_must_not_have(bad, message, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, bad)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
     assert str(caught.value).startswith(path)
-    assert str(caught.value).endswith(said)
+    assert str(caught.value).endswith(message)
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -113,7 +113,7 @@ def without(name):
 
 @pytest.mark.parametrize('form', ['tar', 'folder'])
 @pytest.mark.parametrize(
-    ('files', 'said'),
+    ('files', 'message'),
     [
         (without('count'), 'has no file "count": the collector did not end'),
         (without('nodedevs/mdev.xml'), 'has 1 domains and 0 node devices, and the host had 1 '),
@@ -124,12 +124,12 @@ def without(name):
         ({'count': 'domains 0\nnodedevs 0\n'}, 'has no file "hostname"'),
     ],
 )  # fmt: skip
-def test_facts_that_are_not_all_there(form, files, said, tmp_path):
+def test_facts_that_are_not_all_there(form, files, message, tmp_path):
     path = tar(tmp_path / 'f.tar', files) if form == 'tar' else folder(tmp_path / 'f', files)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
     assert str(caught.value).startswith(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path, monkeypatch):

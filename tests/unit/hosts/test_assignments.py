@@ -21,7 +21,7 @@ def facts(*domains, host='gpu1', **parents):
     return HostFacts(host, f'{host}.tar', domains, mdevs, {0: 0, 1: 0, 2: 1, 3: 1})
 
 
-def snapshot(**held):
+def snapshot(**allocated):
     """:param held: what the servers hold on the host, ``s0`` for the first"""
     state = ProviderState(
         Provider(ROOT, 'gpu1', 1, None, ROOT),
@@ -29,11 +29,14 @@ def snapshot(**held):
     )
     return Snapshot(
         [state],
-        [Consumer(SERVERS[int(name[1])], {ROOT: held}) for name, held in held.items()],
+        [
+            Consumer(SERVERS[int(name[1])], {ROOT: allocated})
+            for name, allocated in allocated.items()
+        ],
     )
 
 
-def said(outcome):
+def messages(outcome):
     return [(misfit.subject, misfit.reason) for misfit in outcome.misfits]
 
 
@@ -71,7 +74,7 @@ def test_every_misfit_is_named_and_the_rest_is_written():
         snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}),
     )
     assert [row.consumer_uuid for row in outcome.rows] == [SERVERS[0]]
-    assert said(outcome) == [
+    assert messages(outcome) == [
         (MDEVS[1], f'is attached to server {SERVERS[1]}, and nothing says where it is'),
         (unknown.uuid, 'is defined on gpu1, and holds nothing there in Placement'),
         (
@@ -86,7 +89,7 @@ def test_a_count_that_is_not_what_is_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2}))
     assert outcome.rows == []
-    assert said(outcome) == [
+    assert messages(outcome) == [
         (SERVERS[0], 'has 1 mediated devices of VGPU, and 2 VGPU is allocated to it')
     ]
 
@@ -97,7 +100,7 @@ def test_one_device_on_two_cards():
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
     outcome = assignments.of_mediated_devices([host])
     assert outcome.rows == []
-    assert said(outcome) == [
+    assert messages(outcome) == [
         (
             MDEVS[0],
             f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
@@ -106,12 +109,12 @@ def test_one_device_on_two_cards():
 
 
 def test_a_server_on_two_hosts():
-    here, there = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
+    here, elsewhere = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
     outcome = assignments.of_mediated_devices(
-        [facts(here, host='a', m0=GPU0), facts(there, host='b', m0=GPU0)]
+        [facts(here, host='a', m0=GPU0), facts(elsewhere, host='b', m0=GPU0)]
     )
     assert outcome.rows == []
-    assert said(outcome) == [
+    assert messages(outcome) == [
         (SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')
     ]
 
@@ -121,9 +124,10 @@ def test_numa_cells():
     pinned = Domain(SERVERS[1], 's1.xml', cpus=frozenset({0, 1}))
     spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
     loose = Domain(SERVERS[3], 's3.xml')
-    held = {'VCPU': 4, 'MEMORY_MB': 512}
+    allocated = {'VCPU': 4, 'MEMORY_MB': 512}
     outcome = assignments.of_cells(
-        [facts(bound, pinned, spanning, loose)], snapshot(s0=held, s1=held, s2=held, s3=held)
+        [facts(bound, pinned, spanning, loose)],
+        snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
     )
     assert [(row.consumer_uuid, row.resource_class, row.to_provider) for row in outcome.rows] == [
         (SERVERS[0], 'VCPU', 'gpu1_NUMA1'),
@@ -131,7 +135,7 @@ def test_numa_cells():
         (SERVERS[1], 'VCPU', 'gpu1_NUMA0'),
         (SERVERS[1], 'MEMORY_MB', 'gpu1_NUMA0'),
     ]
-    assert said(outcome) == [
+    assert messages(outcome) == [
         (SERVERS[2], 'spans the NUMA cells 0, 1'),
         (SERVERS[3], 'is not bound to a NUMA cell'),
     ]

@@ -15,8 +15,8 @@ def device(address, parent='', kind='type-PCI'):
 
 
 def spec(**entry):
-    (found,) = device_spec.parse(json.dumps(entry), 'spec')
-    return found
+    (parsed,) = device_spec.parse(json.dumps(entry), 'spec')
+    return parsed
 
 
 NONE: frozenset[device_spec.Address] = frozenset()
@@ -57,9 +57,9 @@ def test_the_address_of_a_physical_function_is_its_virtual_functions_too():
 
 def test_the_first_that_matches_wins():
     specs = device_spec.parse('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
-    found = device_spec.first(specs, device('0000:81:00.1'), NONE)
-    assert found is not None
-    assert found.tags == {'a': '1'}
+    match = device_spec.first(specs, device('0000:81:00.1'), NONE)
+    assert match is not None
+    assert match.tags == {'a': '1'}
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_the_first_that_matches_wins():
 )  # fmt: skip
 def test_a_pattern_that_people_write_is_matched_as_nova_does(pattern):
     for bus in ('81', '82', '9a', '00', '07', '13'):
-        found = spec(address={'bus': pattern}).matches(device(f'0000:{bus}:00.1'), NONE)
-        assert found is bool(re.match(pattern, bus))
+        match = spec(address={'bus': pattern}).matches(device(f'0000:{bus}:00.1'), NONE)
+        assert match is bool(re.match(pattern, bus))
 
 
 NOVA = """[DEFAULT]
@@ -91,12 +91,12 @@ device_spec = {"address": "nor this"}
 
 @pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
 def test_nova_conf(before):
-    found = device_spec.parse(before + NOVA, 'nova.conf')
-    assert [entry.vendor_id for entry in found] == ['8086', '10de', '15b3', '1137']
+    entries = device_spec.parse(before + NOVA, 'nova.conf')
+    assert [entry.vendor_id for entry in entries] == ['8086', '10de', '15b3', '1137']
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [
         ('[pci]\n\ndevice_spec = {"devname": "eth0"}', 'nova.conf:3: devname: only the host knows'),
         ('[pci]\ndevice_spec = {', 'nova.conf:2: not an entry, nor a list: no JSON'),
@@ -115,13 +115,13 @@ def test_nova_conf(before):
         ('{}' * 1001, 'nova.conf:1: has more than 1000 entries'),
     ],
 )
-def test_what_nova_refuses(text, said):
+def test_what_nova_refuses(text, message):
     with pytest.raises(errors.BadFile) as caught:
         device_spec.parse(text, 'nova.conf')
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(('end', 'found'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
-def test_a_line_of_a_configuration_ends_where_nova_ends_it(end, found):
+@pytest.mark.parametrize(('end', 'count'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
+def test_a_line_of_a_configuration_ends_where_nova_ends_it(end, count):
     text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
-    assert len(device_spec.parse(text, 'nova.conf')) == found
+    assert len(device_spec.parse(text, 'nova.conf')) == count

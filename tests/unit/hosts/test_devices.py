@@ -36,8 +36,8 @@ XML = (
     ids=['csv', 'byte-order mark', 'CRLF', 'mysql --batch', 'json', 'mysql --xml'],
 )
 def test_every_form_says_the_same(text):
-    (found,) = devices.parse(text, 'pci')
-    assert (found.host, found.address, found.parent, found.type, found.instance_uuid) == (
+    (device,) = devices.parse(text, 'pci')
+    assert (device.host, device.address, device.parent, device.type, device.instance_uuid) == (
         'gpu1',
         '0000:81:00.1',
         '0000:81:00.0',
@@ -58,17 +58,17 @@ def test_every_form_says_the_same(text):
     ],
 )
 def test_nothing_is_nothing(text):
-    (found,) = devices.parse(text, 'pci')
-    assert (found.parent, found.instance_uuid) == ('', '')
+    (device,) = devices.parse(text, 'pci')
+    assert (device.parent, device.instance_uuid) == ('', '')
 
 
 def test_what_batch_escapes():
-    (found,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
-    assert found.host == 'gpu\\1'
+    (device,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
+    assert device.host == 'gpu\\1'
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [
         ('', 'pci: is empty: at least the header'),
         (CSV.replace(',', ';'), 'pci:1: has semicolons between its fields: commas are expected'),
@@ -90,10 +90,10 @@ def test_what_batch_escapes():
         ('<r>' * 65 + '</r>' * 65, 'pci: nested too deeply'),
     ],
 )
-def test_what_is_wrong_is_one_line(text, said):
+def test_what_is_wrong_is_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
         devices.parse(text, 'pci')
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert len(str(caught.value).splitlines()) == 1
 
 

@@ -15,8 +15,8 @@ from tests.unit.hosts.libvirt_output import (
 
 
 def test_a_domain_with_two_mediated_devices():
-    found = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
-    assert (found.uuid, found.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
+    parsed = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
+    assert (parsed.uuid, parsed.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,15 @@ def test_a_domain_with_two_mediated_devices():
     ],
 )
 def test_where_a_domain_is_bound(inside, nodeset, cpus):
-    found = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
-    assert (found.nodeset, found.cpus) == (nodeset, cpus)
+    parsed = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
+    assert (parsed.nodeset, parsed.cpus) == (nodeset, cpus)
 
 
 @pytest.mark.parametrize('uuid', [True, False], ids=['7.3 and later', 'before 7.3'])
 def test_a_mediated_device(uuid):
-    found = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
-    assert found is not None
-    assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
+    parsed = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
+    assert parsed is not None
+    assert (parsed.uuid, parsed.parent, parsed.type) == (MDEVS[0], GPU0, 'nvidia-699')
 
 
 def test_other_node_devices_are_passed_over():
@@ -46,8 +46,8 @@ def test_other_node_devices_are_passed_over():
 
 
 def test_mdevctl_names_the_parent_by_its_address():
-    (found,) = libvirt.mdevctl(mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json')
-    assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
+    (parsed,) = libvirt.mdevctl(mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json')
+    assert (parsed.uuid, parsed.parent, parsed.type) == (MDEVS[0], GPU0, 'nvidia-699')
     assert list(libvirt.mdevctl(b'', 'mdevctl.json')) == []
 
 
@@ -60,7 +60,7 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [
         (BOMB, 'd.xml: declares entities or a document type: not read'),
         (OUTSIDE, 'd.xml: declares entities or a document type: not read'),
@@ -75,10 +75,10 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
         ),
     ],
 )
-def test_what_is_no_domain_is_one_line(text, said):
+def test_what_is_no_domain_is_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
         libvirt.domain(text.encode(), 'd.xml')
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize('text', ['{', '[1]', '[{"a": 1}]', '[{"0000:84:00.0": [{"x": {}}]}]'])

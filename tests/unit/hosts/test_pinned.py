@@ -22,9 +22,12 @@ def servers(*policies):
 def test_flavor_image_and_migration():
     listed = servers(('dedicated', ''), ('', 'dedicated'), ('', ''))
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
-    held = {'VCPU': 4}
+    allocated = {'VCPU': 4}
     outcome = pinned.of_servers(
-        listed, 's.json', snapshot(s0=held, s1=held, s2=held, s3=held), [migration]
+        listed,
+        's.json',
+        snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
+        [migration],
     )
     assert [(row.consumer_uuid, row.evidence) for row in outcome.rows] == [
         (SERVERS[0], 'hw:cpu_policy=dedicated'),

@@ -18,13 +18,13 @@ class Oslo(BaseParser):
     """Keeps what oslo.config finds."""
 
     def __init__(self):
-        self.section, self.found = 'DEFAULT', list[tuple[str, str, str]]()
+        self.section, self.options = 'DEFAULT', list[tuple[str, str, str]]()
 
     def new_section(self, section):
         self.section = section.strip()
 
     def assignment(self, key, value):
-        self.found.append((self.section, key, ' '.join(value)))
+        self.options.append((self.section, key, ' '.join(value)))
 
 
 def test_a_file_is_read_as_oslo_config_reads_it():
@@ -38,8 +38,8 @@ def test_a_file_is_read_as_oslo_config_reads_it():
         except ParseError:
             continue
         read += 1
-        found = [option[:3] for option in options('\n'.join(lines), 'nova.conf')]
-        assert found == judge.found, lines
+        listed = [option[:3] for option in options('\n'.join(lines), 'nova.conf')]
+        assert listed == judge.options, lines
     assert read > 500
 
 

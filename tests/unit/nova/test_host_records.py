@@ -139,9 +139,9 @@ PORT = {
 
 
 def test_a_port_with_groups():
-    found = host_records.ports({'ports': [PORT]}, 'x.json')
+    read = host_records.ports({'ports': [PORT]}, 'x.json')
     group = PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',))
-    assert found == [Port('p', 's', (group,), {'g': 'rp'}, ('g',), 'direct')]
+    assert read == [Port('p', 's', (group,), {'g': 'rp'}, ('g',), 'direct')]
 
 
 def test_a_port_of_an_older_release():
@@ -149,8 +149,8 @@ def test_a_port_of_an_older_release():
         'resource_request': {'required': [], 'resources': BANDWIDTH},
         'binding:profile': {'allocation': 'RP'},
     }
-    found = host_records.ports([PORT | old], 'x.json')
-    assert found == [Port('p', 's', (PortGroup('p', BANDWIDTH),), {'p': 'rp'}, (), 'direct')]
+    read = host_records.ports([PORT | old], 'x.json')
+    assert read == [Port('p', 's', (PortGroup('p', BANDWIDTH),), {'p': 'rp'}, (), 'direct')]
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,8 @@ DETAILED = Server(
 def test_a_server_with_details(changes, expected):
     listed = [{'id': '7', 'name': 'x', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}]
     flavors = records.flavors_by_id(listed, 'f.json')
-    found = records.server_details([DETAIL | changes], 's.json', flavors)
-    assert found == [replace(DETAILED, **expected)]
+    read = records.server_details([DETAIL | changes], 's.json', flavors)
+    assert read == [replace(DETAILED, **expected)]
 
 
 @pytest.mark.parametrize('field', sorted(DETAIL.keys() - {'status', 'OS-EXT-SRV-ATTR:host'}))

@@ -31,7 +31,7 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
 
 
 @pytest.mark.parametrize(
-    ('roots', 'hosts', 'found'),
+    ('roots', 'hosts', 'expected'),
     [
         (['gpu1', 'gpu2'], {'gpu1': 'up', 'gpu2': 'down'}, {'gpu1': 'gpu1'}),
         (['gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1.lab.test': 'gpu1'}),
@@ -46,6 +46,6 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
         (['pool'], {}, {}),
     ],
 )
-def test_names_are_compared_with_care(roots, hosts, found):
+def test_names_are_compared_with_care(roots, hosts, expected):
     services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
-    assert service.up_on(roots, services) == found
+    assert service.up_on(roots, services) == expected

@@ -18,12 +18,12 @@ def flavor(**specs):
     return Flavor('m', 4, 2048, 20, extra_specs=specs)
 
 
-def asked(flavor, *, is_owned=False, **parts):
+def predicted(flavor, *, is_owned=False, **parts):
     return requested(ServerRequest(flavor, **parts), sources=Sources(is_owned))
 
 
 def test_a_plain_flavor():
-    request = asked(flavor())
+    request = predicted(flavor())
     assert request.first == CandidateRequest(
         Filter(PLAIN), root_forbidden=('COMPUTE_STATUS_DISABLED',), limit=1000
     )
@@ -31,9 +31,9 @@ def test_a_plain_flavor():
 
 
 def test_disks_are_added_and_swap_is_rounded_up():
-    found = asked(Flavor('m', 1, 64, disk=5, ephemeral=10, swap=1025)).first.common
-    assert found.resources == {'VCPU': 1, 'MEMORY_MB': 64, 'DISK_GB': 17}
-    assert asked(Flavor('m', 1, 64)).first.common.resources == {'VCPU': 1, 'MEMORY_MB': 64}
+    result = predicted(Flavor('m', 1, 64, disk=5, ephemeral=10, swap=1025)).first.common
+    assert result.resources == {'VCPU': 1, 'MEMORY_MB': 64, 'DISK_GB': 17}
+    assert predicted(Flavor('m', 1, 64)).first.common.resources == {'VCPU': 1, 'MEMORY_MB': 64}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_disks_are_added_and_swap_is_rounded_up():
     ],
 )  # fmt: skip
 def test_amounts(specs, resources):
-    assert asked(flavor(**specs)).first.common.resources == resources
+    assert predicted(flavor(**specs)).first.common.resources == resources
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_amounts(specs, resources):
     ],
 )  # fmt: skip
 def test_traits(specs, properties, traits):
-    request = asked(flavor(**specs), image=Image(properties)).first
+    request = predicted(flavor(**specs), image=Image(properties)).first
     common, root = request.common, request.root_required
     required = [*common.required, *(f'!{name}' for name in common.forbidden)]
     assert [*required, *(f'root:{name}' for name in root)] == traits.split()
 
 
 def test_groups():
-    found = asked(
+    result = predicted(
         flavor(
             **{
                 'resources1:VGPU': '1',
@@ -110,16 +110,16 @@ def test_groups():
             }
         )
     ).first
-    assert found.groups == {
+    assert result.groups == {
         '1': Filter({'VGPU': 1}, ('CUSTOM_A40',)),
         '_NET': Filter({'SRIOV_NET_VF': 2}),
     }
-    assert (found.group_policy, found.common.resources['VCPU']) == ('isolate', 4)
+    assert (result.group_policy, result.common.resources['VCPU']) == ('isolate', 4)
 
 
 def test_parts_without_their_source_are_named():
-    found = flavor(**{'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'a:1'})
-    assert asked(found).unknown == (
+    flavor_of_devices = flavor(**{'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'a:1'})
+    assert predicted(flavor_of_devices).unknown == (
         'pci_passthrough:alias=a:1 (nova.conf not given)',
         'device profile fpga (device profiles not given)',
     )
@@ -127,18 +127,20 @@ def test_parts_without_their_source_are_named():
 
 def test_what_other_filters_look_at_is_named():
     keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
-    found = asked(flavor(**dict.fromkeys(keys, 'x')))
-    assert (found.filters, found.first) == (tuple(keys), asked(flavor()).first)
+    result = predicted(flavor(**dict.fromkeys(keys, 'x')))
+    assert (result.filters, result.first) == (tuple(keys), predicted(flavor()).first)
 
 
 def test_nova_34_wants_its_mark_on_the_root():
-    assert asked(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
+    assert predicted(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
 
 
 def test_what_the_scheduler_passes_over_is_named():
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
-    found = flavor(**specs)
-    assert asked(found).ignored == ('resources:VPGU=1. Did you mean "VGPU"?', 'resources1:VGPU=x')
+    assert predicted(flavor(**specs)).ignored == (
+        'resources:VPGU=1. Did you mean "VGPU"?',
+        'resources1:VGPU=x',
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,31 +153,31 @@ def test_what_the_scheduler_passes_over_is_named():
     ],
 )  # fmt: skip
 def test_a_request_that_placement_refuses(specs, reason):
-    assert asked(flavor(**specs)).impossible == reason
+    assert predicted(flavor(**specs)).impossible == reason
 
 
 @pytest.mark.parametrize('amount', ['x', '-1', '9' * 5000])
 def test_no_amount_is_passed_over(amount):
     specs = flavor(**{'resources:VGPU': amount})
-    assert 'VGPU' not in asked(specs).first.common.resources
-    assert asked(specs).ignored == (f'resources:VGPU={amount}',)
+    assert 'VGPU' not in predicted(specs).first.common.resources
+    assert predicted(specs).ignored == (f'resources:VGPU={amount}',)
 
 
 def test_dedicated_cpus_are_asked_for_twice():
-    found = asked(flavor(**{'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'require'}))
-    assert (found.first.common.resources['PCPU'], found.first.common.required) == (
+    result = predicted(flavor(**{'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'require'}))
+    assert (result.first.common.resources['PCPU'], result.first.common.required) == (
         4,
         ('HW_CPU_HYPERTHREADING',),
     )
-    assert found.second is not None
-    assert (found.second.common.resources, found.second.common.required) == (
+    assert result.second is not None
+    assert (result.second.common.resources, result.second.common.required) == (
         {'VCPU': 4, **MEMORY, **DISK},
         (),
     )
     once = Settings(disable_fallback_pcpu_query=True)
     pinned = ServerRequest(flavor(**{'hw:cpu_policy': 'dedicated'}))
     assert requested(pinned, once).second is None
-    assert asked(flavor(**{'resources:PCPU': '4'})).second is None
+    assert predicted(flavor(**{'resources:PCPU': '4'})).second is None
 
 
 @pytest.mark.parametrize(
@@ -194,13 +196,13 @@ def test_dedicated_cpus_are_asked_for_twice():
 )
 def test_nova_refuses(specs, properties):
     with pytest.raises(Refusal):
-        asked(flavor(**specs), image=Image(properties))
+        predicted(flavor(**specs), image=Image(properties))
 
 
 def test_an_image_that_is_not_known_may_say_more():
-    threads = asked(flavor(**{'hw:cpu_thread_policy': 'isolate'}))
+    threads = predicted(flavor(**{'hw:cpu_thread_policy': 'isolate'}))
     assert threads.unknown == ('CPU policy (image not given)',)
-    encrypted = asked(flavor(**{'hw:mem_encryption': 'true'}))
+    encrypted = predicted(flavor(**{'hw:mem_encryption': 'true'}))
     assert encrypted.first.common.resources['MEM_ENCRYPTION_CONTEXT'] == 1
     assert encrypted.unknown == (
         'firmware of the image, taken as what hw:mem_encryption needs (image not given)',
@@ -210,10 +212,10 @@ def test_an_image_that_is_not_known_may_say_more():
 def test_an_alias_asks_for_a_group_for_each_device():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
     server = ServerRequest(flavor(**{'pci_passthrough:alias': 'gpu:2'}))
-    found = requested(server, Settings(True, None, True, (alias,)), Sources(True))
+    result = requested(server, Settings(True, None, True, (alias,)), Sources(True))
     group = Filter({'PGPU': 1}, ('CUSTOM_A100', 'OWNER_NOVA'))
-    assert found.first.groups == {'pci_request_0-0': group, 'pci_request_0-1': group}
-    assert (found.first.group_policy, found.unknown, found.filters) == ('none', (), ())
+    assert result.first.groups == {'pci_request_0-0': group, 'pci_request_0-1': group}
+    assert (result.first.group_policy, result.unknown, result.filters) == ('none', (), ())
     elsewhere = alias.replace('"resource_class": "pgpu"', '"vendor_id": "10de", "product_id": "1"')
     with pytest.raises(Refusal, match='vendor_id'):
         requested(server, Settings(True, None, False, (elsewhere,)))
@@ -241,5 +243,5 @@ def test_aggregates():
         True, limit_tenants_to_placement_aggregate=True, enable_isolated_aggregate_filtering=True
     )
     server = ServerRequest(flavor(), zone='az1', project='p')
-    found = requested(server, settings, Sources(aggregates=aggregates)).first.common
-    assert (found.member_of, found.forbidden_member_of) == (('a1', 'a2'), ('a3',))
+    result = requested(server, settings, Sources(aggregates=aggregates)).first.common
+    assert (result.member_of, result.forbidden_member_of) == (('a1', 'a2'), ('a3',))

@@ -102,8 +102,8 @@ def test_all_pages_are_read():
 def test_the_other_services_are_asked_each_in_its_way(ask, url, key, endpoint, microversion):
     session = Session({key: [{'id': 'a'}]})
     assert ask(Client(session)) == [{'id': 'a'}]
-    [(asked, settings)] = session.requests
-    assert (asked, settings['endpoint_filter']) == (url, endpoint)
+    [(path, settings)] = session.requests
+    assert (path, settings['endpoint_filter']) == (url, endpoint)
     assert settings['microversion'] == microversion
     assert settings['microversion_service_type'] == (microversion and endpoint['service_type'])
 

@@ -28,9 +28,9 @@ def test_defaults():
 
 def test_the_last_value_counts_and_aliases_add_up():
     more = '[DEFAULT]\ndefault_schedule_zone=az2\n[pci]\nalias={}\n[scheduler]\n'
-    found = settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
-    assert (found.default_schedule_zone, found.max_placement_results) == ('az2', 10)
-    assert (found.pci_in_placement, len(found.aliases)) == (True, 3)
+    read = settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
+    assert (read.default_schedule_zone, read.max_placement_results) == ('az2', 10)
+    assert (read.pci_in_placement, len(read.aliases)) == (True, 3)
 
 
 def test_aliases():
