@@ -134,12 +134,12 @@ class Clean(Planted):
     def _holds(self, host, flavor):
         """What a server of a flavor holds on a host."""
         place = self._random.choice(host['places'])
-        held: Held = {place: {'VCPU': flavor['vcpus'], 'MEMORY_MB': flavor['ram']}}
+        allocated: Held = {place: {'VCPU': flavor['vcpus'], 'MEMORY_MB': flavor['ram']}}
         if flavor['disk']:
-            held.setdefault(host['pool'] or host['full'], {})['DISK_GB'] = flavor['disk']
+            allocated.setdefault(host['pool'] or host['full'], {})['DISK_GB'] = flavor['disk']
         if 'resources:VGPU' in flavor['extra_specs']:
-            held[next(card for card in host['cards'] if self._free(card) > 0)] = {'VGPU': 1}
-        return held
+            allocated[next(card for card in host['cards'] if self._free(card) > 0)] = {'VGPU': 1}
+        return allocated
 
     def _free(self, card):
         return 4 - sum(c.amount(uuid_of(card), 'VGPU') for c in self.consumers)
@@ -155,7 +155,7 @@ class Clean(Planted):
         if kind == 'nowhere':
             self.detailed(name, None, None, flavor, *draw.choice(NOWHERE))
             return
-        held = self._holds(host, flavor)
+        allocated = self._holds(host, flavor)
         states = {
             'live': ('active', 'migrating'), 'resize': ('active', 'resize_migrating'),
             'waiting': ('resized', None), 'moved': ('active', None),
@@ -174,11 +174,11 @@ class Clean(Planted):
         if host['bridge'] and kind == 'resting' and draw.random() < 0.5:
             bridge = uuid_of(host['bridge'])
             self.port(uuid_of(name), host['short'], bridge, is_old=draw.random() < 0.5)
-            held[host['bridge']] = {EGRESS: 100}
-        self.consumer(name, INSTANCE, **held)
+            allocated[host['bridge']] = {EGRESS: 100}
+        self.consumer(name, INSTANCE, **allocated)
 
-    def consumer(self, name, kind=INSTANCE, **held):
-        return super().consumer(name, kind if self._is_typed else None, **held)
+    def consumer(self, name, kind=INSTANCE, **allocated):
+        return super().consumer(name, kind if self._is_typed else None, **allocated)
 
     def _migration(self, server, source, status, kind):
         self.lists['migrations'].append(

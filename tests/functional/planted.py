@@ -60,27 +60,29 @@ class Planted:
 
     def provider(self, name, inventories=HOST, parent=None, traits=(OWNER,), aggregates=()):
         """Add a provider; returns its name."""
-        own, above = uuid_of(name), parent and uuid_of(parent)
-        root = self.states[parent].provider.root_uuid if parent else own
-        provider = Provider(own, name, 1, above, root)
+        provider_uuid, above = uuid_of(name), parent and uuid_of(parent)
+        root = self.states[parent].provider.root_uuid if parent else provider_uuid
+        provider = Provider(provider_uuid, name, 1, above, root)
         self.states[name] = ProviderState(
             provider, inventories, frozenset(traits), frozenset(map(uuid_of, aggregates))
         )
         return name
 
-    def consumer(self, name, kind='INSTANCE', **held):
+    def consumer(self, name, kind='INSTANCE', **allocated):
         """Add a consumer; returns its UUID."""
-        allocations = {uuid_of(provider): dict(resources) for provider, resources in held.items()}
+        allocations = {
+            uuid_of(provider): dict(resources) for provider, resources in allocated.items()
+        }
         self.consumers.append(Consumer(uuid_of(name), allocations, 'project', 'user', 1, kind))
         return uuid_of(name)
 
-    def server(self, name, host, kind='INSTANCE', **held):
+    def server(self, name, host, kind='INSTANCE', **allocated):
         """Add a server, as OpenStackClient lists it, and its consumer."""
-        known = self.consumer(name, kind, **held)
+        server_uuid = self.consumer(name, kind, **allocated)
         self.lists['servers'].append(
-            {'ID': known, 'Name': name, 'Status': 'ACTIVE', 'Host': host, 'Properties': {}}
+            {'ID': server_uuid, 'Name': name, 'Status': 'ACTIVE', 'Host': host, 'Properties': {}}
         )
-        return known
+        return server_uuid
 
     def detailed(self, name, host=None, node=None, flavor=FLAVOR, state='active', task=None):
         """Add a server as the API lists it, with the amounts of its flavor."""
@@ -152,7 +154,7 @@ class Planted:
 
     def port(self, server, host, provider, *, is_old=False):
         """Add a port of a server that asks for bandwidth; of an old Neutron without groups."""
-        own, group = uuid_of(f'port of {server}'), uuid_of(f'group of {server}')
+        port_uuid, group = uuid_of(f'port of {server}'), uuid_of(f'group of {server}')
         request: dict[str, Any] = {'required': [], 'resources': {EGRESS: 100}}
         allocation: Any = provider
         if not is_old:
@@ -160,7 +162,7 @@ class Planted:
             request = {'request_groups': [request | {'id': group}], 'same_subtree': [group]}
         self.lists['ports'].append(
             {
-                'id': own, 'device_id': server, 'device_owner': 'compute:nova',
+                'id': port_uuid, 'device_id': server, 'device_owner': 'compute:nova',
                 'binding:host_id': host, 'binding:profile': {'allocation': allocation},
                 'resource_request': request,
             }

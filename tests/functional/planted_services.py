@@ -35,13 +35,13 @@ def _owners(cloud):
 def _nodes(cloud):
     """Nodes that are as they should be, and one for each way not to be."""
 
-    def node(name, state, reserved=0, own=GOLD, **fields):
+    def node(name, state, reserved=0, local=GOLD, **fields):
         provider = cloud.provider(uuid_of(name), {GOLD: Inventory(1, reserved, max_unit=1)})
-        resource_class = own.removeprefix('CUSTOM_').lower().replace('_', '.')
+        resource_class = local.removeprefix('CUSTOM_').lower().replace('_', '.')
         cloud.node(name, state, resource_class=resource_class, **fields)
         cloud.hypervisor(uuid_of(provider), provider, IRONIC, {}, {}, kind='ironic')
 
-    def held(name, server):
+    def allocated(name, server):
         cloud.server(server, uuid_of(name), **{uuid_of(name): {GOLD: 1}})
 
     node('idle-node', 'available')
@@ -49,15 +49,15 @@ def _nodes(cloud):
     node('cleaned-node', 'clean wait', 1, target_provision_state='available')
     node('own-node', 'active', 1)
     node('busy-node', 'active', instance_uuid=uuid_of('metal'))
-    held('busy-node', 'metal')
+    allocated('busy-node', 'metal')
     node('held-node', 'available')
-    held('held-node', 'ghost')
-    for name, state, reserved, own in (
+    allocated('held-node', 'ghost')
+    for name, state, reserved, local in (
         ('reserved-node', 'available', 1, GOLD),
         ('free-node', 'active', 0, GOLD),
         ('silver-node', 'available', 0, SILVER),
     ):
-        node(name, state, reserved, own)
+        node(name, state, reserved, local)
     for name in ('held-node', 'reserved-node', 'free-node', 'silver-node'):
         cloud.expected.append(('ironic-node', uuid_of(name)))
 
@@ -65,12 +65,12 @@ def _nodes(cloud):
 def _ports(cloud):
     """Servers whose ports have bandwidth, lack it, or have it elsewhere."""
     bridge = 'net:bridge'
-    for name, noted, held in (
+    for name, noted, allocated in (
         ('fast', bridge, {'net': SERVER, bridge: {EGRESS: 100}}),
         ('slow', bridge, {'net': SERVER}),
         ('strayed', 'gone', {'net': SERVER, bridge: {EGRESS: 100}}),
     ):
-        server = cloud.server(name, 'net', **held)
+        server = cloud.server(name, 'net', **allocated)
         cloud.port(server, 'net', uuid_of(noted))
         if name != 'fast':
             cloud.expected.append(('port-resources', server))

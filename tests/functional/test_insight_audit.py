@@ -115,7 +115,7 @@ def small(client, tmp_path):
     return build(client, 10, tmp_path)
 
 
-def found(result):
+def subjects(result):
     return Counter((row['id'], row['subject']) for row in json.loads(result.stdout))
 
 
@@ -125,9 +125,9 @@ def by_id(result):
 
 def test_each_fault_is_found_once_and_nothing_else(large, placement):
     result = large.audit(placement, *large.files)
-    assert found(result) == Counter(large.cloud.expected)
-    said = f'{PASSED_OVER}something is wrong, and is not fixed (exit 3)\n'
-    assert (result.status, result.stderr) == (3, said)
+    assert subjects(result) == Counter(large.cloud.expected)
+    message = f'{PASSED_OVER}something is wrong, and is not fixed (exit 3)\n'
+    assert (result.status, result.stderr) == (3, message)
     assert {id for id, _ in large.cloud.expected} == (
         {check.id for check in CHECKS} - {'on-several-trees'}
     )
@@ -151,7 +151,7 @@ def test_what_is_on_several_trees_is_not_judged_unheard(large, placement):
         for id, subject in large.cloud.expected
         if id not in UNHEARD
     }
-    assert found(result) == Counter(told)
+    assert subjects(result) == Counter(told)
 
 
 def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):
@@ -166,7 +166,7 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):
     ending = f'{fixed} fixed; something else is wrong, and is not fixed (exit 3)'
     assert (result.status, result.stderr.splitlines()[-1]) == (3, ending)
     left = small.audit(placement, *small.lists)
-    assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
+    assert subjects(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
     after = clouds.captured(small.client)
     changed = {
         uuid for uuid, consumer in before.consumers.items() if after.consumers.get(uuid) != consumer
@@ -175,8 +175,8 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):
     assert after.consumers[uuid_of('both')].allocations == {uuid_of('left'): SERVER}
     assert after.consumers[uuid_of('evacuated')].allocations == {uuid_of('target'): SERVER}
     assert trait.list_of_provider(small.client, uuid_of('owner_gpu')).value == ['OWNER_NOVA']
-    held = inventory.show(small.client, uuid_of('withheld'), 'MEMORY_MB').value
-    assert (held.reserved, held.total) == (1024, 1024)
+    memory = inventory.show(small.client, uuid_of('withheld'), 'MEMORY_MB').value
+    assert (memory.reserved, memory.total) == (1024, 1024)
 
 
 def test_what_may_be_younger_than_the_lists_is_left(small, placement):
@@ -269,7 +269,7 @@ def test_a_printed_command_does_what_fix_does(small, placement):
         _, *argv = shlex.split(row['command'])
         assert placement(*argv).status == 0, row
     left = small.audit(placement, *small.lists)
-    assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
+    assert subjects(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
 
 
 def test_a_printed_command_looks_again(small, placement):
@@ -289,8 +289,8 @@ def test_a_printed_command_looks_again(small, placement):
 def claim(client, host):
     """Let a new server hold something; return its UUID."""
     uuid = str(uuid4())
-    held = {host: {'VCPU': 1}}
-    allocation.set(client, Consumer(uuid, held, uuid_of('p'), uuid_of('u'), None, 'INSTANCE'))
+    consumer = Consumer(uuid, {host: {'VCPU': 1}}, uuid_of('p'), uuid_of('u'), None, 'INSTANCE')
+    allocation.set(client, consumer)
     return uuid
 
 
@@ -320,11 +320,11 @@ def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch
 
     clean = placement(command)
     leaked = claim(client, host)
-    found = placement(command)
+    result = placement(command)
 
     assert (clean.status, clean.stdout, clean.stderr) == (0, '[]\n', '')
-    assert [row['subject'] for row in json.loads(found.stdout)] == [leaked]
-    assert (found.status, 'does not look complete' in found.stderr) == (3, True)
+    assert [row['subject'] for row in json.loads(result.stdout)] == [leaked]
+    assert (result.status, 'does not look complete' in result.stderr) == (3, True)
 
 
 def test_ctrl_c_tells_the_repairs_that_are_made(small, placement):

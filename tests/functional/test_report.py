@@ -83,14 +83,14 @@ def downloaded(browser, folder, *names):
     target.mkdir(exist_ok=True)
     behavior = {'behavior': 'allow', 'downloadPath': str(target)}
     browser.execute_cdp_cmd('Browser.setDownloadBehavior', behavior)
-    found = {}
+    result = {}
     for name in names:
         one(browser, f'button[data-file="{name}"]').send_keys(Keys.ENTER)
         path = target / f'{name}.csv'
         WebDriverWait(browser, 10).until(lambda _, path=path: path.exists())
         with path.open(encoding='utf-8-sig', newline='') as file:
-            found[name] = list(csv.DictReader(file))
-    return found
+            result[name] = list(csv.DictReader(file))
+    return result
 
 
 def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path):
@@ -117,23 +117,23 @@ def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path)
         ('largest_fit', 'Largest request'), ('providers', 'Providers'),
     ]  # fmt: skip
     [written] = downloaded(browser, tmp_path, 'capacity').values()
-    assert [{head: each[head] for _, head in heads} for each in written] == [
+    assert [{head: entry[head] for _, head in heads} for entry in written] == [
         {head: str(row[name]) for name, head in heads} for row in listed
     ]
     listing = one(browser, '#all-trees')
     columns = [head.text for head in all_of(listing, 'thead th')]
     expected: dict[tuple[str, str], str] = {}
     for row in figures(placement, 'resource capacity show --by tree'):
-        said = ' of '.join(sized(row['resource_class'], row[n]) for n in ('used', 'capacity'))
-        said = f'shared by {row["shared_by"]}' if row['shared_by'] else said
-        expected[row['tree'], row['resource_class']] = said
+        message = ' of '.join(sized(row['resource_class'], row[n]) for n in ('used', 'capacity'))
+        message = f'shared by {row["shared_by"]}' if row['shared_by'] else message
+        expected[row['tree'], row['resource_class']] = message
     drawn = {
         (name, head): text.splitlines()[-1]
         for name, *rest in cells(one(listing, 'table'))
         for head, text in zip(columns[1:], rest, strict=True)
         if text
     }
-    assert drawn == {key: said for key, said in expected.items() if key[0] != '(all)'}
+    assert drawn == {key: message for key, message in expected.items() if key[0] != '(all)'}
 
 
 def test_a_tree_opens(browser, client, placement, tmp_path):
@@ -144,7 +144,7 @@ def test_a_tree_opens(browser, client, placement, tmp_path):
     button.send_keys(Keys.ENTER)
     assert button.get_attribute('aria-expanded') == 'true'
     tree = one(browser, '#all-trees .opened')
-    names = [each.text for each in all_of(tree, '.provider strong')]
+    names = [entry.text for entry in all_of(tree, '.provider strong')]
     assert names == ['compute0', 'compute0_gpu0', 'compute0_gpu1', 'storage']
     assert cells(all_of(tree, 'table')[0]) == [
         ['MEMORY_MB', '< 1 %', '512 MiB', '63 GiB',
@@ -164,7 +164,7 @@ def test_a_tree_opens(browser, client, placement, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('wanted', 'hit'),
+    ('sought', 'hit'),
     [
         ('COMPUTE0', ''),
         ('compute0_gpu1', 'compute0_gpu1'),
@@ -173,7 +173,7 @@ def test_a_tree_opens(browser, client, placement, tmp_path):
         (hosts.RACK, hosts.RACK),
     ],
 )
-def test_the_search_finds(browser, placement, tmp_path, wanted, hit):
+def test_the_search_finds(browser, placement, tmp_path, sought, hit):
     plain = [
         hosts.provider(f'plain{n}', {'VCPU': Inventory(8)}, ['COMPUTE_NODE']) for n in range(60)
     ]
@@ -181,8 +181,8 @@ def test_the_search_finds(browser, placement, tmp_path, wanted, hit):
     path = saved(tmp_path, Snapshot([*plain, *hosts.host('compute0')], [server]))
     shown(browser, placement, tmp_path, '--snapshot', path)
     listing = one(browser, '#all-trees')
-    [found, _] = find(listing, wanted)
-    assert found[0].splitlines() == ['compute0', *([hit] if hit else [])]
+    [result, _] = find(listing, sought)
+    assert result[0].splitlines() == ['compute0', *([hit] if hit else [])]
     assert one(listing, 'output').text == '1 of 61'
     assert len(all_of(listing, '.opened')) == 1, 'the only one that is found is opened'
     assert find(listing, 'nobody') == []
@@ -192,8 +192,8 @@ def test_the_search_finds(browser, placement, tmp_path, wanted, hit):
 @pytest.mark.slow
 def test_no_more_rows_are_drawn_than_one_page(browser, placement, tmp_path):
     states = [hosts.provider(f'host{n}', {'VCPU': Inventory(n + 1)}) for n in range(120)]
-    held = [hosts.holder(f'server{n}', {f'host{n}': {'VCPU': 1}}) for n in range(120)]
-    used = clouds.used(Snapshot(states, held))
+    allocated = [hosts.holder(f'server{n}', {f'host{n}': {'VCPU': 1}}) for n in range(120)]
+    used = clouds.used(Snapshot(states, allocated))
     shown(browser, placement, tmp_path, '--snapshot', saved(tmp_path, used))
     listing = one(browser, '#all-trees')
     table, pages = one(listing, ':scope > table'), one(listing, '.pages')
@@ -238,7 +238,7 @@ def test_what_the_audit_found_leads_to_its_tree(browser, client, placement, tmp_
     rows = cells(one(browser, '#findings > table'))
     assert {(check, subject, *step) for check, _, subject, _, *step in rows} == expected
     assert ('orphan', SERVER) in {(check, subject) for check, subject, *_ in expected}
-    [link] = [each for each in all_of(browser, '#findings .link') if each.text == SERVER]
+    [link] = [entry for entry in all_of(browser, '#findings .link') if entry.text == SERVER]
     link.click()
     assert len(all_of(browser, '#all-trees tbody .open')) == 2, 'the host and the storage'
 
@@ -246,8 +246,8 @@ def test_what_the_audit_found_leads_to_its_tree(browser, client, placement, tmp_
 def test_the_fullest_hosts_are_filtered_and_servers_have_names(browser, placement, tmp_path):
     states = [hosts.provider(f'host{n}', {'VCPU': Inventory(10)}) for n in range(10)]
     states[3].inventories['DISK_GB'] = Inventory(2)  # type: ignore[index]
-    held = [hosts.holder(f's{n}', {f'host{n}': {'VCPU': n + 1}}) for n in range(10)]
-    path = saved(tmp_path, clouds.used(Snapshot(states, held)))
+    allocated = [hosts.holder(f's{n}', {f'host{n}': {'VCPU': n + 1}}) for n in range(10)]
+    path = saved(tmp_path, clouds.used(Snapshot(states, allocated)))
     servers = tmp_path / 'servers.json'
     servers.write_text(json.dumps([{'ID': uuid_of('s9'), 'Name': '=web', 'Host': 'host9'}]))
     shown(browser, placement, tmp_path, '--snapshot', path, '--servers', str(servers))
@@ -264,10 +264,10 @@ def test_the_fullest_hosts_are_filtered_and_servers_have_names(browser, placemen
     WebDriverWait(browser, 10).until(lambda _: all_of(listing, 'details tbody th'))
     assert one(listing, 'details tbody th').text == f'=web {uuid_of("s9")}'
     [consumers, in_hosts] = downloaded(browser, tmp_path, 'consumers', 'hosts').values()
-    assert [(each['name'], each['consumer'], each['amount']) for each in consumers] == [
+    assert [(entry['name'], entry['consumer'], entry['amount']) for entry in consumers] == [
         ("'=web", uuid_of('s9'), '10')
     ], 'no formula for a spreadsheet'
-    assert [(each['host'], each['class'], each['used']) for each in in_hosts] == [
+    assert [(entry['host'], entry['class'], entry['used']) for entry in in_hosts] == [
         ('host9', 'VCPU', '10')
     ]
     least.select_by_visible_text('all hosts')
@@ -321,7 +321,7 @@ def test_a_plan_before_and_after(browser, client, placement, tmp_path):
     assert all_of(listing, '.opened .warnings') == []
     assert len(all_of(browser, '.warnings li')) == len(plan.trees[0].warnings)
     [moved] = downloaded(browser, tmp_path, 'moved-allocations').values()
-    assert {(each['consumer'], each['from'], each['to']) for each in moved} == {
+    assert {(entry['consumer'], entry['from'], entry['to']) for entry in moved} == {
         (row.consumer_uuid, row.from_provider, row.to_provider)
         for tree in plan.trees
         for row in tree.rows

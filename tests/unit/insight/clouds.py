@@ -32,17 +32,17 @@ def pool(name, *aggregates, **inventories):
     )
 
 
-def consumer(name, kind='INSTANCE', **held):
+def consumer(name, kind='INSTANCE', **allocated):
     """Who holds what, by provider."""
-    return Consumer(name, held, 'project', 'user', 1, kind)
+    return Consumer(name, allocated, 'project', 'user', 1, kind)
 
 
 def cloud(states, consumers=()):
     """A snapshot in which what is used is what the consumers hold, where it does not say it."""
     used: dict[str, dict[str, int]] = {}
     consumers = list(consumers)
-    for each in consumers:
-        for uuid, resources in each.allocations.items():
+    for entry in consumers:
+        for uuid, resources in entry.allocations.items():
             for name, amount in resources.items():
                 on = used.setdefault(uuid, {})
                 on[name] = on.get(name, 0) + amount

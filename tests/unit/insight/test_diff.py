@@ -60,7 +60,7 @@ def test_who_is_made_anew_under_its_name_is_another():
 
     old = cloud([called_host('a'), provider('child', 'a')], [consumer('s', a={'VCPU': 2})])
     new = cloud([called_host('b'), provider('child', 'b')], [consumer('s', b={'VCPU': 2})])
-    moved = [each for each in told(new, old) if each[1] != 'host']
+    moved = [row for row in told(new, old) if row[1] != 'host']
     assert moved == [
         ('changed', 'child', 'parent', 'host (a)', 'host (b)'),
         ('removed', 's', 'allocations.host (a).VCPU', 2, None),

@@ -58,9 +58,9 @@ def with_specs(**specs):
     ],
 )  # fmt: skip
 def test_the_amounts(changes, resources):
-    found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.resources) == ('', '', resources)
-    assert found.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
+    result = heal(replace(SERVER, **changes))
+    assert (result.state, result.reason, result.resources) == ('', '', resources)
+    assert result.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_the_amounts(changes, resources):
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_named(changes, reason):
-    found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.consumer) == (UNKNOWN, reason, None)
+    result = heal(replace(SERVER, **changes))
+    assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
 
 @pytest.mark.parametrize(
@@ -93,34 +93,38 @@ def test_what_is_not_known_is_named(changes, reason):
     ],
 )
 def test_what_is_under_way_is_left_alone(changes, migrating, reason):
-    found = heal(replace(SERVER, **changes), migrating)
-    assert (found.state, found.reason, found.consumer) == (LEFT_ALONE, reason, None)
+    result = heal(replace(SERVER, **changes), migrating)
+    assert (result.state, result.reason, result.consumer) == (LEFT_ALONE, reason, None)
 
 
 def test_who_holds_something_or_is_nowhere_is_not_in_question():
-    own = replace(SERVER, project_id='project', user_id='user')
-    servers = [replace(own, uuid='other'), replace(own, uuid='elsewhere'), replace(own, node=None)]
+    local = replace(SERVER, project_id='project', user_id='user')
+    servers = [
+        replace(local, uuid='other'),
+        replace(local, uuid='elsewhere'),
+        replace(local, node=None),
+    ]
     assert not list(heals(CLOUD, servers, ()))
 
 
 @pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
 def test_what_belongs_to_another_becomes_the_servers(owner):
-    held = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
-    found = heal(replace(SERVER, flavor=None), snapshot=cloud([], [held]))
-    assert (found.lacks, found.state, found.resources) == ('owner', '', {})
-    assert found.consumer == replace(held, project_id='p', user_id='u')
+    allocated = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
+    result = heal(replace(SERVER, flavor=None), snapshot=cloud([], [allocated]))
+    assert (result.lacks, result.state, result.resources) == ('owner', '', {})
+    assert result.consumer == replace(allocated, project_id='p', user_id='u')
 
 
 def test_what_belongs_to_a_server_under_way_is_left_alone():
-    held = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
-    found = heal(SERVER, 's', snapshot=cloud([], [held]))
-    assert (found.state, found.consumer) == (LEFT_ALONE, None)
+    allocated = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
+    result = heal(SERVER, 's', snapshot=cloud([], [allocated]))
+    assert (result.state, result.consumer) == (LEFT_ALONE, None)
 
 
 def test_what_is_a_servers_own_or_nothing_is_not_in_question():
-    held = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
+    allocated = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
     servers = [SERVER, replace(SERVER, uuid='empty', node=None)]
-    assert not list(heals(cloud([], held), servers, ()))
+    assert not list(heals(cloud([], allocated), servers, ()))
 
 
 BANDWIDTH = 'NET_BW_EGR_KILOBIT_PER_SEC'
@@ -154,7 +158,7 @@ def port(noted=None, *traits, amount=1000):
 
 
 @pytest.mark.parametrize(
-    ('ports', 'held'),
+    ('ports', 'allocated'),
     [
         ([port('nic2')], {'nic2': {BANDWIDTH: 1000}}),
         ([port(None, 'CUSTOM_A')], {'nic1': {BANDWIDTH: 1000}}),
@@ -165,35 +169,35 @@ def port(noted=None, *traits, amount=1000):
         ),
     ],
 )
-def test_the_amounts_of_ports(ports, held):
+def test_the_amounts_of_ports(ports, allocated):
     for snapshot in (wired(), WIRED):
-        found = heal(SERVER, snapshot=snapshot, ports=ports)
-        assert found.state == ''
-        assert found.consumer is not None
-        assert found.consumer.allocations == {'host1': PLAIN, **held}
-        assert (found.consumer.project_id, found.consumer.user_id) == ('p', 'u')
-    complete = wired(owned(host1=PLAIN, **held))
+        result = heal(SERVER, snapshot=snapshot, ports=ports)
+        assert result.state == ''
+        assert result.consumer is not None
+        assert result.consumer.allocations == {'host1': PLAIN, **allocated}
+        assert (result.consumer.project_id, result.consumer.user_id) == ('p', 'u')
+    complete = wired(owned(host1=PLAIN, **allocated))
     assert list(heals(complete, [SERVER], (), {'s': ports})) == []
 
 
 @pytest.mark.parametrize(
-    ('asked', 'reason'),
+    ('requested', 'reason'),
     [
         (port(None, 'CUSTOM_B'), '2 providers of host1 can serve its port port'),
         (port(None, 'CUSTOM_C'), '0 providers of host1 can serve its port port'),
         (port('gone'), '0 providers of host1 can serve its port port'),
     ],
 )
-def test_a_port_of_which_it_is_not_known_who_serves_it(asked, reason):
-    found = heal(SERVER, snapshot=WIRED, ports=[asked])
-    assert (found.state, found.reason, found.consumer) == (UNKNOWN, reason, None)
+def test_a_port_of_which_it_is_not_known_who_serves_it(requested, reason):
+    result = heal(SERVER, snapshot=WIRED, ports=[requested])
+    assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
 
 def test_what_is_held_where_no_port_is():
     elsewhere = wired(owned(host1=PLAIN, nic2={BANDWIDTH: 1000}))
-    found = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
-    assert found.state == UNKNOWN
-    assert found.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
+    result = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
+    assert result.state == UNKNOWN
+    assert result.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
 
 
 def test_a_server_under_way_gets_nothing_for_its_ports():

@@ -77,11 +77,11 @@ def test_findings_are_data(placement, tmp_path):
 def test_a_list_that_is_not_complete_is_told(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     nobody = save(tmp_path, 'nobody.json', [])
-    found = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
-    [row] = json.loads(found.stdout)
+    result = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
+    [row] = json.loads(result.stdout)
     assert (row['id'], row['command']) == ('orphan', '')
     assert row['reason'] == 'the list of servers does not look complete'
-    assert found.stderr == LEFT_OUT + (
+    assert result.stderr == LEFT_OUT + (
         'The list of servers does not look complete: it lacks 1 of 1 consumer, and all of host1, '
         'host2. Nothing is deleted by it: list the servers of all projects and cells. If it is '
         'complete, check each consumer with openstack server show, and delete what it holds with '
@@ -89,7 +89,7 @@ def test_a_list_that_is_not_complete_is_told(placement, tmp_path):
     )
     lists = f'--servers {nobody} --migrations {nobody}'
     fixed = placement(AUDIT.format(cloud) + f'{lists} --fix --yes -f json')
-    assert (fixed.status, fixed.stderr) == (3, found.stderr)
+    assert (fixed.status, fixed.stderr) == (3, result.stderr)
     assert [row['fix'] for row in json.loads(fixed.stdout)] == ['left to you']
 
 
@@ -108,12 +108,12 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(placement, tmp
 
 
 def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
-    there = cloud(
+    live = cloud(
         [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
         [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
     )
-    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f value -c id -c subject '
-    found = [
+    command = AUDIT.format(save(tmp_path, 'cloud.json', live)) + '-f value -c id -c subject '
+    result = [
         ('', 'reserved-above-total a host\nreserved-above-total b\non-several-trees s\n'),
         ('--id on-several-trees', 'on-several-trees s\n'),
         ("--id on-several-trees --subject 'a host'", ''),
@@ -121,7 +121,7 @@ def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
         ('--subject b --subject s', 'reserved-above-total b\non-several-trees s\n'),
         ('--id on-several-trees --ignore on-several-trees', ''),
     ]
-    for options, printed in found:
+    for options, printed in result:
         assert placement(command + options).stdout == printed, options
     nothing = placement(command.split('-f')[0] + '--id on-several-trees --subject b')
     assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
@@ -138,8 +138,8 @@ def test_a_subject_that_nothing_has_is_refused(placement, tmp_path, subject, nea
     command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'--subject {subject}'
     result = placement(command)
     assert (result.status, result.stdout) == (1, '')
-    said = 'no provider, consumer, aggregate, server or flavor is'
-    assert result.stderr.splitlines()[-1] == f'--subject: {said} "{subject}". {near}'
+    message = 'no provider, consumer, aggregate, server or flavor is'
+    assert result.stderr.splitlines()[-1] == f'--subject: {message} "{subject}". {near}'
     # The printed command that fixes something may delete its subject, and is safe to run again.
     again = placement(f'{command} --fix --yes')
     assert again.status == 0
@@ -209,12 +209,12 @@ def test_a_tree_is_chosen_by_any_of_its_providers(placement, tmp_path):
 
 
 def test_a_service_that_is_away_is_not_asked_for_each_repair(placement, service, tmp_path):
-    held = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
-    there = cloud(
+    allocated = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
+    live = cloud(
         [provider('host1', VCPU=8), provider('host2', VCPU=8)],
-        [consumer(name, **held) for name in ('a', 'b', 'c')],
+        [consumer(name, **allocated) for name in ('a', 'b', 'c')],
     )
-    file = save(tmp_path, 'cloud.json', there)
+    file = save(tmp_path, 'cloud.json', live)
     servers = save(tmp_path, 's.json', [SERVERS[0] | {'ID': name} for name in ('a', 'b', 'c')])
     migrations = save(tmp_path, 'm.json', [])
     service.fail(requests.ConnectionError('away'))
@@ -246,10 +246,10 @@ def ask(service, monkeypatch):
     service.always({'resource_providers': []})
 
     def replaced(**answers):
-        asked: list[tuple[str, int]] = []
+        requested: list[tuple[str, int]] = []
 
         def listed(client, what):
-            asked.append((what, len(service.requests)))
+            requested.append((what, len(service.requests)))
             answer = answers.get(what, answers.get('others', []))
             if isinstance(answer, Exception):
                 raise answer
@@ -257,7 +257,7 @@ def ask(service, monkeypatch):
 
         for what in ASKED:
             monkeypatch.setattr(compute, what, partial(listed, what=what))
-        return asked
+        return requested
 
     return replaced
 
@@ -277,13 +277,13 @@ REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
 def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(
     placement, ask, options, lists
 ):
-    asked = ask()
+    requested = ask()
     assert placement(f'resource provider audit -f json {options}') == Result(0, '[]\n', '')
-    assert asked == [(name, 1) for name in lists]
+    assert requested == [(name, 1) for name in lists]
 
 
 def test_a_service_that_is_away_is_asked_once(placement, ask):
-    asked = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
+    requested = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
     assert placement('resource provider audit -f json') == Result(
         1,
         '[]\n',
@@ -292,7 +292,7 @@ def test_a_service_that_is_away_is_asked_once(placement, ask):
         'Forbidden (HTTP 403). A file does instead: --nodes\n'
         f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
     )
-    assert [what for what, _ in asked] == ['servers', 'registered_limits', 'nodes', 'ports']
+    assert [what for what, _ in requested] == ['servers', 'registered_limits', 'nodes', 'ports']
 
 
 def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
@@ -341,10 +341,10 @@ def test_a_check_is_explained(placement, service):
 def test_findings_are_paragraphs_on_a_terminal(placement, tmp_path, monkeypatch):
     """A table of them is wider than a terminal."""
     monkeypatch.setenv('COLUMNS', '80')
-    there = cloud(
+    live = cloud(
         [provider('host', VCPU=Inventory(8, reserved=9), VGPU=2)], [consumer('s', host={'VGPU': 3})]
     )
-    file = save(tmp_path, 'cloud.json', there)
+    file = save(tmp_path, 'cloud.json', live)
     again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
     expected = (
         'error over-capacity host\n'
@@ -416,12 +416,12 @@ def test_servers_that_may_be_new_are_left_out(placement, tmp_path, captured_at, 
 
 
 def test_those_that_are_passed_over_are_counted(placement, tmp_path):
-    there = small()
-    there.origin = Origin('2026-11-02T09:05:00+00:00')
+    live = small()
+    live.origin = Origin('2026-11-02T09:05:00+00:00')
     fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
     fresh.append(DETAILED | {'id': 'busy', 'updated': '', 'OS-EXT-STS:task_state': 'rebuilding'})
     lists = f'--servers {save(tmp_path, "s.json", fresh)}'
-    result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', there)) + lists)
+    result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', live)) + lists)
     assert (result.status, result.stdout) == (0, '[]\n')
     assert result.stderr.splitlines()[-1] == (
         'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
@@ -444,8 +444,8 @@ def test_a_name_steers_no_command(placement, tmp_path, name):
     host = provider('host', traits=['OWNER_NOVA'])
     child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
     child = replace(child, provider=replace(child.provider, name=name))
-    there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
-    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
+    live = cloud([host, child], [consumer('s', u={'VCPU': 9})])
+    command = AUDIT.format(save(tmp_path, 'cloud.json', live)) + '-f json'
     rows = {row['id']: row for row in json.loads(placement(command).stdout)}
     assert rows['owner-missing']['reason'].endswith(
         'placement resource provider trait add u OWNER_NOVA'

@@ -26,8 +26,8 @@ def test_the_file_appears_at_once_and_is_its_owners(placement, tmp_path):
 
 def test_a_terminal_is_no_browser(placement, monkeypatch):
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    said = 'The report is a page for a browser: give its file with -o\n'
-    assert placement(REPORT) == Result(2, '', said)
+    message = 'The report is a page for a browser: give its file with -o\n'
+    assert placement(REPORT) == Result(2, '', message)
     assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
 
 
@@ -45,7 +45,7 @@ def test_servers_have_their_names(placement, tmp_path):
     uuid = min(snapshot.consumers)
     servers = save(tmp_path, 'servers.json', [{'ID': uuid, 'Name': 'web', 'Host': 'h'}])
     records = embedded(placement(f'{REPORT} --snapshot {cloud} --servers {servers}').stdout)
-    assert {each[0]: each[3] for each in records['consumers']}[uuid] == 'web'
+    assert {row[0]: row[3] for row in records['consumers']}[uuid] == 'web'
 
 
 def test_with_a_plan(placement, tmp_path):
@@ -61,8 +61,8 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
     target = tmp_path / 'report.html'
     command = f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"} -o {target}'
-    said = placement(command)
-    assert (said.status, said.stderr) == (1, 'There is no gpu1, which the plan is about\n')
+    message = placement(command)
+    assert (message.status, message.stderr) == (1, 'There is no gpu1, which the plan is about\n')
     assert not target.exists()
 
 
@@ -72,18 +72,18 @@ def test_with_lists_the_audit_knows_of_orphans(placement, tmp_path):
         tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]
     )
     migrations = save(tmp_path, 'migrations.json', [])
-    found, said = [], ''
+    rows, message = [], ''
     for lists in ('', f'--servers {servers} --migrations {migrations}'):
         result = placement(f'{REPORT} --snapshot {cloud} {lists}')
-        records, said = embedded(result.stdout), result.stderr.strip()
-        found.append({records['texts'][check] for _, check, *_ in records['findings']})
-    assert 'orphan' not in found[0]
-    assert 'orphan' in found[1]
+        records, message = embedded(result.stdout), result.stderr.strip()
+        rows.append({records['texts'][check] for _, check, *_ in records['findings']})
+    assert 'orphan' not in rows[0]
+    assert 'orphan' in rows[1]
     # By a list that lacks servers the page, as the command audit, advises no deletion.
-    assert said.startswith('The list of servers does not look complete: ')
-    assert f'<bdi>{said}</bdi>' in result.stdout
+    assert message.startswith('The list of servers does not look complete: ')
+    assert f'<bdi>{message}</bdi>' in result.stdout
     [(*_, command, reason)] = [
-        each for each in records['findings'] if records['texts'][each[1]] == 'orphan'
+        row for row in records['findings'] if records['texts'][row[1]] == 'orphan'
     ]
     assert (command, reason) == ('', 'the list of servers does not look complete')
 

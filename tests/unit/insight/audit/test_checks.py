@@ -44,8 +44,8 @@ def test_what_is_sound_has_no_findings():
         provider('host_gpu', 'host', traits=['OWNER_NOVA'], VGPU=Inventory(4, step_size=2)),
         pool('nfs', DISK_GB=10),
     ]
-    held = consumer('s', host={'VCPU': 4}, host_gpu={'VGPU': 2}, nfs={'DISK_GB': 10})
-    assert findings(states, [held], {'s': 'host.example.com'}, []) == []
+    allocated = consumer('s', host={'VCPU': 4}, host_gpu={'VGPU': 2}, nfs={'DISK_GB': 10})
+    assert findings(states, [allocated], {'s': 'host.example.com'}, []) == []
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_what_is_sound_has_no_findings():
     ],
 )
 def test_over_capacity(inventory, amount, facts, ratio):
-    found = only([provider('host', VCPU=inventory)], [consumer('s', host={'VCPU': amount})])
-    assert (found.kind, found.severity.value, found.repair) == ('over-capacity', 'error', None)
-    assert found.facts == {'resource_class': 'VCPU', **facts}
-    assert typed(found) == ''
-    assert reason(found).startswith('nova-compute may set the ratio back, and only you know')
-    assert reason(found).endswith(
+    result = only([provider('host', VCPU=inventory)], [consumer('s', host={'VCPU': amount})])
+    assert (result.kind, result.severity.value, result.repair) == ('over-capacity', 'error', None)
+    assert result.facts == {'resource_class': 'VCPU', **facts}
+    assert typed(result) == ''
+    assert reason(result).startswith('nova-compute may set the ratio back, and only you know')
+    assert reason(result).endswith(
         f': {PREFIX} inventory set host --amend --resource VCPU:allocation_ratio={ratio}'
     )
     assert replace(inventory, allocation_ratio=ratio).capacity == amount
@@ -70,10 +70,10 @@ def test_over_capacity(inventory, amount, facts, ratio):
 
 @pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])
 def test_no_ratio_makes_more_devices(name):
-    found = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
-    assert (found.kind, typed(found), found.repair) == ('over-capacity', '', None)
-    assert 'ratio=' not in reason(found)
-    assert 'resource provider allocation list host' in reason(found)
+    result = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
+    assert (result.kind, typed(result), result.repair) == ('over-capacity', '', None)
+    assert 'ratio=' not in reason(result)
+    assert 'resource provider allocation list host' in reason(result)
 
 
 def test_what_is_reserved_as_a_whole_may_be_used():
@@ -83,9 +83,9 @@ def test_what_is_reserved_as_a_whole_may_be_used():
 
 def test_unlisted_usage():
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
-    found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
-    assert (found.kind, found.facts) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
-    assert typed(found) == 'placement-manage db online_data_migrations'
+    result = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
+    assert (result.kind, result.facts) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
+    assert typed(result) == 'placement-manage db online_data_migrations'
 
 
 def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone():
@@ -106,20 +106,20 @@ def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone
     ],
 )
 def test_broken_units(inventory, amount, fields):
-    held = consumer('s', **{'a host': {'VGPU': amount}})
-    found = only([provider('a host', VGPU=inventory)], [held])
-    assert (found.kind, found.subject, found.facts['amount']) == ('broken-units', 's', amount)
-    assert typed(found) == ''
-    assert reason(found).endswith(
+    allocated = consumer('s', **{'a host': {'VGPU': amount}})
+    result = only([provider('a host', VGPU=inventory)], [allocated])
+    assert (result.kind, result.subject, result.facts['amount']) == ('broken-units', 's', amount)
+    assert typed(result) == ''
+    assert reason(result).endswith(
         f": {PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}"
     )
 
 
 def test_reserved_above_total():
-    found = only([provider('host', VCPU=Inventory(8, reserved=9))])
-    assert found.kind == 'reserved-above-total'
-    assert found.repair == LowerReserved('host', 'host', 'VCPU', 8)
-    assert typed(found) == f'{PREFIX} audit --id reserved-above-total --subject host --fix --yes'
+    result = only([provider('host', VCPU=Inventory(8, reserved=9))])
+    assert result.kind == 'reserved-above-total'
+    assert result.repair == LowerReserved('host', 'host', 'VCPU', 8)
+    assert typed(result) == f'{PREFIX} audit --id reserved-above-total --subject host --fix --yes'
     assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
 
 
@@ -130,7 +130,7 @@ def test_a_ratio_without_room_explains_what_is_over_capacity(ratio):
 
 
 @pytest.mark.parametrize(
-    ('names', 'found'),
+    ('names', 'result'),
     [
         (['host', 'host.example.com'], ['host']),
         (['host', 'host2.example.com'], []),
@@ -138,9 +138,9 @@ def test_a_ratio_without_room_explains_what_is_over_capacity(ratio):
         (['host', 'host.a', 'host.b'], ['host', 'host']),
     ],
 )
-def test_doubled_hosts(names, found):
+def test_doubled_hosts(names, result):
     states = [provider(name, VCPU=1) for name in names]
-    assert ids(states) == [('doubled-host', name) for name in found]
+    assert ids(states) == [('doubled-host', name) for name in result]
 
 
 @pytest.mark.parametrize('used', ['host', 'host.example.com'])
@@ -148,13 +148,13 @@ def test_of_a_doubled_host_nothing_is_deleted(used):
     """After a renaming the empty one is alive."""
     states = [provider(name, VCPU=1) for name in ('host', 'host.example.com')]
     states.append(provider('host_gpu', 'host', VGPU=1))
-    held = [consumer('s', **{used: {'VCPU': 1}}), consumer('t', host_gpu={'VGPU': 1})]
-    found = only(states, held)
-    assert (typed(found), found.repair) == ('', None)
-    assert 'openstack compute service list' in reason(found)
-    assert 'openstack hypervisor list' in reason(found)
+    allocated = [consumer('s', **{used: {'VCPU': 1}}), consumer('t', host_gpu={'VGPU': 1})]
+    result = only(states, allocated)
+    assert (typed(result), result.repair) == ('', None)
+    assert 'openstack compute service list' in reason(result)
+    assert 'openstack hypervisor list' in reason(result)
     counts = {'host': 1, 'host.example.com': 0}
-    assert found.facts['consumers'] == {name: n + (name == used) for name, n in counts.items()}
+    assert result.facts['consumers'] == {name: n + (name == used) for name, n in counts.items()}
 
 
 def test_sharing_providers_that_share_with_nobody():
@@ -181,11 +181,11 @@ def test_misnamed_children():
     assert ids([host, right, *deep]) == [('misnamed-child', 'pf')]
 
 
-@pytest.mark.parametrize(('count', 'found'), [(7, 0), (8, 1)])
-def test_wide_trees(count, found):
+@pytest.mark.parametrize(('count', 'result'), [(7, 0), (8, 1)])
+def test_wide_trees(count, result):
     children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
     wide = findings([provider('host'), *children])
-    assert [finding.facts for finding in wide] == [{'providers': {'VCPU': 8, 'VGPU': 8}}] * found
+    assert [finding.facts for finding in wide] == [{'providers': {'VCPU': 8, 'VGPU': 8}}] * result
     for finding in wide:
         assert finding.kind == 'wide-tree'
         assert '[workarounds]optimize_for_wide_provider_trees = true' in reason(finding)
@@ -201,35 +201,37 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
     devices = [
         provider(f'host_{n}_{m}', f'host_{n}', 'host', VGPU=1) for n in range(2) for m in range(4)
     ]
-    held = [consumer('s', **{f'host_{n}_0': {'VGPU': 1} for n in range(2)})]
+    allocated = [consumer('s', **{f'host_{n}_0': {'VGPU': 1} for n in range(2)})]
     states = [provider('host'), *cells, *devices]
-    assert only(states, held).facts == {'providers': {'VGPU': 8}, 'together': {'VGPU': 2}}
-    found = next(f for f in findings(states, held, flavors=[gpus(5)]) if f.kind == 'wide-tree')
-    assert found.facts['together'] == {'VGPU': 5}
-    assert 'candidates' not in found.facts
+    assert only(states, allocated).facts == {'providers': {'VGPU': 8}, 'together': {'VGPU': 2}}
+    result = next(
+        f for f in findings(states, allocated, flavors=[gpus(5)]) if f.kind == 'wide-tree'
+    )
+    assert result.facts['together'] == {'VGPU': 5}
+    assert 'candidates' not in result.facts
 
 
 def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_takes():
     children = [provider(f'host_{n}', 'host', VGPU=1) for n in range(8)]
     states, used = [provider('host', VCPU=8), *children], [consumer('s', host_0={'VGPU': 1})]
     flavors = [gpus(number, group_policy='none') for number in (3, 4, 5, 7)]
-    found = next(f for f in findings(states, used, flavors=flavors) if f.kind == 'wide-tree')
+    result = next(f for f in findings(states, used, flavors=flavors) if f.kind == 'wide-tree')
     # 7 of 8 are free: 7 * 6 * 5 * 4 candidates of four, which Nova takes all.
-    assert found.facts['candidates'] == {'gpu5': 2520, 'gpu7': 5040}
+    assert result.facts['candidates'] == {'gpu5': 2520, 'gpu7': 5040}
 
 
 def test_missing_owner():
     host = provider('host', traits=['OWNER_NOVA'])
-    found = only([host, provider('host_gpu', 'host', VGPU=1)])
-    assert found.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
-    assert typed(found) == f'{PREFIX} trait add host_gpu OWNER_NOVA'
+    result = only([host, provider('host_gpu', 'host', VGPU=1)])
+    assert result.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
+    assert typed(result) == f'{PREFIX} trait add host_gpu OWNER_NOVA'
     strange = only([host, provider('strange', 'host', VGPU=1)])
     assert (strange.kind, strange.subject, strange.repair) == ('owner-missing', 'strange', None)
     assert strange.reason.startswith('it may be of another service')
 
 
 @pytest.mark.parametrize(
-    ('traits', 'found'),
+    ('traits', 'result'),
     [
         (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE'}), ['b']),
         (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE', 'OWNER_ZUN'}), []),
@@ -238,9 +240,9 @@ def test_missing_owner():
         (({'OWNER_NOVA'}, {'COMPUTE_NODE'}), []),
     ],
 )
-def test_a_host_without_the_mark_that_others_have(traits, found):
-    states = [provider(name, traits=own) for name, own in zip('ab', traits, strict=True)]
-    assert ids(states) == [('owner-missing', name) for name in found]
+def test_a_host_without_the_mark_that_others_have(traits, result):
+    states = [provider(name, traits=local) for name, local in zip('ab', traits, strict=True)]
+    assert ids(states) == [('owner-missing', name) for name in result]
 
 
 def test_what_is_not_novas_needs_no_mark_of_its():

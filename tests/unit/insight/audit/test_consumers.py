@@ -45,16 +45,16 @@ SHELVED = Server('s', status='shelved_offloaded')
     ],
 )
 def test_consumers_on_several_trees_are_told_apart(servers, migrations, id, freed):
-    held = consumer('s', **BOTH)
-    found = only(HOSTS, [held], servers, migrations)
-    assert (found.kind, found.subject) == (id, 's')
-    assert found.repair == (FreeAllocations(held, freed) if freed else None)
-    assert found.facts['holds'] == BOTH
+    allocated = consumer('s', **BOTH)
+    result = only(HOSTS, [allocated], servers, migrations)
+    assert (result.kind, result.subject) == (id, 's')
+    assert result.repair == (FreeAllocations(allocated, freed) if freed else None)
+    assert result.facts['holds'] == BOTH
     if freed:
-        assert typed(found) == f'{PREFIX} audit --id {id} --subject s --fix --yes'
+        assert typed(result) == f'{PREFIX} audit --id {id} --subject s --fix --yes'
     else:
-        assert typed(found) == ''
-        assert 'openstack server migration list --server' in reason(found)
+        assert typed(result) == ''
+        assert 'openstack server migration list --server' in reason(result)
 
 
 def test_what_is_shared_is_no_other_tree():
@@ -64,9 +64,9 @@ def test_what_is_shared_is_no_other_tree():
 
 def test_an_evacuated_server_keeps_what_is_shared():
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
-    held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
-    found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
-    assert found.repair == FreeAllocations(held, ('a',))
+    allocated = consumer('s', **BOTH, nfs={'DISK_GB': 1})
+    result = only(states, [allocated], {'s': 'b'}, [migration('evacuation', 'done')])
+    assert result.repair == FreeAllocations(allocated, ('a',))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_an_evacuated_server_keeps_what_is_shared():
     ],
 )
 def test_orphans(kind, migrations, is_safe):
-    held = [consumer('s', kind, a={'VCPU': 1}), *KNOWN]
-    found = only(HOSTS, held, LISTED, migrations)
-    assert found.kind == 'orphan'
-    assert typed(found) == f'{PREFIX} audit --id orphan --subject s --fix --yes' * is_safe
-    assert (found.repair is not None) == is_safe
-    assert (reason(found) == '') == is_safe
+    allocated = [consumer('s', kind, a={'VCPU': 1}), *KNOWN]
+    result = only(HOSTS, allocated, LISTED, migrations)
+    assert result.kind == 'orphan'
+    assert typed(result) == f'{PREFIX} audit --id orphan --subject s --fix --yes' * is_safe
+    assert (result.repair is not None) == is_safe
+    assert (reason(result) == '') == is_safe
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_what_is_no_orphan_as_far_as_one_knows(kind, servers, migrations):
 
 @pytest.mark.parametrize(('listed', 'is_safe'), [(17, False), (18, True)])
 def test_a_list_that_lacks_more_than_a_tenth_makes_no_deletion_safe(listed, is_safe):
-    held = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(19)] + [consumer('s19', **BOTH)]
+    allocated = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(19)] + [consumer('s19', **BOTH)]
     servers = {f's{n:02}': 'a' for n in range(20 - listed, 20)}
-    found = findings([provider(name, VCPU=100) for name in 'ab'], held, servers, [])
-    assert [finding.kind for finding in found] == ['orphan'] * (20 - listed) + ['doubled']
-    for finding in found:
+    result = findings([provider(name, VCPU=100) for name in 'ab'], allocated, servers, [])
+    assert [finding.kind for finding in result] == ['orphan'] * (20 - listed) + ['doubled']
+    for finding in result:
         assert (finding.repair is not None) == is_safe
         assert (typed(finding) != '', 'complete' in reason(finding)) == (is_safe, not is_safe)
 
@@ -117,52 +117,52 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
     """As one without the servers of a cell, however small that is."""
     hosts = [provider(name, VCPU=100) for name in ('a', 'b')]
     hosts.append(provider('b_numa', 'b', VCPU=100))
-    held = [*KNOWN, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
-    result = audited(hosts, held, LISTED, [])
+    allocated = [*KNOWN, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
+    result = audited(hosts, allocated, LISTED, [])
     assert 'it lacks 2 of 41 consumers, and all of b. ' in result.shortfalls['servers']
     assert [finding.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
     moved = migration(None, 'finished', 'b', 'k0')
-    result = audited(hosts, [*KNOWN, held[-2], *others], LISTED, [moved])
+    result = audited(hosts, [*KNOWN, allocated[-2], *others], LISTED, [moved])
     assert not result.shortfalls
     assert [finding.kind for finding in result.findings if finding.repair] == ['orphan']
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
 def test_a_server_that_is_shelved_and_on_no_host(kind):
-    held = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
+    allocated = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     servers = {'s': SHELVED}
-    [found] = audited(states, [held], servers, []).findings
-    assert (found.kind, found.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
-    assert found.repair == FreeAllocations(held, ('a', 'b', 'nfs'))
-    failed = findings(states, [held], servers, [migration('resize', 'error')])
+    [result] = audited(states, [allocated], servers, []).findings
+    assert (result.kind, result.roots) == ('left-by-shelving', ('a', 'b', 'nfs'))
+    assert result.repair == FreeAllocations(allocated, ('a', 'b', 'nfs'))
+    failed = findings(states, [allocated], servers, [migration('resize', 'error')])
     assert [finding.repair for finding in failed] == [None]
     assert not findings(states, [], servers, [])
-    moving = audited(states, [held], {'s': replace(SHELVED, task='unshelving')}, [])
+    moving = audited(states, [allocated], {'s': replace(SHELVED, task='unshelving')}, [])
     assert (moving.findings, moving.passed_over) == ([], {'it is under way: unshelving': 1})
-    assert not findings(states, [held], servers, [], unsettled=['s'])
+    assert not findings(states, [allocated], servers, [], unsettled=['s'])
 
 
 def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others():
-    held = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
-    found = findings(HOSTS, held, {'s': SHELVED}, [])
-    assert {finding.kind: finding.repair for finding in found} == {
+    allocated = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
+    result = findings(HOSTS, allocated, {'s': SHELVED}, [])
+    assert {finding.kind: finding.repair for finding in result} == {
         'orphan': None, 'left-by-shelving': None
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ('status', 'found'),
+    ('status', 'outcome'),
     [('finished', False), ('migrating', False), ('confirmed', True), ('error', True)],
 )
 @pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
-def test_what_a_migration_holds(status, found, kind):
-    held = consumer('m', kind, a={'VCPU': 1})
+def test_what_a_migration_holds(status, outcome, kind):
+    allocated = consumer('m', kind, a={'VCPU': 1})
     server = consumer('s', b={'VCPU': 1})
-    result = findings(HOSTS, [held, server], {'s': 'b'}, [migration('resize', status)])
-    assert [finding.kind for finding in result] == ['left-by-migration'] * found
+    result = findings(HOSTS, [allocated, server], {'s': 'b'}, [migration('resize', status)])
+    assert [finding.kind for finding in result] == ['left-by-migration'] * outcome
     for finding in result:
         assert finding.repair is None
         assert typed(finding) == ''
@@ -172,10 +172,10 @@ def test_what_a_migration_holds(status, found, kind):
 @pytest.mark.parametrize('servers', [{}, {'s0': 'a'}], ids=['empty', 'cut off'])
 def test_a_list_that_is_too_short_frees_nobody(servers):
     """However few they are: whoever gives the wrong list must not lose live servers."""
-    held = [consumer(f's{n}', a={'VCPU': 1}) for n in range(3)]
-    found = findings([provider('a', VCPU=100)], held, servers, [])
-    assert [finding.kind for finding in found] == ['orphan'] * (3 - len(servers))
-    assert [finding.repair for finding in found] == [None] * len(found)
+    allocated = [consumer(f's{n}', a={'VCPU': 1}) for n in range(3)]
+    result = findings([provider('a', VCPU=100)], allocated, servers, [])
+    assert [finding.kind for finding in result] == ['orphan'] * (3 - len(servers))
+    assert [finding.repair for finding in result] == [None] * len(result)
 
 
 @pytest.mark.parametrize('status', ['verify_resize', 'resized'])
@@ -192,9 +192,9 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
 ):
     """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
     servers = LISTED | {'k00': Server('k00', ('a',), status=status)}
-    held = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
-    result = audited(HOSTS, held, servers, migrations)
-    [found] = result.findings
-    assert (found.kind, found.repair is not None) == ('orphan', is_safe)
+    allocated = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
+    result = audited(HOSTS, allocated, servers, migrations)
+    [outcome] = result.findings
+    assert (outcome.kind, outcome.repair is not None) == ('orphan', is_safe)
     lacking = 'it lacks those of 1 server with a resize to confirm. '
     assert [lacking in text for text in result.shortfalls.values()] == [True] * (not is_safe)

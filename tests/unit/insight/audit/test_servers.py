@@ -23,12 +23,12 @@ HELD = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
 HEAL = 'openstack resource provider allocation heal --server s'
 
 
-def audited(server, *held, states=HOSTS, **more):
-    return auditing.audited(states, held, {'s': server}, **more)
+def audited(server, *allocated, states=HOSTS, **more):
+    return auditing.audited(states, allocated, {'s': server}, **more)
 
 
-def findings(server, *held, **more):
-    return audited(server, *held, **more).findings
+def findings(server, *allocated, **more):
+    return audited(server, *allocated, **more).findings
 
 
 def detailed(**changes):
@@ -49,43 +49,43 @@ def detailed(**changes):
         ),
     ],
 )
-@pytest.mark.parametrize('held', [(), (Consumer('s', {}),)])
-def test_a_server_that_holds_nothing(server, evidence, held):
-    [found] = findings(server, *held)
-    assert (found.kind, found.severity.value, found.subject) == (
+@pytest.mark.parametrize('allocated', [(), (Consumer('s', {}),)])
+def test_a_server_that_holds_nothing(server, evidence, allocated):
+    [result] = findings(server, *allocated)
+    assert (result.kind, result.severity.value, result.subject) == (
         'without-allocations',
         'error',
         's',
     )
-    assert (found.roots, found.facts) == (('a',), evidence)
-    assert typed(found) == HEAL
-    assert found.repair is None
+    assert (result.roots, result.facts) == (('a',), evidence)
+    assert typed(result) == HEAL
+    assert result.repair is None
 
 
 def test_a_host_that_placement_does_not_know():
-    [found] = findings(replace(DETAILED, hosts=('z',), node='z'))
-    assert found.roots == ()
-    assert found.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
+    [result] = findings(replace(DETAILED, hosts=('z',), node='z'))
+    assert result.roots == ()
+    assert result.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
 
 
 def test_usage_that_nobody_answers_for_may_be_a_servers():
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', ('a',))):
-        found = audited(server, states=states)
-        assert [each.kind for each in found.findings] == ['unlisted-usage']
-        assert found.passed_over == {'its host has usage that no consumer answers for': 1}
+        result = audited(server, states=states)
+        assert [finding.kind for finding in result.findings] == ['unlisted-usage']
+        assert result.passed_over == {'its host has usage that no consumer answers for': 1}
 
 
 def test_a_server_of_another_owner():
-    [found] = findings(detailed(), replace(HELD, project_id='other', user_id=None))
-    assert (found.kind, found.severity.value) == ('foreign-owner', 'warning')
-    assert found.facts == {
+    [result] = findings(detailed(), replace(HELD, project_id='other', user_id=None))
+    assert (result.kind, result.severity.value) == ('foreign-owner', 'warning')
+    assert result.facts == {
         'host': 'a',
         'project_id': 'other',
         'user_id': None,
         'owner': {'project_id': 'p', 'user_id': 'u'},
     }
-    assert typed(found) == HEAL
+    assert typed(result) == HEAL
 
 
 @pytest.mark.parametrize(
@@ -110,32 +110,34 @@ def test_a_server_that_moves_or_has_changed_since(server):
     assert not findings(server, migrations=[moving])
     assert not findings(server, unsettled=('s',))
     done = replace(moving, status='completed')
-    assert [each.kind for each in findings(server, migrations=[done])] == ['without-allocations']
+    assert [finding.kind for finding in findings(server, migrations=[done])] == [
+        'without-allocations'
+    ]
 
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
 @pytest.mark.parametrize(
-    ('held', 'count'),
+    ('allocated', 'count'),
     [
         ((), 1),
         ((replace(HELD, allocations={'b': {'VCPU': 4, 'MEMORY_MB': 2048}}),), 1),
         ((HELD,), 0),
     ],
 )
-def test_who_is_passed_over_is_counted_by_reason(server, held, count):
+def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
     """Those alone of whom something would be found."""
     changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
-    found = audited(server, *held, unsettled=('s',))
-    assert (found.findings, found.passed_over) == ([], {changed: 1} if count else {})
+    result = audited(server, *allocated, unsettled=('s',))
+    assert (result.findings, result.passed_over) == ([], {changed: 1} if count else {})
     moving = ServerMigration('s', 'running', 'm', 'b')
-    found = audited(server, *held, migrations=[moving])
-    assert found.passed_over == ({'a migration is not over': 1} if count else {})
+    result = audited(server, *allocated, migrations=[moving])
+    assert result.passed_over == ({'a migration is not over': 1} if count else {})
     ignored = ['without-allocations', 'wrong-host']
-    assert not audited(server, *held, unsettled=('s',), ignored=ignored).passed_over
+    assert not audited(server, *allocated, unsettled=('s',), ignored=ignored).passed_over
 
 
 @pytest.mark.parametrize(
-    ('server', 'hosts', 'found'),
+    ('server', 'hosts', 'result'),
     [
         (Server('s', ('b',)), ['a'], True),
         (Server('s', ('b.example',)), ['a'], True),
@@ -151,20 +153,20 @@ def test_who_is_passed_over_is_counted_by_reason(server, held, count):
         (Server('s', ('b',), 'migrating'), ['a'], False),
     ],
 )
-def test_a_server_that_holds_all_on_another_host(server, hosts, found):
-    held = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
-    found_all = findings(server, held, states=[*HOSTS, pool('nfs')], migrations=[])
-    wrong = [each for each in found_all if each.kind == 'wrong-host']
-    assert len(wrong) == found
-    for each in wrong:
-        assert each.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
-        assert 'a' in each.roots
-        assert (typed(each), each.repair) == ('', None)
-        assert 'allocation move' in reason(each)
+def test_a_server_that_holds_all_on_another_host(server, hosts, result):
+    allocated = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
+    found_all = findings(server, allocated, states=[*HOSTS, pool('nfs')], migrations=[])
+    wrong = [finding for finding in found_all if finding.kind == 'wrong-host']
+    assert len(wrong) == result
+    for finding in wrong:
+        assert finding.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
+        assert 'a' in finding.roots
+        assert (typed(finding), finding.repair) == ('', None)
+        assert 'allocation move' in reason(finding)
 
 
 @pytest.mark.parametrize(
-    ('changes', 'held', 'wrong'),
+    ('changes', 'allocated', 'wrong'),
     [
         ({}, {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, {}),
         ({}, {'a': {'VCPU': 4, 'MEMORY_MB': 1024}}, {'MEMORY_MB': (1024, 2048)}),
@@ -189,15 +191,15 @@ def test_a_server_that_holds_all_on_another_host(server, hosts, found):
         ({'flavor': None}, {'a': {'VCPU': 1}}, {}),
     ],
 )  # fmt: skip
-def test_a_server_that_holds_another_amount_on_its_host(changes, held, wrong):
+def test_a_server_that_holds_another_amount_on_its_host(changes, allocated, wrong):
     states = [*HOSTS, provider('a_numa', 'a'), pool('nfs')]
-    result = audited(detailed(**changes), Consumer('s', held, 'p', 'u'), states=states)
-    found = [finding for finding in result.findings if finding.kind != 'sharing-alone']
-    assert [each.kind for each in found] == ['wrong-amount'] * bool(wrong)
-    for each in found:
-        assert each.facts == {
+    result = audited(detailed(**changes), Consumer('s', allocated, 'p', 'u'), states=states)
+    outcome = [finding for finding in result.findings if finding.kind != 'sharing-alone']
+    assert [entry.kind for entry in outcome] == ['wrong-amount'] * bool(wrong)
+    for entry in outcome:
+        assert entry.facts == {
             'host': 'a',
             'holds': {name: amounts[0] for name, amounts in wrong.items()},
             'should_hold': {name: amounts[1] for name, amounts in wrong.items()},
         }
-        assert (typed(each), each.repair, bool(reason(each))) == ('', None, True)
+        assert (typed(entry), entry.repair, bool(reason(entry))) == ('', None, True)

@@ -49,9 +49,9 @@ def service(host='host', **fields):
 )
 def test_disabled_mismatch(traits, fields, status):
     host = provider('host.example.com', traits=traits)
-    found = findings([host], services=[service(**fields)])
-    assert [finding.kind for finding in found] == ['disabled-mismatch'] * (status is not None)
-    for finding in found:
+    result = findings([host], services=[service(**fields)])
+    assert [finding.kind for finding in result] == ['disabled-mismatch'] * (status is not None)
+    for finding in result:
         assert finding.facts['service'] == status
         word = 'remove' if traits else 'add'
         assert (typed(finding), finding.repair) == ('', None)
@@ -60,9 +60,9 @@ def test_disabled_mismatch(traits, fields, status):
 
 def test_a_service_with_many_nodes_is_disabled_on_each():
     nodes = [provider(name, traits=traits) for name, traits in (('n1', [DISABLED]), ('n2', []))]
-    known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
-    [found] = findings(nodes, services=[service(status='disabled')], hypervisors=known)
-    assert found.subject == 'n2'
+    listed = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
+    [result] = findings(nodes, services=[service(status='disabled')], hypervisors=listed)
+    assert result.subject == 'n2'
 
 
 # inventory-drift
@@ -110,20 +110,20 @@ def cells(*cpus):
     ],
 )
 def test_inventory_drift(name, inventory, fields):
-    [found] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
-    assert (found.kind, found.subject) == ('inventory-drift', 'host')
-    assert found.facts == {'resource_class': name, **fields}
+    [result] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
+    assert (result.kind, result.subject) == ('inventory-drift', 'host')
+    assert result.facts == {'resource_class': name, **fields}
     field = 'total' if 'total' in fields else 'reserved'
-    assert reason(found).endswith(
+    assert reason(result).endswith(
         f'If the host is as Nova says: {PREFIX} inventory set host --amend '
         f'--resource {name}:{field}={fields["hypervisor"]}'
     )
 
 
 def test_drift_of_several_providers_or_of_a_class_that_the_host_lacks_has_no_command():
-    [found] = findings(cells(16, 8), hypervisors=[hypervisor()])
-    assert found.facts == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
-    assert 'inventory set' not in reason(found)
+    [result] = findings(cells(16, 8), hypervisors=[hypervisor()])
+    assert result.facts == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
+    assert 'inventory set' not in reason(result)
     diskless = provider('host', VCPU=CPUS, MEMORY_MB=MEMORY)
     assert evidence([diskless], hypervisors=[hypervisor()]) == [
         {'resource_class': 'DISK_GB', 'total': 0, 'hypervisor': 900}
@@ -174,17 +174,17 @@ COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
     ],
 )
 def test_what_is_no_drift(states, fields):
-    found = findings(states, hypervisors=[hypervisor(**fields)])
-    assert [each for each in found if each.kind == 'inventory-drift'] == []
+    result = findings(states, hypervisors=[hypervisor(**fields)])
+    assert [finding for finding in result if finding.kind == 'inventory-drift'] == []
 
 
 def test_drift_of_reserved_amounts_is_not_known_while_a_server_comes_or_counts():
     coming = hypervisor(used={'VCPU': 6, 'MEMORY_MB': 8704, 'DISK_GB': 1})
-    held = consumer('s', host={'VCPU': 4, 'MEMORY_MB': 8192})
-    assert findings([host()], [held], hypervisors=[coming]) == []
+    allocated = consumer('s', host={'VCPU': 4, 'MEMORY_MB': 8192})
+    assert findings([host()], [allocated], hypervisors=[coming]) == []
     drifted = host(MEMORY_MB=replace(MEMORY, total=98304))
-    [found] = findings([drifted], hypervisors=[hypervisor(used=COUNTED)])
-    assert (found.kind, found.facts['total']) == ('inventory-drift', 98304)
+    [result] = findings([drifted], hypervisors=[hypervisor(used=COUNTED)])
+    assert (result.kind, result.facts['total']) == ('inventory-drift', 98304)
 
 
 # flavor-unplaceable
@@ -203,7 +203,7 @@ HOSTS = [
 
 
 @pytest.mark.parametrize(
-    'asked',
+    'requested',
     [
         flavor(),
         # Booted from a volume it fits.
@@ -221,13 +221,13 @@ HOSTS = [
     ],
     ids=str,
 )
-def test_flavors_that_fit(asked):
-    held = [consumer('s', cpus={'VCPU': 8, 'MEMORY_MB': 4096})]
-    assert findings(HOSTS, held, flavors=[asked]) == []
+def test_flavors_that_fit(requested):
+    allocated = [consumer('s', cpus={'VCPU': 8, 'MEMORY_MB': 4096})]
+    assert findings(HOSTS, allocated, flavors=[requested]) == []
 
 
 @pytest.mark.parametrize(
-    ('asked', 'expected'),
+    ('requested', 'expected'),
     [
         (
             flavor(trait__CUSTOM_SDD='required'),
@@ -247,10 +247,10 @@ def test_flavors_that_fit(asked):
     ],
     ids=str,
 )
-def test_flavors_that_fit_nowhere(asked, expected):
-    [found] = findings(HOSTS, flavors=[asked])
-    assert (found.kind, found.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
-    assert found.facts == expected
+def test_flavors_that_fit_nowhere(requested, expected):
+    [result] = findings(HOSTS, flavors=[requested])
+    assert (result.kind, result.subject, typed(result)) == ('flavor-unplaceable', 'm', '')
+    assert result.facts == expected
 
 
 def test_a_flavor_fits_on_one_host_of_many_that_share():
@@ -280,11 +280,11 @@ def test_a_flavor_fits_in_a_zone_of_hosts_that_are_like_others():
 
 
 def test_a_model_of_tpm_counts_only_where_hosts_have_one():
-    asked = flavor(hw__tpm_version='2.0')
+    requested = flavor(hw__tpm_version='2.0')
     old = provider('old', VCPU=2, MEMORY_MB=2048, traits=['COMPUTE_SECURITY_TPM_2_0'])
-    assert findings([old], flavors=[asked]) == []
+    assert findings([old], flavors=[requested]) == []
     other = provider('new', VCPU=2, MEMORY_MB=2048, traits=['COMPUTE_SECURITY_TPM_CRB'])
-    assert evidence([old, other], flavors=[asked]) == [
+    assert evidence([old, other], flavors=[requested]) == [
         {'nobody_has': ['No resource provider has the trait COMPUTE_SECURITY_TPM_TIS']}
     ]
 
@@ -294,28 +294,28 @@ def test_a_model_of_tpm_counts_only_where_hosts_have_one():
 
 def test_a_class_that_a_flavor_asks_for_has_no_limit():
     limits = ['volumes', 'servers', 'class:VCPU', 'class:MEMORY_MB']
-    asked = [flavor(), flavor('gpu', resources__VGPU='1')]
+    requested = [flavor(), flavor('gpu', resources__VGPU='1')]
     states = [provider('host', VCPU=8, MEMORY_MB=4096, VGPU=4)]
-    [found] = findings(states, limits=limits, flavors=asked)
-    assert (found.kind, found.subject) == ('limit-missing', 'class:VGPU')
-    assert found.facts == {'flavors': ['gpu'], 'registered': sorted(limits)}
-    assert reason(found).endswith('--default-limit LIMIT class:VGPU')
+    [result] = findings(states, limits=limits, flavors=requested)
+    assert (result.kind, result.subject) == ('limit-missing', 'class:VGPU')
+    assert result.facts == {'flavors': ['gpu'], 'registered': sorted(limits)}
+    assert reason(result).endswith('--default-limit LIMIT class:VGPU')
 
 
 def test_without_flavors_the_classes_of_servers_count_in_a_cloud_with_unified_limits():
     states = [provider('host', VCPU=8, CUSTOM_PCI_10DE_20B0=2, NET_BW_EGR_KILOBIT_PER_SEC=9)]
-    held = [
+    allocated = [
         consumer('s', None, host={'VCPU': 1, 'CUSTOM_PCI_10DE_20B0': 1}),
         consumer('c', 'CONTAINER', host={'VCPU': 1}),
         consumer('n', 'INSTANCE', host={'NET_BW_EGR_KILOBIT_PER_SEC': 1}),
     ]
-    found = findings(states, held, limits=['class:MEMORY_MB'])
-    assert [(each.subject, each.facts) for each in found] == [
+    result = findings(states, allocated, limits=['class:MEMORY_MB'])
+    assert [(finding.subject, finding.facts) for finding in result] == [
         ('servers', {'registered': ['class:MEMORY_MB']}),
         ('class:VCPU', {'consumers': 1, 'registered': ['class:MEMORY_MB']}),
     ]
     for limits in ([], ['volumes', 'snapshots']):
-        assert findings(states, held, limits=limits) == []
+        assert findings(states, allocated, limits=limits) == []
 
 
 # ironic-node
@@ -338,7 +338,7 @@ def held_node(reserved=0):
 
 
 @pytest.mark.parametrize(
-    ('fields', 'reserved', 'held'),
+    ('fields', 'reserved', 'allocated'),
     [
         ({}, 0, False),
         ({'maintenance': True}, 1, False),
@@ -354,14 +354,14 @@ def held_node(reserved=0):
         ({'uuid': 'unknown', 'state': 'enroll', 'resource_class': None}, 0, False),
     ],
 )
-def test_nodes_that_are_as_they_should_be(fields, reserved, held):
-    servers = {'s': 'node'} if held else {}
+def test_nodes_that_are_as_they_should_be(fields, reserved, allocated):
+    servers = {'s': 'node'} if allocated else {}
     states = held_node(reserved)
-    assert findings(states, SERVED * held, servers, [], nodes=[node(**fields)]) == []
+    assert findings(states, SERVED * allocated, servers, [], nodes=[node(**fields)]) == []
 
 
 @pytest.mark.parametrize(
-    ('fields', 'states', 'held', 'servers', 'facts', 'command'),
+    ('fields', 'states', 'allocated', 'servers', 'facts', 'command'),
     [
         ({}, held_node(), SERVED, {'s': 'node'}, {'holds': ['s']}, ''),
         ({}, held_node(1), [], {}, {'resource_class': GOLD, 'reserved': 1}, ''),
@@ -377,15 +377,15 @@ def test_nodes_that_are_as_they_should_be(fields, reserved, held):
         ({'state': 'active'}, held_node(), [], {}, {'holds': [], 'instance_uuid': None}, ''),
     ],
 )  # fmt: skip
-def test_ironic_node(fields, states, held, servers, facts, command):
-    [found] = findings(states, held, servers, [], nodes=[node(**fields)])
+def test_ironic_node(fields, states, allocated, servers, facts, command):
+    [result] = findings(states, allocated, servers, [], nodes=[node(**fields)])
     state = fields.get('state', 'available')
-    assert (found.kind, found.subject) == ('ironic-node', 'node')
-    assert found.facts == {'node': 'rack1', 'state': state, **facts}
-    assert (typed(found), found.remedy == HealServer('s')) == (command, bool(command))
+    assert (result.kind, result.subject) == ('ironic-node', 'node')
+    assert result.facts == {'node': 'rack1', 'state': state, **facts}
+    assert (typed(result), result.remedy == HealServer('s')) == (command, bool(command))
     if 'reserved' in facts:
         command = f'{PREFIX} inventory set node --amend --resource {GOLD}:reserved=0'
-        assert reason(found).endswith(f'If the node can be used: {command}')
+        assert reason(result).endswith(f'If the node can be used: {command}')
 
 
 def test_a_node_that_is_withheld_may_have_no_inventory():
@@ -393,15 +393,15 @@ def test_a_node_that_is_withheld_may_have_no_inventory():
 
 
 @pytest.mark.parametrize(
-    ('servers', 'said'),
+    ('servers', 'message'),
     [
         (None, 'a server may just be built on it: give the list of servers too, with --servers'),
         ({'s': Server('s', task='spawning')}, 'it is under way: spawning'),
     ],
 )
-def test_a_node_on_which_a_server_may_be_built(servers, said):
-    found = audited(held_node(), SERVED, servers, [], nodes=[node()])
-    assert (found.findings, dict(found.passed_over)) == ([], {said: 1})
+def test_a_node_on_which_a_server_may_be_built(servers, message):
+    result = audited(held_node(), SERVED, servers, [], nodes=[node()])
+    assert (result.findings, dict(result.passed_over)) == ([], {message: 1})
 
 
 # port-resources
@@ -422,7 +422,7 @@ NETWORK = [
 
 
 @pytest.mark.parametrize(
-    ('ports', 'held', 'expected'),
+    ('ports', 'allocated', 'expected'),
     [
         ([port()], {'bridge': {EGRESS: 1000}}, {}),
         ([port(), port('q')], {'bridge': {EGRESS: 2000}}, {}),
@@ -452,18 +452,18 @@ NETWORK = [
         ([port()], {}, {}),
     ],
 )
-def test_port_resources(ports, held, expected):
-    found = findings(NETWORK, [consumer('s', **held)] if held else [], ports=ports)
-    assert [dict(each.facts) for each in found] == ([expected] if expected else [])
-    for each in found:
-        assert (each.kind, each.subject, typed(each)) == ('port-resources', 's', '')
+def test_port_resources(ports, allocated, expected):
+    result = findings(NETWORK, [consumer('s', **allocated)] if allocated else [], ports=ports)
+    assert [dict(finding.facts) for finding in result] == ([expected] if expected else [])
+    for finding in result:
+        assert (finding.kind, finding.subject, typed(finding)) == ('port-resources', 's', '')
 
 
 @pytest.mark.parametrize('servers', [{'s': Server('s', ('host',), task='migrating')}, None])
 def test_ports_of_a_server_that_moves_are_passed_over(servers):
     moving = [ServerMigration('s', 'running', 'm', 'other')]
-    found = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
-    assert (found.findings, sum(found.passed_over.values())) == ([], 1)
+    result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
+    assert (result.findings, sum(result.passed_over.values())) == ([], 1)
 
 
 # consumer-incomplete, consumer-untyped
@@ -482,9 +482,9 @@ NOBODY = '00000000-0000-0000-0000-000000000000'
     ],
 )
 def test_consumer_incomplete(servers, kind, is_healed):
-    held = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
-    found = findings([provider('host', VCPU=8)], [held], servers)
-    [finding] = [each for each in found if each.kind == 'consumer-incomplete']
+    allocated = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
+    result = findings([provider('host', VCPU=8)], [allocated], servers)
+    [finding] = [entry for entry in result if entry.kind == 'consumer-incomplete']
     assert finding.facts == {'project_id': NOBODY, 'user_id': 'user'}
     heal = f'{PREFIX} allocation heal --server s'
     assert typed(finding) == (heal if is_healed else '')
@@ -503,8 +503,8 @@ def test_consumer_incomplete(servers, kind, is_healed):
     ],
 )
 def test_consumer_untyped(kinds, count):
-    held = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
-    found = findings([provider('host', VCPU=8)], held, ignored=())
-    assert [(each.kind, each.severity.value, each.subject) for each in found] == (
+    allocated = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
+    result = findings([provider('host', VCPU=8)], allocated, ignored=())
+    assert [(finding.kind, finding.severity.value, finding.subject) for finding in result] == (
         [('consumer-untyped', 'info', 's0')] * count
     )

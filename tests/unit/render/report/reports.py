@@ -42,7 +42,7 @@ SERVERS = [f'00000000-0000-4000-9000-00000000000{number}' for number in range(3)
 
 def flat(name='gpu1'):
     """A host that has its VGPU itself; of its three servers, one has two."""
-    held = [
+    allocated = [
         Consumer(uuid, {HOST: {'VCPU': 1, 'VGPU': 2 if number == 0 else 1}}, 'p', 'u', 1)
         for number, uuid in enumerate(SERVERS)
     ]
@@ -53,7 +53,7 @@ def flat(name='gpu1'):
         frozenset({'HW_CPU_X86_AMD_SEV'}),
         usages={'VCPU': 3, 'VGPU': 4},
     )
-    return Snapshot([state], held)
+    return Snapshot([state], allocated)
 
 
 def plan(snapshot):
@@ -93,6 +93,8 @@ def written(snapshot, plan=None):
 
 def embedded(text):
     """The records in a page."""
-    [found] = re.findall(r'<script type="application/json" id="records">(.*?)</script>', text, re.S)
-    document: dict[str, Any] = json.loads(found)
+    [result] = re.findall(
+        r'<script type="application/json" id="records">(.*?)</script>', text, re.S
+    )
+    document: dict[str, Any] = json.loads(result)
     return document

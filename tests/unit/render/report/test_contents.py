@@ -9,14 +9,14 @@ from tests.unit.render.report.reports import HOST, flat, nested, plan
 
 
 def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
-    found = contents.room(Cloud(nested()))
-    assert [room.line for room in found] == totals.by_class(nested())
-    assert {room.line.resource_class: room.spread for room in found} == {
+    result = contents.room(Cloud(nested()))
+    assert [room.line for room in result] == totals.by_class(nested())
+    assert {room.line.resource_class: room.spread for room in result} == {
         'DISK_GB': [0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
         'VCPU': [0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
         'VGPU': [0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     }
-    assert [room.trees for room in found] == [2, 2, 1]
+    assert [room.trees for room in result] == [2, 2, 1]
 
 
 def test_a_tree_counts_once_with_all_its_providers_and_is_full_when_it_has_too_little():

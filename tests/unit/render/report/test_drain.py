@@ -43,14 +43,14 @@ def test_a_long_plan_is_cut(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'format': 'x'}, 'd.json: not a plan of a drain: plan.format: '),
         ({'moves': [{}]}, 'd.json: not a plan of a drain: plan.moves'),
         ({'hosts': ['c', 'd']}, 'd.json: is about another cloud: there is no c, d'),
     ],
 )
-def test_another_file(changes, said):
+def test_another_file(changes, message):
     with pytest.raises(errors.BadFile) as raised:
         drain.panel(document(**changes), 'd.json', SNAPSHOT)
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)

@@ -117,8 +117,8 @@ def test_the_audit_without_the_script():
     [check] = [check for check in CHECKS if check.id == 'over-capacity']
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
-    said = check.texts['summary'].replace('``', '')
-    assert rows(text, 'audit') == [['over-capacity', 'error', said, '1']]
+    message = check.texts['summary'].replace('``', '')
+    assert rows(text, 'audit') == [['over-capacity', 'error', message, '1']]
     assert '<code>(total - reserved) * ratio</code>' in text
     assert 'Left out: orphan, ' in text
     assert 'Nothing found: ' in written(flat())
@@ -157,7 +157,7 @@ def test_other_classes_have_a_column_where_there_are_any():
 
 
 @pytest.mark.parametrize(
-    ('used', 'capacity', 'said', 'level'),
+    ('used', 'capacity', 'message', 'level'),
     [
         (0, 10, '0 %', 'usual'),
         (1, 1000, '< 1 %', 'usual'),
@@ -171,6 +171,6 @@ def test_other_classes_have_a_column_where_there_are_any():
         (1, 0, '–', 'full'),
     ],
 )
-def test_how_full(used, capacity, said, level):
+def test_how_full(used, capacity, message, level):
     amount = Amount(used, capacity)
-    assert (contents.percent(amount), page.level(amount)) == (said, level)
+    assert (contents.percent(amount), page.level(amount)) == (message, level)

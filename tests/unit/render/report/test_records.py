@@ -27,11 +27,11 @@ def test_a_tree():
     )
     traits, aggregates = (records['sets'][place] for place in host[0][4:6])
     assert [texts[place] for place in (*traits, *aggregates)] == ['COMPUTE_NODE', 'shared']
-    holder, held = host[0][6]
+    holder, allocated = host[0][6]
     assert records['consumers'][holder] == [
         's', texts.index('project'), texts.index('INSTANCE'), ''
     ]  # fmt: skip
-    assert held == [texts.index('VCPU'), 2]
+    assert allocated == [texts.index('VCPU'), 2]
 
 
 def test_what_hosts_have_in_common_is_there_once():
@@ -80,7 +80,7 @@ def test_a_planned_tree():
     [(name, providers, rows, warnings)] = records['plan']
     assert name == 'gpu1'
     root, first, second = providers
-    assert [(texts[each[0]], each[1], each[2]) for each in providers] == [
+    assert [(texts[entry[0]], entry[1], entry[2]) for entry in providers] == [
         ('gpu1', NOWHERE, 0),
         ('gpu1_0', 0, 1),
         ('gpu1_1', 0, 1),
@@ -103,5 +103,5 @@ def test_a_plan_of_another_moment_may_know_consumers_that_have_gone():
     snapshot = flat()
     gone = type(snapshot)(snapshot.providers.values(), [])
     records = document(gone, plan(snapshot))
-    assert [each[0] for each in records['consumers']] == SERVERS
-    assert {each[1] for each in records['consumers']} == {NOWHERE}
+    assert [entry[0] for entry in records['consumers']] == SERVERS
+    assert {entry[1] for entry in records['consumers']} == {NOWHERE}

@@ -12,18 +12,18 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import flat, plan, report
 
 
-def said(made):
+def message(made):
     changed = contents.changed(made.plan) if made.plan else []
     return verdict.verdict(made, contents.room(made.cloud), changed)
 
 
 def of_plan(changed):
     """Return the sentences on a plan; those on its cloud are the last three."""
-    return said(report(flat(), changed))[:-3]
+    return message(report(flat(), changed))[:-3]
 
 
 def test_nothing_is_lost():
-    assert said(report(flat(), plan(flat()))) == [
+    assert message(report(flat(), plan(flat()))) == [
         ('good', 'Nothing is lost: VGPU 4 used before and after'),
         ('good', 'No host is over its capacity'),
         ('good', 'The fullest class of the whole cloud: VGPU 50 % used'),
@@ -44,17 +44,18 @@ def test_a_renamed_class_is_not_lost():
     [tree] = made.trees
 
     def named(values):
-        return {'CUSTOM_GPU' if name == 'VGPU' else name: each for name, each in values.items()}
+        return {'CUSTOM_GPU' if name == 'VGPU' else name: entry for name, entry in values.items()}
 
     consumers = [
         structs.replace(
-            each, allocations={uuid: named(held) for uuid, held in each.allocations.items()}
+            entry,
+            allocations={uuid: named(allocated) for uuid, allocated in entry.allocations.items()},
         )
-        for each in tree.after.consumers.values()
+        for entry in tree.after.consumers.values()
     ]
     providers = [
-        structs.replace(each, inventories=named(each.inventories))
-        for each in tree.after.providers.values()
+        structs.replace(entry, inventories=named(entry.inventories))
+        for entry in tree.after.providers.values()
     ]
     rows = [replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
     renamed = replace(tree, after=Snapshot(providers, consumers), rows=tuple(rows))
@@ -87,7 +88,7 @@ def test_hosts_over_their_capacity_and_scarce_classes():
         [provider('a', VCPU=1), provider('b', VCPU=1, MEMORY_MB=1024)],
         [consumer('s', a={'VCPU': 2}), consumer('t', b={'VCPU': 2, 'MEMORY_MB': 700})],
     )
-    assert said(report(full)) == [
+    assert message(report(full)) == [
         ('bad', 'a, b are over capacity'),
         ('attention', 'Scarce in the whole cloud: VCPU 200 % used'),
         ('bad', 'The audit found 2 errors'),
@@ -96,7 +97,7 @@ def test_hosts_over_their_capacity_and_scarce_classes():
 
 def test_an_empty_cloud_and_a_drain():
     panel = DrainPanel('depends', ['It depends on the order'], [], [], [], (0, 0))
-    assert said(replace(report(Snapshot([], [])), drain=panel)) == [
+    assert message(replace(report(Snapshot([], [])), drain=panel)) == [
         ('attention', 'It depends on the order'),
         ('good', 'The audit found nothing to fix'),
     ]
