@@ -10,7 +10,6 @@ from placementclient.insight.audit import (
     baremetal,
     completeness,
     consumers,
-    devices,
     flavors,
     hosts,
     identities,
@@ -103,8 +102,8 @@ CHECKS = (
     Check('sharing-alone', _WARNING, providers.sharing_alone),
     Check('aggregate-of-one', _INFO, providers.aggregate_of_one),
     Check('misnamed-child', _WARNING, providers.misnamed_child),
-    Check('burned-device', _WARNING, devices.burned_device),
-    Check('doubled-device', _ERROR, devices.doubled_device),
+    Check('burned-device', _WARNING, inventories.burned_device),
+    Check('doubled-device', _ERROR, inventories.doubled_device),
     Check('wide-tree', _WARNING, providers.wide_tree, (), ('flavors',)),
     Check('owner-missing', _WARNING, providers.owner_missing),
 )  # fmt: skip

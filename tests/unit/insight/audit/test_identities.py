@@ -7,12 +7,24 @@ from msgspec.structs import replace
 
 from placementclient.model.aside import aside
 from placementclient.model.services import ComputeService, Hypervisor, HypervisorService
-from placementclient.model.snapshots import ProviderState
 from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider
 
-HELD = consumer('s', host={'VCPU': 2})
-TWINS = [provider('host', VCPU=8), provider('host.x', VCPU=8)]
+SERVED = [consumer('s', host={'VCPU': 2})]
+HOST = [provider('host', VCPU=8)]
+TWINS = [*HOST, provider('host.x', VCPU=8)]
+#: The live one has another UUID and another name than the one with the servers.
+FORMER = [provider('former', VCPU=8), *HOST]
+ON_FORMER = [consumer('s', former={'VCPU': 2})]
+#: A replacement that was cut off.
+ASIDE = [
+    replace(state, provider=replace(state.provider, name=name))
+    for state, name in (
+        (provider('new', VCPU=8), 'host'),
+        (provider('old', VCPU=8), aside('host', 'old')),
+    )
+]
+JOIN = f'{PREFIX} replace host --with host.x --name host.x'
 
 
 def node(uuid, name=None, **fields):
@@ -22,133 +34,121 @@ def node(uuid, name=None, **fields):
     return Hypervisor(**usual | fields)
 
 
-def service(host, *, is_up):
-    return ComputeService(host, 'enabled', 'up' if is_up else 'down')
-
-
-def findings(states, nodes, allocated=(), servers=None, services=None):
+def findings(states, nodes, consumers=(), servers=None, services=None):
     """What these checks find, and the one that needs no list."""
-    result = audited(states, allocated, servers, services=services, hypervisors=nodes)
+    result = audited(states, consumers, servers, services=services, hypervisors=nodes)
     return [f for f in result.findings if f.kind in ('twin', 'renamed', 'doubled-host')]
 
 
-def told(*args, **more):
-    return [(finding.kind, finding.subject, typed(finding)) for finding in findings(*args, **more)]
-
-
-def test_the_empty_one_of_two_twins_may_be_the_live_one():
-    command = f'{PREFIX} replace host --with host.x --name host.x'
-    (result,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host.x'})
-    assert (result.kind, result.subject, typed(result)) == ('twin', 'host', command)
-    assert result.facts == {
-        'alive': 'host.x',
-        'node': 'host.x',
-        'dead': 'host',
-        'consumers': {'host': 1, 'host.x': 0},
-    }
-    assert result.repair is None
-
-
-def test_the_other_one_is_purged_where_it_is_dead():
-    assert told(TWINS, [node('host')], [HELD], {'s': 'host'}) == [
-        ('twin', 'host.x', f'{PREFIX} purge host.x')
-    ]
-
-
-def test_a_service_that_is_down_does_not_count():
-    nodes = [node('host'), node('host.x')]
-    assert told(TWINS, nodes, [HELD], {'s': 'host.x'}) == [('doubled-host', 'host', '')]
-    services = [service('host', is_up=False), service('host.x', is_up=True)]
-    assert told(TWINS, nodes, [HELD], {'s': 'host.x'}, services) == [
-        ('twin', 'host', f'{PREFIX} replace host --with host.x --name host.x')
-    ]
-
-
-def test_a_command_that_is_not_safe_yet_says_so():
-    (result,) = findings(TWINS, [node('host.x')], [HELD])
-    assert (result.kind, typed(result)) == ('twin', '')
-    assert reason(result) == (
-        f'"{PREFIX} replace host --with host.x --name host.x" is not safe yet, as it is not known '
-        'on which host Nova has the servers. Audit again with --servers first'
-    )
-
-
-def test_nothing_is_moved_from_where_nova_has_its_servers():
-    message = (
-        'Nova has servers on host: give nova-compute this name again, with host in its nova.conf'
-    )
-    (result,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host'})
-    assert (result.kind, typed(result), reason(result).startswith(message)) == ('twin', '', True)
-    assert reason(result).endswith(f': {PREFIX} replace host --with host.x --name host.x')
-
-
-def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them():
-    (result,) = findings(TWINS, None, [HELD])
-    assert (result.kind, typed(result)) == ('doubled-host', '')
-    assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(result)
-
-
-@pytest.mark.parametrize('allocated', [[], [HELD]])
-def test_a_host_that_came_back_with_another_uuid(allocated):
-    """nova-compute finds its name taken: it has no provider."""
-    assert told([provider('host', VCPU=8)], [node('uuid', 'host')], allocated) == [
-        ('renamed', 'host', f'{PREFIX} replace host --uuid uuid')
-    ]
-
-
-def test_a_host_that_came_back_with_another_uuid_and_name():
-    assert told([provider('host', VCPU=8)], [node('uuid', 'host.x')], [HELD], {'s': 'host.x'}) == [
-        ('renamed', 'host', f'{PREFIX} replace host --uuid uuid --name host.x')
-    ]
-
-
-def test_a_provider_with_another_name_than_its_hypervisor():
-    (result,) = findings([provider('host')], [node('host', 'host.x')])
-    assert (result.kind, result.subject, typed(result)) == ('renamed', 'host', '')
-    assert reason(result) == (
-        'stop nova-compute before, as it knows the provider by its name, and start it afterwards: '
-        f'{PREFIX} set host --name host.x'
-    )
-
-
-def test_a_replacement_that_was_cut_off_goes_on():
-    states = [provider('new', VCPU=8), provider('old', VCPU=8)]
-    for number, name in enumerate(('host', aside('host', 'old'))):
-        state = states[number]
-        states[number] = ProviderState(replace(state.provider, name=name), state.inventories)
-    allocated = [consumer('s', old={'VCPU': 2})]
-    assert told(states, [node('new', 'host')], allocated) == [
-        ('twin', 'host (old)', f"{PREFIX} replace 'host (old)' --with new --name host")
-    ]
-
-
-def test_servers_alone_tell_what_an_operator_has_to_confirm():
-    states = [provider('former', VCPU=8), provider('host', VCPU=8)]
-    allocated = [consumer('s', former={'VCPU': 2})]
-    (result,) = findings(states, [node('host')], allocated, {'s': 'host'})
-    assert (result.kind, result.subject, typed(result)) == ('twin', 'former', '')
-    assert reason(result).startswith('only the hosts of its servers show that former is the same')
-    # A migration of it, or a server of another host: then they tell nothing.
-    both = [consumer('s', former={'VCPU': 2}, host={'VCPU': 2})]
-    assert findings(states, [node('host')], both, {'s': 'host'}) == []
-    assert findings(states, [node('host'), node('former')], allocated, {'s': 'host'}) == []
-    two = [*allocated, consumer('t', former={'VCPU': 1})]
-    assert findings(states, [node('host')], two, {'s': 'host', 't': 'elsewhere'}) == []
+@pytest.mark.parametrize(
+    ('cloud', 'expected'),
+    [
+        # The empty one of two twins may be the live one; else the other one is purged.
+        ((TWINS, [node('host.x')], SERVED, {'s': 'host.x'}), ('twin', 'host', JOIN)),
+        (
+            (TWINS, [node('host')], SERVED, {'s': 'host'}),
+            ('twin', 'host.x', f'{PREFIX} purge host.x'),
+        ),
+        # A service that is down does not count.
+        (
+            (TWINS, [node('host'), node('host.x')], SERVED, {'s': 'host.x'}),
+            ('doubled-host', 'host', ''),
+        ),
+        (
+            (
+                TWINS, [node('host'), node('host.x')], SERVED, {'s': 'host.x'},
+                [ComputeService('host', state='down'), ComputeService('host.x', state='up')],
+            ),
+            ('twin', 'host', JOIN),
+        ),
+        # nova-compute finds its name taken: it has no provider.
+        (
+            (HOST, [node('uuid', 'host')]),
+            ('renamed', 'host', f'{PREFIX} replace host --uuid uuid'),
+        ),
+        (
+            (HOST, [node('uuid', 'host')], SERVED),
+            ('renamed', 'host', f'{PREFIX} replace host --uuid uuid'),
+        ),
+        (
+            (HOST, [node('uuid', 'host.x')], SERVED, {'s': 'host.x'}),
+            ('renamed', 'host', f'{PREFIX} replace host --uuid uuid --name host.x'),
+        ),
+        (
+            (ASIDE, [node('new', 'host')], [consumer('s', old={'VCPU': 2})]),
+            ('twin', 'host (old)', f"{PREFIX} replace 'host (old)' --with new --name host"),
+        ),
+    ],
+)  # fmt: skip
+def test_one_identity_is_alive(cloud, expected):
+    [finding] = findings(*cloud)
+    assert (finding.kind, finding.subject, typed(finding)) == expected
+    assert finding.repair is None
 
 
 @pytest.mark.parametrize(
-    ('states', 'nodes'),
+    ('cloud', 'kind', 'message'),
+    [
+        (
+            (TWINS, [node('host.x')], SERVED), 'twin',
+            f'"{JOIN}" is not safe yet, as it is not known on which host Nova has the servers. '
+            'Audit again with --servers first',
+        ),
+        (
+            (TWINS, [node('host.x')], SERVED, {'s': 'host'}), 'twin',
+            'Nova has servers on host: give nova-compute this name again, with host in its '
+            f'nova.conf. If the new name is to stay: {JOIN}',
+        ),
+        (
+            (HOST, [node('host', 'host.x')]), 'renamed',
+            'stop nova-compute before, as it knows the provider by its name, and start it '
+            f'afterwards: {PREFIX} set host --name host.x',
+        ),
+        (
+            (FORMER, [node('host')], ON_FORMER, {'s': 'host'}), 'twin',
+            'only the hosts of its servers show that former is the same host. If that is true: '
+            f'{PREFIX} replace former --with host --name host',
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_that_is_not_safe_yet_is_in_the_reason(cloud, kind, message):
+    [finding] = findings(*cloud)
+    assert (finding.kind, typed(finding), reason(finding)) == (kind, '', message)
+
+
+def test_the_facts_of_twins():
+    [finding] = findings(TWINS, [node('host.x')], SERVED, {'s': 'host.x'})
+    assert finding.facts == {
+        'alive': 'host.x', 'node': 'host.x', 'dead': 'host', 'consumers': {'host': 1, 'host.x': 0}
+    }  # fmt: skip
+
+
+def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them():
+    [finding] = findings(TWINS, None, SERVED)
+    assert (finding.kind, typed(finding)) == ('doubled-host', '')
+    assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(finding)
+
+
+@pytest.mark.parametrize(
+    'cloud',
     [
         ([provider('host'), provider('host2.x')], [node('host'), node('host2.x')]),
         ([provider('web.a'), provider('web.b')], [node('web.a')]),
         ([pool('storage'), provider('storage.x', aggregates=['shared'])], [node('storage.x')]),
         ([provider('node-1')], [node('other-uuid', 'node-1', type='ironic')]),
-        ([provider('host')], []),
+        (HOST, []),
         ([provider('net:agent')], [node('compute')]),
+        # A migration of a server, another node, or a server of another host tell nothing.
+        (FORMER, [node('host')], [consumer('s', former={'V': 2}, host={'V': 2})], {'s': 'host'}),
+        (FORMER, [node('host'), node('former')], ON_FORMER, {'s': 'host'}),
+        (
+            FORMER, [node('host')], [*ON_FORMER, consumer('t', former={'VCPU': 1})],
+            {'s': 'host', 't': 'elsewhere'},
+        ),
     ],
-)
-def test_what_is_as_it_should_be(states, nodes):
-    assert [finding for finding in findings(states, nodes) if finding.kind != 'doubled-host'] == []
+)  # fmt: skip
+def test_what_is_as_it_should_be(cloud):
+    assert [f for f in findings(*cloud) if f.kind != 'doubled-host'] == []
 
 
 def test_hypervisors_without_uuids_tell_nothing():

@@ -105,17 +105,6 @@ def test_a_server_under_way_or_nowhere(server):
 
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
-def test_a_server_that_moves_or_has_changed_since(server):
-    moving = ServerMigration('s', 'running', 'm', 'b')
-    assert not findings(server, migrations=[moving])
-    assert not findings(server, unsettled=('s',))
-    done = replace(moving, status='completed')
-    assert [finding.kind for finding in findings(server, migrations=[done])] == [
-        'without-allocations'
-    ]
-
-
-@pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
 @pytest.mark.parametrize(
     ('allocated', 'count'),
     [
