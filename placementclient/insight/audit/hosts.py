@@ -17,6 +17,8 @@ _LATER = (
 _CAUSE = (
     'nova-compute sets the inventory itself, at least once a minute: see in its log why it does not'
 )
+#: The classes that the list of hypervisors has.
+_COMPARED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
 def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
@@ -103,46 +105,38 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
-    tree = cloud.topology.trees[cloud.root_of(root)]
-    is_empty = hypervisor.servers == 0 and not (
-        any(cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state))
-        or _counts_a_server(hypervisor, tree)
+    tree, used = cloud.topology.trees[cloud.root_of(root)], hypervisor.used
+    having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
+    reserved = {
+        name: sum(state.inventories[name].reserved for state in states)
+        for name, states in having.items()
+    }
+    # Nova counts what an evacuation has claimed, and not the server; no record says how old it is.
+    counts_a_server = all(used.get(name, 0) > reserved[name] for name in ('VCPU', 'MEMORY_MB'))
+    is_empty = (
+        hypervisor.servers == 0
+        and not counts_a_server
+        and not any(cloud.snapshot.consumers_on(s.uuid) for s in tree if not is_sharing(s))
     )
     for name, reported in sorted(hypervisor.totals.items()):
-        having = [state for state in tree if name in state.inventories]
-        inventories = [state.inventories[name] for state in having]
+        inventories = [state.inventories[name] for state in having[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
         total = sum(i.total for i in inventories)
         differences = []
         if total != reported and not _is_explained(cloud, root, name, reported - total):
             differences.append(('total', total, reported))
-        reserved, used = sum(i.reserved for i in inventories), hypervisor.used.get(name)
         # Nova rounds MiB of disk down to GiB, and up for Placement.
-        same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
-        if is_empty and having and used is not None and used not in same:
-            differences.append(('reserved', reserved, used))
+        same = (reserved[name], reserved[name] - (name == 'DISK_GB'))
+        if is_empty and inventories and used.get(name, same[0]) not in same:
+            differences.append(('reserved', reserved[name], used[name]))
         for field, recorded, present in differences:
             facts = {'resource_class': name, field: recorded, 'hypervisor': present}
             remedy, reason = None, _CAUSE
-            if len(having) == 1:
-                remedy = amending(having[0].reference, name, {field: present})
+            if len(inventories) == 1:
+                remedy = amending(having[name][0].reference, name, {field: present})
                 reason = f'{_CAUSE}. If the host is as Nova says'
             yield Finding(root.name, (root.uuid,), facts, remedy, reason)
-
-
-def _counts_a_server(hypervisor: Hypervisor, tree: Sequence[ProviderState]) -> bool:
-    """Return True where Nova counts as much as a server has beyond what is reserved.
-
-    The number of servers says nothing of it: Nova counts what an evacuation has claimed, and not
-    the server. The API does not say how old a record is.
-    """
-    inventories = [state.inventories for state in tree]
-    return all(
-        hypervisor.used.get(name, 0)
-        > sum(inventory[name].reserved for inventory in inventories if name in inventory)
-        for name in ('VCPU', 'MEMORY_MB')
-    )
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:

@@ -56,26 +56,31 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
     compute1.example.com 0)``
     """
-    # Of those it is known which is alive: the check "twin" says it.
-    try:
-        twins = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
-    except MissingFields:
-        twins = set()
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
-    for name, roots in by_short.items():
-        short = next((root for root in roots if root.name == name), None)
-        for full in roots:
-            if short is None or full is short or {short.uuid, full.uuid} <= twins:
-                continue
+    pairs = [
+        (short, full)
+        for name, roots in by_short.items()
+        for short in roots
+        if short.name == name
+        for full in roots
+        if full is not short
+    ]
+    # Of twins it is known which is alive: the check "twin" says it.
+    try:
+        twins = {uuid for twin in identities.twin(cloud) for uuid in twin.roots} if pairs else set()
+    except MissingFields:
+        twins = set()
+    for short, full in pairs:
+        if not {short.uuid, full.uuid} <= twins:
             facts = {
                 'short': short.uuid,
                 'full': full.uuid,
                 'full_name': full.name,
                 'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
             }
-            yield Finding(name, (short.uuid, full.uuid), facts, None, _TWINS)
+            yield Finding(short.name, (short.uuid, full.uuid), facts, None, _TWINS)
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
