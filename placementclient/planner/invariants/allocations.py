@@ -1,32 +1,28 @@
 """Allocations of a plan: amounts are conserved, and every place has room."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 
-from placementclient.model.consumers import gained
-from placementclient.model.plans import PlannedRow, ProviderChange
+from placementclient.model.plans import ConsumerChange, PlannedRow, ProviderChange
 from placementclient.model.specifications import Addition
-from placementclient.planner.invariants.subject import Amounts, Subject, amounts_of
+from placementclient.planner.invariants.subject import Amounts, Subject, amounts_of, new_amounts
 
 
 def faults(subject: Subject) -> Iterator[str]:
     """Check that the rows account for all changes of allocations, and that every place has room."""
-    moved: dict[str, Amounts] = {}
+    moved: dict[str, Amounts] = defaultdict(new_amounts)
     yield from _moved(subject, moved)
+    gains = new_amounts()
+    for amounts in moved.values():
+        for key, amount in amounts.items():
+            gains[key] += amount
     for consumer in subject.tree.consumers:
-        expected, after = (amounts_of(side.allocations) for side in consumer)
-        expected.update(moved.pop(consumer.uuid, {}))
-        if {key: amount for key, amount in expected.items() if amount} != after:
-            yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
-        if any(amount <= 0 for amount in after.values()):
-            yield f'{consumer.uuid} is to hold an amount that is none'
-        if not consumer.keeps_owner:
-            yield f'{consumer.uuid} is to get another project, user or type'
-        if consumer.before.generation is None:
-            yield f'{consumer.uuid} has no generation'
+        yield from _consumer(subject, consumer, moved.pop(consumer.uuid, {}))
     for uuid, amounts in moved.items():
         if any(amounts.values()):
             yield f'{uuid} has rows, but is not among the consumers'
-    yield from _capacities(subject)
+    for change in subject.tree.providers:
+        yield from _room(subject, change, gains)
 
 
 def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
@@ -37,7 +33,7 @@ def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
     }
     additions = _additions(subject)
     for row in subject.tree.rows:
-        amounts = moved.setdefault(row.consumer_uuid, Amounts())
+        amounts = moved[row.consumer_uuid]
         if row.from_provider is None or row.to_provider is None:
             yield from _added(subject, row, additions, amounts)
             continue
@@ -98,39 +94,28 @@ def _added(
     amounts[uuid, row.resource_class] += -amount if subject.backwards else amount
 
 
-def _capacities(subject: Subject) -> Iterator[str]:
-    """No place gets more than it has room for, or an amount that its units refuse."""
-    consumers = subject.tree.consumers
-    gains = gained(
-        (consumer.before.allocations, consumer.after.allocations) for consumer in consumers
-    )
-    for before, after in consumers:
-        for (provider_uuid, name), amount in amounts_of(after.allocations).items():
-            # The service judges all that is written, not only what changes.
-            if provider_uuid in subject.by_uuid or amount > before.amount(provider_uuid, name):
-                yield from _units(subject, after.uuid, provider_uuid, name, amount)
-    for change in subject.tree.providers:
-        yield from _room(subject, change, gains[change.uuid])
-    for provider_uuid, changes in gains.items():
-        if provider_uuid not in subject.by_uuid and any(changes.values()):
-            yield f'allocations change on {provider_uuid}, which is not in the plan'
+def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Iterator[str]:
+    expected, after = (amounts_of(side.allocations) for side in consumer)
+    for key, amount in moved.items():
+        expected[key] = expected.get(key, 0) + amount
+    if {key: amount for key, amount in expected.items() if amount} != after:
+        yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
+    if not consumer.keeps_owner:
+        yield f'{consumer.uuid} is to get another project, user or type'
+    if consumer.before.generation is None:
+        yield f'{consumer.uuid} has no generation'
+    # The service judges all that is written, not only what changes.
+    for (provider_uuid, name), amount in after.items():
+        change = subject.by_uuid.get(provider_uuid)
+        inventory = change.content_after.inventories.get(name) if change else None
+        if amount <= 0 or (change and not (inventory and inventory.admits(amount))):
+            yield f'{consumer.uuid} is to hold {amount} {name} of {provider_uuid}'
 
 
-def _units(
-    subject: Subject, consumer_uuid: str, provider_uuid: str, name: str, amount: int
-) -> Iterator[str]:
-    change = subject.by_uuid.get(provider_uuid)
-    inventory = change.content_after.inventories.get(name) if change else None
-    if inventory is None:
-        yield f'{consumer_uuid} gets {name} of {provider_uuid}, which will have none'
-    elif not inventory.admits(amount):
-        yield f'{consumer_uuid} gets {amount} {name}, which {provider_uuid} does not admit'
-
-
-def _room(subject: Subject, change: ProviderChange, gains: Mapping[str, int]) -> Iterator[str]:
+def _room(subject: Subject, change: ProviderChange, gains: Amounts) -> Iterator[str]:
     before, after, names = change.content_before, change.content_after, subject.names
     for name in before.inventories.keys() | after.inventories.keys():
-        used = before.used(name) + gains.get(name, 0)
+        used = before.used(name) + gains.get((change.uuid, name), 0)
         excess = 0
         if used <= before.used(name) and name in after.inventories:
             tolerated = subject.overcommitted.get((change.uuid, name), 0)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ProviderChange
-from placementclient.planner.invariants.subject import Amounts, Subject
+from placementclient.planner.invariants.subject import Subject, new_amounts
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -13,7 +13,7 @@ def faults(subject: Subject) -> Iterator[str]:
     if subject.backwards:
         yield from _way_back(subject)
         return
-    net, origins = Amounts(), defaultdict[tuple[str, str], list[Inventory]](list)
+    net, origins = new_amounts(), defaultdict[tuple[str, str], list[Inventory]](list)
     for move in subject.tree.moves:
         source = subject.by_name.get(move.from_provider)
         target = subject.by_name.get(move.to_provider)

@@ -1,7 +1,7 @@
 """The plan of trees to check, with the parts of the specification about them."""
 
 import fnmatch
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from placementclient.model.providers import normalized
 from placementclient.model.specifications import SOURCE, Move, Named, ProviderSpec, Spec, filled
 
 #: Amounts by provider UUID and class.
-Amounts = Counter[tuple[str, str]]
+Amounts = dict[tuple[str, str], int]
 
 
 class SourcedMove(NamedTuple):
@@ -112,12 +112,14 @@ class Subject:
                 yield change
 
 
+def new_amounts() -> Amounts:
+    return defaultdict(int)
+
+
 def amounts_of(allocations: Allocations) -> Amounts:
     """Return the allocated amounts of a consumer."""
-    return Amounts(
-        {
-            (provider_uuid, name): amount
-            for provider_uuid, resources in allocations.items()
-            for name, amount in resources.items()
-        }
-    )
+    return {
+        (provider_uuid, name): amount
+        for provider_uuid, resources in allocations.items()
+        for name, amount in resources.items()
+    }
