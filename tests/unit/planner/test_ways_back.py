@@ -1,11 +1,12 @@
 """The ways back of trees that share a target, planned as one change or by plans of their own."""
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
-from tests.unit.planner.clouds import applied, cloud
+from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}
 POOL = {'ceph': {'traits': ['MISC_SHARES_VIA_AGGREGATE']}}
@@ -52,6 +53,17 @@ def test_one_change_leads_there_and_back():
     assert plan.tree('h1') is plan.tree('h0') is tree
     live = applied(before, tree)
     assert allocations(applied(live, replan.rollback(live, plan, tree))) == allocations(before)
+
+
+def test_a_consumer_that_shrank_on_the_target_of_two_trees_has_a_choice():
+    before = cloud({**HOSTS, **POOL}, CONSUMERS)
+    plan = planned(before)
+    live = applied(before, plan.trees[0])
+    consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
+    live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
+    live.providers[pool.uuid] = replace(pool, usages={'DISK_GB': 6})
+    with pytest.raises(errors.Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
+        replan.rollback(live, plan, plan.trees[0])
 
 
 def test_more_consumers_than_one_request_moves(monkeypatch):
