@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 
+#: For how many unknown names it is said what was probably meant: each costs a tenth of a second.
+MAX_HINTS = 20
+
 
 def is_pattern(name: str) -> bool:
     return any(character in name for character in '*?[')
@@ -59,3 +62,8 @@ def similar(name: str, names: set[str]) -> set[str]:
         if fnmatch.fnmatchcase(name[length:], rest)
     }
     return patterns or names
+
+
+def similar_uuids(uuid: str, uuids: Iterable[str]) -> set[str]:
+    """Return UUIDs of the same beginning or the same end, which people get right."""
+    return {other for other in uuids if uuid[:8] == other[:8] or uuid[-12:] == other[-12:]}

@@ -25,6 +25,8 @@ SOURCE = '{source}'
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
 #: The UUID and the name of a provider.
 Named = tuple[str, str]
+#: What leads to a value of a specification in its long form: ``('moves', 0, 'as')``.
+Keys = tuple[str | int, ...]
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -286,3 +288,4 @@ class SpecNames:
         self.moved_traits = {trait for move in spec.moves for trait in move.traits}
         self.stated_traits = {trait for entry in entries for trait in entry.traits}
         self.aggregates = {uuid for entry in entries for uuid in entry.aggregates}
+        self.added_consumers = {uuid for entry in spec.additions for uuid in entry.consumers}

@@ -11,19 +11,14 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import Cause, OpenRow, Refused
 from placementclient.planner.layout.assignment import AssignmentProblem
-from placementclient.planner.layout.target_state import HoldingKey, TargetState, Where
-from placementclient.planner.layout.ways import ConsumerItem
-from placementclient.planner.solve.search import (
-    TIMEOUT,
-    Impossible,
-    ItemDecision,
-    search,
-)
+from placementclient.planner.layout.options import ConsumerItem
+from placementclient.planner.layout.target_state import HoldingKey, InventoryKey, TargetState
+from placementclient.planner.solve.search import TIMEOUT, Impossible, ItemDecision, search
 
 
 @dataclass(slots=True)
 class Assignment:
-    """The places of all amounts that move.
+    """The targets of all amounts that move.
 
     :param rows: labelled, by source, consumer and class
     :param undecided: the rows that have a choice
@@ -39,72 +34,60 @@ def assign(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[PlannedRow]],
+    assigned: Mapping[HoldingKey, Sequence[PlannedRow]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
-    """Find a place for all allocations of a tree that must move.
+    """Find a target for all allocations of a tree that must move.
 
     :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
-    problem = prepared(snapshot, target_state, spec, known)
-    found = search(problem.bins, problem.items, timeout)
-    if isinstance(found, Impossible):
-        raise Refused(*diagnose(target_state, problem, found))
-    if found is None:
+    problem = AssignmentProblem(snapshot, target_state, spec, assigned)
+    for refusals in (
+        _hidden(snapshot, target_state),
+        chain(_overfull(problem, target_state, spec), _addition_refusals(target_state)),
+    ):
+        if causes := [*refusals]:
+            raise Refused(causes)
+    problem.add_consumers()
+    result = search(problem.bins, problem.items, timeout)
+    if isinstance(result, Impossible):
+        raise Refused(*diagnose(target_state, problem, result))
+    if result is None:
         raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
-    return assignment_of(target_state, problem.consumer_items, found)
-
-
-def prepared(
-    snapshot: Snapshot,
-    target_state: TargetState,
-    spec: Spec,
-    known: Mapping[HoldingKey, Sequence[PlannedRow]],
-) -> AssignmentProblem:
-    """Return the assignment problem of a tree.
-
-    :raises Refused: if it has no solution, as can be seen without a search
-    """
-    if hidden := [*_hidden(snapshot, target_state)]:
-        raise Refused(hidden)
-    problem = AssignmentProblem(snapshot, target_state)
-    if refused := [*_overfull(problem, target_state, spec), *_addition_refusals(target_state)]:
-        raise Refused(refused)
-    problem.add_consumers(spec, known)
-    return problem
+    return _labelled(target_state, problem.consumer_items, result)
 
 
 def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
     """Return the usage of sources that no consumer accounts for."""
-    for where in target_state.places:
-        source, name = where
+    for key in target_state.targets:
+        source, name = key
         hidden = snapshot.unlisted(source).get(name)
-        if hidden and where not in target_state.limited:
+        if hidden and key not in target_state.limited:
             state = snapshot.providers[source]
-            usage = state.used(name)
             yield Cause(
                 'hidden-allocations',
                 target_state.name,
                 provider=state.name,
-                usage=usage,
+                usage=state.used(name),
                 resource_class=name,
-                listed=usage - hidden,
+                listed=state.used(name) - hidden,
             )
 
 
 def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec) -> Iterator[Cause]:
     """Return changed inventories that are too small for the remaining usage."""
     for provider in target_state.providers.values():
-        before = provider.before.inventories if provider.before else {}
+        before = provider.inventories_before
         for name, inventory in provider.inventories.items():
             if inventory == before.get(name):
                 continue
-            where = Where(provider.uuid, name)
-            used, room = problem.static(where), inventory.capacity
+            key = InventoryKey(provider.uuid, name)
+            used, room = problem.static(key), inventory.capacity
             was = before[name].capacity if name in before else 0
-            excess = max(0, used - was, target_state.overcommitted.get(where, 0))
-            if (name in spec.names.moved and used > room + excess) or room < 0:
+            excess = max(0, used - was, target_state.overcommitted.get(key, 0))
+            is_judged = name in spec.names.moved or not target_state.is_return
+            if (is_judged and used > room + excess) or room < 0:
                 yield Cause(
                     'overfull',
                     target_state.name,
@@ -115,15 +98,47 @@ def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec)
                 )
 
 
-def assignment_of(
+def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
+    """Return the reasons why the service would refuse the additions: units and capacity."""
+    needs: dict[InventoryKey, int] = {}
+    for consumer_uuid, amounts in target_state.additions.items():
+        for key, amount in amounts.items() if not target_state.is_return else ():
+            needs[key] = needs.get(key, 0) + amount
+            provider = target_state.providers[key.provider_uuid]
+            inventory = provider.inventories[key.resource_class]
+            if not inventory.admits(amount):
+                yield Cause(
+                    'bad-amount',
+                    target_state.name,
+                    consumer_uuid=consumer_uuid,
+                    resource_class=key.resource_class,
+                    amount=amount,
+                    units=((provider.name, *inventory.units),),
+                )
+    for (provider_uuid, name), need in needs.items():
+        provider = target_state.providers[provider_uuid]
+        room = provider.inventories[name].capacity
+        if need > room:
+            yield Cause(
+                'shortfall',
+                target_state.name,
+                mapped=True,
+                providers=(provider.name,),
+                resource_class=name,
+                need=need,
+                room=room,
+            )
+
+
+def _labelled(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
-    found: Sequence[ItemDecision],
+    decisions: Sequence[ItemDecision],
 ) -> Assignment:
     """Return the result of the search as labelled rows."""
     ordered: list[tuple[tuple[int, str], PlannedRow]] = []
     assignment = Assignment([], [], [])
-    for item, decision in zip(consumer_items, found, strict=True):
+    for item, decision in zip(consumer_items, decisions, strict=True):
         for position, holding in enumerate(item.holdings):
             if holding.row is not None:
                 ordered.append((holding.order, holding.row))
@@ -131,17 +146,17 @@ def assignment_of(
             label = Label.FORCED
             if _has_choice(target_state, item, decision, position):
                 label = Label.INFERRED
-                open_row, is_known = _open_row(target_state, item, decision, position)
-                (assignment.undecided if is_known else assignment.unproved).append(open_row)
+                open_row, is_certain = _open_row(target_state, item, decision, position)
+                (assignment.undecided if is_certain else assignment.unproved).append(open_row)
             for option, amount in decision.placement:
-                for place, part in item.ways[option][position]:
+                for target, part in item.options[option][position]:
                     row = PlannedRow(
                         item.consumer.uuid,
                         holding.resource_class,
                         amount if item.divisible else part,
                         holding.source.name,
-                        place.provider,
-                        place.resource_class,
+                        target.provider,
+                        target.key.resource_class,
                         label,
                     )
                     ordered.append((holding.order, row))
@@ -154,74 +169,42 @@ def assignment_of(
 def _has_choice(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
 ) -> bool:
-    """Return whether a holding of an item may itself go to several places."""
+    """Return whether a holding of an item may itself go to several targets."""
     if decision.forced or len(item.holdings) == 1:
         return not decision.forced
     if not decision.proved:
-        return len(target_state.places[item.holdings[position].where]) > 1
-    return len({item.ways[option][position] for option in decision.possible}) > 1
+        return len(target_state.targets[item.holdings[position].key]) > 1
+    return len({item.options[option][position] for option in decision.possible}) > 1
 
 
 def _open_row(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
 ) -> tuple[OpenRow, bool]:
-    """Return the row of a holding that has a choice, and whether that is known."""
-    parts = dict.fromkeys(item.ways[option][position] for option in decision.possible)
-    places = dict.fromkeys(placed.place for placed in chain(*parts))
-    choices = tuple(dict.fromkeys(place.provider for place in places))
+    """Return the row of a holding that has a choice, and whether it certainly has one."""
+    parts = dict.fromkeys(item.options[option][position] for option in decision.possible)
+    targets = dict.fromkeys(placed.target for placed in chain(*parts))
+    choices = tuple(dict.fromkeys(target.provider for target in targets))
     holding = item.holdings[position]
-    is_ambiguous = target_state.is_ambiguous(holding.where, choices)
+    names = [target.provider for target in target_state.targets[holding.key]]
+    has_names = any(names.count(name) > 1 for name in choices)
+    classes = dict.fromkeys(target.key.resource_class for target in targets) if has_names else ()
+    roots = {root.uuid: root.name for root in target_state.roots}
     row = OpenRow(
-        target_state.root_of(holding.source).name,
+        roots.get(holding.source.root_provider_uuid, target_state.name),
         item.consumer.uuid,
         holding.resource_class,
         holding.amount,
         holding.source.name,
         choices,
-        tuple(dict.fromkeys(place.resource_class for place in places)) if is_ambiguous else (),
+        tuple(classes),
     )
     return row, decision.proved or len(parts) > len(decision.placement)
 
 
-def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
-    """Return the reasons why the service would refuse the additions: units and capacity."""
-    tree = target_state.name
-    needs: dict[Where, int] = {}
-    for consumer_uuid, amounts in target_state.added.items():
-        for where, amount in amounts.items():
-            needs[where] = needs.get(where, 0) + amount
-            target = target_state.providers[where.provider_uuid]
-            inventory = target.inventories[where.resource_class]
-            if not inventory.admits(amount):
-                yield Cause(
-                    'bad-amount',
-                    tree,
-                    consumer_uuid=consumer_uuid,
-                    resource_class=where.resource_class,
-                    amount=amount,
-                    units=((target.name, *inventory.units),),
-                )
-    for where, need in needs.items():
-        target = target_state.providers[where.provider_uuid]
-        room = target.inventories[where.resource_class].capacity
-        if need > room:
-            yield Cause(
-                'shortfall',
-                tree,
-                mapped=True,
-                providers=(target.name,),
-                resource_class=where.resource_class,
-                need=need,
-                room=room,
-            )
-
-
 def _addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
-    """Return the rows of what consumers get, and of what they lose; the operator said so."""
-    names = {uuid: target.name for uuid, target in target_state.providers.items()}
-    for changes, is_added in ((target_state.added, True), (target_state.removed, False)):
-        for consumer_uuid, amounts in changes.items():
-            for (provider_uuid, name), amount in amounts.items():
-                at = names[provider_uuid]
-                origin, target = (None, at) if is_added else (at, None)
-                yield PlannedRow(consumer_uuid, name, amount, origin, target, name, Label.MAPPED)
+    """Return the rows of what consumers get, or lose on the way back; the operator said so."""
+    for consumer_uuid, amounts in target_state.additions.items():
+        for (provider_uuid, name), amount in amounts.items():
+            provider = target_state.providers[provider_uuid].name
+            origin, target = (None, provider) if amount > 0 else (provider, None)
+            yield PlannedRow(consumer_uuid, name, abs(amount), origin, target, name, Label.MAPPED)

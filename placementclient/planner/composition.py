@@ -5,20 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.model.consumers import Allocations, Resources, gained
-from placementclient.model.plans import (
-    ConsumerChange,
-    InventoryMove,
-    PlannedRow,
-    ProviderChange,
-    TreeChange,
-)
+from placementclient.model.consumers import Allocations, gained
+from placementclient.model.plans import ConsumerChange, InventoryMove, PlannedRow, TreeChange
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import invariants, warnings
 from placementclient.planner.assign import Assignment
-from placementclient.planner.layout.target_state import TargetState
+from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
 def compose(
@@ -27,7 +21,6 @@ def compose(
     assignment: Assignment,
     spec: Spec,
     *,
-    backwards: bool = False,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> TreeChange:
     """Return the change of the trees, with its warnings, after the independent check.
@@ -35,70 +28,64 @@ def compose(
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
-    before, after = _sides(snapshot, target_state, assignment.rows)
+    providers = target_state.providers
+    consumers = list(_consumer_changes(snapshot, target_state, assignment.rows))
+    gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
+    (first, *others) = target_state.roots
     tree = TreeChange(
-        target_state.root.uuid,
-        target_state.root.name,
-        before,
-        after,
+        first.uuid,
+        first.name,
+        Snapshot(
+            (provider.before for provider in providers.values() if provider.before),
+            (change.before for change in consumers),
+        ),
+        Snapshot(
+            (provider.after(_used(provider, gains[uuid])) for uuid, provider in providers.items()),
+            (change.after for change in consumers if change.after.allocations),
+        ),
         is_atomic=True,
         rows=tuple(assignment.rows),
-        joined={root.uuid: root.name for root in target_state.roots[1:]},
+        joined={root.uuid: root.name for root in others},
         residents=_residents(snapshot, target_state),
         moves=tuple(
             InventoryMove(
-                target_state.providers[flow.source].name,
-                flow.resource_class,
-                target_state.providers[flow.target].name,
-                flow.target_class,
+                providers[flow.origin.provider_uuid].name,
+                flow.origin.resource_class,
+                providers[flow.destination.provider_uuid].name,
+                flow.destination.resource_class,
                 flow.amount,
             )
             for flow in target_state.flows
         ),
     )
-    overcommitted = {(uuid, name): own for (uuid, name), own in target_state.overcommitted.items()}
-    invariants.check_tree(tree, spec, backwards=backwards, overcommitted=overcommitted)
+    invariants.check_tree(
+        tree, spec, backwards=target_state.is_return, overcommitted=target_state.overcommitted
+    )
     return dataclasses.replace(
-        tree,
-        warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations)),
+        tree, warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations))
     )
 
 
-def _sides(
-    snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
-) -> tuple[Snapshot, Snapshot]:
-    consumers = list(consumer_changes(snapshot, target_state, rows))
-    gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
-    providers = [provider.change() for provider in target_state.providers.values()]
-    states = (
-        replace(each.content_after, usages=_used(each, gains[each.uuid])) for each in providers
-    )
-    return (
-        Snapshot(filter(None, (each.before for each in providers)), (c.before for c in consumers)),
-        Snapshot(states, (change.after for change in consumers if change.after.allocations)),
-    )
-
-
-def _used(change: ProviderChange, gains: Mapping[str, int]) -> Resources:
+def _used(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
     """Return how much of each class of a provider is in use after its change."""
-    used = change.content_before.usages
-    sums = {name: used.get(name, 0) + gains.get(name, 0) for name in {**used, **gains}}
-    known = used.keys() & change.content_after.inventories
-    return {name: amount for name, amount in sums.items() if amount or name in known}
+    before = provider.before.usages if provider.before else {}
+    sums = {name: before.get(name, 0) + gains.get(name, 0) for name in {**before, **gains}}
+    remaining = before.keys() & provider.inventories
+    return {name: amount for name, amount in sums.items() if amount or name in remaining}
 
 
-def consumer_changes(
+def _consumer_changes(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
     """Return every consumer with an amount that moves, with all its allocations."""
-    uuids = {target.name: target.uuid for target in target_state.providers.values()}
+    uuids = {provider.name: uuid for uuid, provider in target_state.providers.items()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:
         if (row.from_provider, row.resource_class) != (row.to_provider, row.to_resource_class):
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
-    for uuid, own in sorted(by_consumer.items()):
+    for uuid, moving in sorted(by_consumer.items()):
         consumer = snapshot.consumers[uuid]
-        after = _moved(consumer.allocations, own, uuids)
+        after = _moved(consumer.allocations, moving, uuids)
         yield ConsumerChange(consumer, replace(consumer, allocations=after))
 
 
@@ -122,15 +109,12 @@ def _moved(
 
 
 def _residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
+    """Return the consumers that hold a moved class on a local target and keep it there."""
     residents: set[str] = set()
-    for flow in target_state.flows:
-        target = target_state.providers[flow.target]
-        if target.before is None or not target_state.is_own(target):
-            continue
-        if flow.destination not in target_state.places:
-            residents.update(
-                consumer.uuid
-                for consumer in snapshot.consumers_on(target.uuid)
-                if consumer.allocations[target.uuid].get(flow.target_class)
-            )
+    for _, (provider_uuid, name), _, _ in target_state.flows:
+        provider = target_state.providers[provider_uuid]
+        is_source = (provider_uuid, name) in target_state.targets
+        if provider.before and target_state.is_local(provider) and not is_source:
+            consumers = snapshot.consumers_on(provider_uuid)
+            residents.update(each.uuid for each in consumers if each.amount(provider_uuid, name))
     return tuple(sorted(residents))

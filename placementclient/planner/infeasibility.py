@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.client.wording import counted, listed
+from placementclient.model.specifications import Keys
 
 
 class Cause:
@@ -17,9 +18,7 @@ class Cause:
     :param values: the facts that the sentence is made of
     """
 
-    def __init__(
-        self, kind: str, tree: str, keys: tuple[str | int, ...] | None = None, **values: Any
-    ) -> None:
+    def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: Any) -> None:
         self.kind, self.tree, self.keys, self.values = kind, tree, keys, values
 
     def facts(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Trees that must change together: they share a target or a consumer that is written."""
 
 from collections.abc import Iterator, Set
+from itertools import chain
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import SHARING_TRAIT
@@ -9,60 +10,54 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
-class SharedParts:
-    """Finds the parts of a tree that other trees may also change.
+def shared_parts(
+    snapshot: Snapshot, spec: Spec, roots: Set[str], target_state: TargetState
+) -> frozenset[str]:
+    """Return the UUIDs of the targets and consumers of a tree that other trees may change too.
+
+    The service judges all that a consumer holds whenever it writes it. So a tree concerns the
+    consumers that move in it, and those whose amounts its new units admit or refuse.
 
     :param roots: of all trees that are planned, by UUID
     """
+    (root,) = target_state.roots
+    targets = (
+        provider.uuid
+        for provider in target_state.providers.values()
+        if provider.before is not None
+        and (provider.root_provider_uuid != root.uuid or SHARING_TRAIT in provider.before.traits)
+    )
+    sources = dict.fromkeys(key.provider_uuid for key in target_state.targets)
+    concerned = chain(
+        *(snapshot.consumers_on(source) for source in sources),
+        (snapshot.consumers[uuid] for uuid in target_state.additions),
+        *(_judged_anew(snapshot, provider) for provider in target_state.providers.values()),
+    )
+    consumers = (
+        consumer.uuid
+        for consumer in concerned
+        if consumer.uuid in spec.names.added_consumers or _spans(snapshot, roots, consumer)
+    )
+    return frozenset({*targets, *consumers})
 
-    def __init__(self, snapshot: Snapshot, spec: Spec, roots: Set[str]) -> None:
-        self._snapshot, self._roots = snapshot, roots
-        self._added = frozenset(uuid for each in spec.additions for uuid in each.consumers)
 
-    def of(self, target_state: TargetState) -> frozenset[str]:
-        """Return the UUIDs of the targets and consumers that other trees may change too.
+def _judged_anew(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consumer]:
+    """Return the consumers with an amount that the units of a provider admit on one side only."""
+    changed = [
+        (name, was, provider.inventories[name])
+        for name, was in provider.inventories_before.items()
+        if name in provider.inventories and was.units != provider.inventories[name].units
+    ]
+    for consumer in snapshot.consumers_on(provider.uuid) if changed else ():
+        for name, was, desired in changed:
+            amount = consumer.amount(provider.uuid, name)
+            if amount and was.admits(amount) != desired.admits(amount):
+                yield consumer
 
-        The service judges all that a consumer holds whenever it writes it. So a tree concerns the
-        consumers that move in it, and those whose amounts its new units admit or refuse.
-        """
-        root = target_state.root.uuid
-        targets = (
-            provider.uuid
-            for provider in target_state.providers.values()
-            if provider.before is not None
-            and (provider.root_provider_uuid != root or SHARING_TRAIT in provider.before.traits)
-        )
-        consumers = (each.uuid for each in self._concerned(target_state) if self._spans(each))
-        return frozenset({*targets, *consumers})
 
-    def _concerned(self, target_state: TargetState) -> Iterator[Consumer]:
-        snapshot = self._snapshot
-        for source in dict.fromkeys(where.provider_uuid for where in target_state.places):
-            yield from snapshot.consumers_on(source)
-        yield from (snapshot.consumers[uuid] for uuid in target_state.added)
-        for provider in target_state.providers.values():
-            yield from self._judged_anew(provider)
-
-    def _judged_anew(self, provider: TargetProvider) -> Iterator[Consumer]:
-        """The consumers that hold an amount that the units of a provider admit on one side only."""
-        before = provider.before.inventories if provider.before else {}
-        changed = [
-            (name, was, provider.inventories[name])
-            for name, was in before.items()
-            if name in provider.inventories and was.units != provider.inventories[name].units
-        ]
-        for consumer in self._snapshot.consumers_on(provider.uuid) if changed else ():
-            for name, was, desired in changed:
-                amount = consumer.amount(provider.uuid, name)
-                if amount and was.admits(amount) != desired.admits(amount):
-                    yield consumer
-
-    def _spans(self, consumer: Consumer) -> bool:
-        """Return whether several of the trees that are planned may concern a consumer."""
-        if consumer.uuid in self._added:
-            return True
-        is_one = len(consumer.allocations) == 1
-        providers = self._snapshot.providers
-        states = [providers[uuid] for uuid in consumer.allocations if uuid in providers]
-        roots = {state.provider.root_uuid for state in states}
-        return not is_one and len(roots & self._roots) > 1
+def _spans(snapshot: Snapshot, roots: Set[str], consumer: Consumer) -> bool:
+    """Return whether a consumer has allocations in several of the trees that are planned."""
+    if len(consumer.allocations) == 1:
+        return False
+    states = map(snapshot.providers.get, consumer.allocations)
+    return len(roots & {state.provider.root_uuid for state in states if state}) > 1

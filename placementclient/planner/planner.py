@@ -1,6 +1,7 @@
 """Plans from a specification, a snapshot and assignment rows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.wording import grouped, listed, suggestion
@@ -12,7 +13,7 @@ from placementclient.model.plans import LeftOut, Notice, Plan, PlannedRow, Recip
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.specifications import Spec
+from placementclient.model.specifications import Keys, Spec
 from placementclient.planner.assign import Assignment, assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import (
@@ -21,9 +22,9 @@ from placementclient.planner.infeasibility import (
     OpenRow,
     Refused,
 )
-from placementclient.planner.joined_trees import SharedParts
+from placementclient.planner.joined_trees import shared_parts
+from placementclient.planner.layout.assigned import Assignments
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.known import KnownAssignments
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification.check import SpecCheck
@@ -75,9 +76,11 @@ def make(
     if not skip_infeasible:
         maker.raise_left_out()
     if maker.undecided and not allow_inferred:
-        said = ((tree.root_provider_name, each) for tree in maker.trees for each in tree.warnings)
+        warnings = (
+            (tree.root_provider_name, notice) for tree in maker.trees for notice in tree.warnings
+        )
         raise errors.Undecided(
-            maker.undecided, [*grouped((name, warning.message) for name, warning in said)]
+            maker.undecided, [*grouped((name, notice.message) for name, notice in warnings)]
         )
     if maker.unproved and not allow_inferred:
         raise errors.Undetermined(maker.unproved)
@@ -88,6 +91,13 @@ def make(
         tuple(maker.left),
         snapshot.origin,
     )
+
+
+class _Layout(NamedTuple):
+    """The target state of trees, and the rows of their assignments."""
+
+    target_state: TargetState
+    assigned: Mapping[HoldingKey, Sequence[PlannedRow]]
 
 
 class _Maker:
@@ -102,60 +112,55 @@ class _Maker:
         self.snapshot, self.spec = snapshot, spec
         #: the names of the trees in which plans make providers, by the names of these
         self._created: dict[str, str] = {}
-        self.known_assignments = KnownAssignments(spec, rows)
+        self._assignments = Assignments(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
         self.trees: list[TreeChange] = []
         self.left: list[LeftOut] = []
-        self.causes: list[Cause] = []
-        self.slack: list[Cause] = []
+        self._causes: list[Cause] = []
+        self._slack: list[Cause] = []
         self.undecided: list[OpenRow] = []
         self.unproved: list[Cause] = []
-        self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
-        self.entries: set[str] = set()
+        self.faults, self._row_faults = cursors.Faults(), cursors.Faults()
+        self._entries: set[str] = set()
 
     def plan(self, roots: Sequence[ProviderState], progress: Callable[[str], None]) -> None:
         """Plan trees; those that share a target or a consumer as one, after all others."""
-        shared = SharedParts(self.snapshot, self.spec, {root.uuid for root in roots})
+        uuids = {root.uuid for root in roots}
         sharing: dict[str, frozenset[str]] = {}
         for root in roots:
             progress(root.name)
+            layout = None
             try:
-                target_state = build_target_state(
-                    self.snapshot, self.spec, [root], created=self._created
-                )
+                with self._row_faults.collected():
+                    layout = self._laid_out([root])
             except Refused as refusal:
                 self._leave_out([root], refusal)
-                continue
-            self.entries |= target_state.entries
-            known = None
-            with self.row_faults.collected():
-                known = self.known_assignments.match(self.snapshot, target_state)
-            if known is None or self.faults.found or self.row_faults.found:
+            if layout is None or self.faults.found or self._row_faults.found:
                 continue  # the other trees are laid out for their faults alone
-            if parts := shared.of(target_state):
+            if parts := shared_parts(self.snapshot, self.spec, uuids, layout.target_state):
                 sharing[root.uuid] = parts
             else:
-                self._plan([root], target_state, known)
-        for uuids in connected(sharing):
-            self._plan([self.snapshot.providers[uuid] for uuid in uuids])
+                self._plan([root], layout)
+        for joined in connected(sharing):
+            self._plan([self.snapshot.providers[uuid] for uuid in joined])
 
-    def _plan(
-        self,
-        roots: Sequence[ProviderState],
-        target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[PlannedRow]] | None = None,
-    ) -> None:
+    def _laid_out(self, roots: Sequence[ProviderState]) -> _Layout:
+        target_state = build_target_state(self.snapshot, self.spec, roots, created=self._created)
+        self._entries |= target_state.entries
+        return _Layout(target_state, self._assignments.match(self.snapshot, target_state))
+
+    def _plan(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
         """Plan trees that change together; those that cannot be planned alone are left out."""
         try:
-            tree, assignment = self._planned(roots, target_state, known)
+            tree, assignment = self._planned(layout or self._laid_out(roots))
         except Refused as refusal:
-            refusals = [self._refused(root) for root in roots] if len(roots) > 1 else []
-            fitting = [root for root, alone in zip(roots, refusals, strict=False) if not alone]
-            if not fitting or len(fitting) == len(roots):
+            refusals = {root.uuid: self._refused(root) for root in roots if len(roots) > 1}
+            fitting = [root for root in roots if refusals.get(root.uuid) is None]
+            if not refusals or not fitting or len(fitting) == len(roots):
                 self._leave_out(roots, refusal)
                 return
-            for root, alone in zip(roots, refusals, strict=True):
-                if alone is not None:
+            for root in roots:
+                if (alone := refusals[root.uuid]) is not None:
                     self._leave_out([root], alone)
             self._plan(fitting)
             return
@@ -163,67 +168,48 @@ class _Maker:
             self.trees.append(tree)
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):
-                name = listed(list(tree.roots.values()), 8)
-                self.unproved.append(
-                    Cause('undetermined', name, unproved=unproved, seconds=self._solver_timeout)
-                )
+                name, seconds = listed(list(tree.roots.values()), 8), self._solver_timeout
+                cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
+                self.unproved.append(cause)
 
     def _refused(self, root: ProviderState) -> Refused | None:
         """Return the reason why a tree cannot be planned even alone."""
         try:
-            self._planned([root])
+            self._planned(self._laid_out([root]))
         except Refused as refusal:
             return refusal
         return None
 
-    def _planned(
-        self,
-        roots: Sequence[ProviderState],
-        target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[PlannedRow]] | None = None,
-    ) -> tuple[TreeChange, Assignment]:
-        target_state = target_state or build_target_state(
-            self.snapshot, self.spec, roots, created=self._created
-        )
-        if known is None:
-            known = self.known_assignments.match(self.snapshot, target_state)
-        assignment = assign(self.snapshot, target_state, self.spec, known, self._solver_timeout)
-        tree = compose(
-            self.snapshot, target_state, assignment, self.spec, migrations=self._migrations
-        )
-        if tree.joined and len(tree.consumers) > MOST_CONSUMERS:
-            raise Refused(
-                [
-                    Cause(
-                        'too-many',
-                        target_state.name,
-                        consumers=len(tree.consumers),
-                        most=MOST_CONSUMERS,
-                    )
-                ]
-            )
+    def _planned(self, layout: _Layout) -> tuple[TreeChange, Assignment]:
+        snapshot, spec, target_state = self.snapshot, self.spec, layout.target_state
+        assignment = assign(snapshot, target_state, spec, layout.assigned, self._solver_timeout)
+        tree = compose(snapshot, target_state, assignment, spec, migrations=self._migrations)
+        number = len(tree.consumers) if tree.joined else 0
+        if number > MOST_CONSUMERS:
+            cause = Cause('too-many', target_state.name, consumers=number, most=MOST_CONSUMERS)
+            raise Refused([cause])
         return tree, assignment
 
     def _leave_out(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
-        self.causes += refusal.causes
-        self.slack += refusal.slack
+        self._causes += refusal.causes
+        self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
         self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
 
     def raise_left_out(self) -> None:
         """Refuse a plan that lacks trees."""
         # Several moves may meet the same obstacle.
-        causes = [*{str(cause): cause for cause in self.causes}.values()]
+        causes = [*{str(cause): cause for cause in self._causes}.values()]
         certain = [cause for cause in causes if cause.kind not in OPEN]
         if certain:
-            raise errors.Infeasible(certain, self.slack)
+            raise errors.Infeasible(certain, self._slack)
         if causes:
             raise errors.Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
         """Refuse a specification, or rows, for what the trees have shown."""
-        by_place: dict[tuple[str | int, ...], list[Cause]] = {}
-        for cause in self.causes:
+        by_place: dict[Keys, list[Cause]] = {}
+        for cause in self._causes:
             if cause.keys is not None:
                 by_place.setdefault(cause.keys, []).append(cause)
         self.faults.found += [
@@ -236,15 +222,15 @@ class _Maker:
                 self.spec.error(f'nothing uses {entry.name}', section, index)
                 for section, entries in self.spec.sections.items()
                 for index, entry in enumerate(entries)
-                if entry.name not in self.entries
+                if entry.name not in self._entries
             ]
         self.faults.raise_any()
         # Of a specification that has faults, rows that are right may be of no use.
         left_out = [tree.root_provider_uuid for tree in self.left]
-        self.row_faults.found += self.known_assignments.faults(
+        self._row_faults.found += self._assignments.faults(
             self.snapshot, partial=partial, left_out=left_out
         )
-        self.row_faults.raise_any()
+        self._row_faults.raise_any()
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:

@@ -1,7 +1,6 @@
 """New plans of one tree, from its present state: because it changed, or for a rollback."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from placementclient.client import errors
 from placementclient.model.plans import Plan, PlannedRow, TreeChange
@@ -10,12 +9,8 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.layout.assigned import Assignments, allocated, rows_by_key
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.known import (
-    KnownAssignments,
-    held,
-    rows_by_key,
-)
 from placementclient.planner.layout.return_layout import lay_out_return
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
@@ -39,16 +34,13 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     try:
         roots = _roots(live, tree)
         _refuse_occupied(live, tree)
-        target_state = build_target_state(
-            live, recipe.spec, roots, {change.name for change in tree.providers}
-        )
-        known = KnownAssignments(recipe.spec, recipe.assignments).match(live, target_state)
-        known |= _kept(live, target_state, tree)
-        return _planned(live, target_state, recipe.spec, known)
+        planned = {change.name for change in tree.providers}
+        target_state = build_target_state(live, recipe.spec, roots, planned)
+        assigned = Assignments(recipe.spec, recipe.assignments).match(live, target_state)
+        assigned |= _retained(live, target_state, tree)
+        return _planned(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
-        raise errors.Infeasible(
-            [Cause('bad-row', tree.root_provider_name, reason=str(reason))]
-        ) from None
+        raise errors.Infeasible([_bad_row(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -69,12 +61,12 @@ def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     recipe = plan.recipe
     assert recipe is not None
     try:
-        target_state, known = lay_out_return(live, tree, _roots(live, tree))
+        target_state, assigned = lay_out_return(live, tree, _roots(live, tree))
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
-        together = tuple(
-            tuple(renamed.get(name, name) for name in group) for group in recipe.spec.together
-        )
-        return _planned(live, target_state, recipe.spec, known, back=together)
+        target_state.together = [
+            [renamed.get(name, name) for name in group] for group in recipe.spec.together
+        ]
+        return _planned(live, target_state, recipe.spec, assigned)
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -85,24 +77,24 @@ def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
     return errors.Infeasible(refusal.causes, refusal.slack)
 
 
+def _bad_row(tree: str, reason: str) -> Cause:
+    return Cause('bad-row', tree, reason=reason)
+
+
 def _planned(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, list[PlannedRow]],
-    back: tuple[tuple[str, ...], ...] | None = None,
+    assigned: Mapping[HoldingKey, list[PlannedRow]],
 ) -> TreeChange:
     """Assign and compose."""
-    given = spec if back is None else replace(spec, together=back)
-    assignment = assign(snapshot, target_state, given, known)
+    assignment = assign(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise errors.Undecided(assignment.undecided)
-    if assignment.unproved:
-        unproved = len(assignment.unproved)
-        raise errors.Undetermined(
-            [Cause('undetermined', target_state.name, unproved=unproved, seconds=TIMEOUT)]
-        )
-    return compose(snapshot, target_state, assignment, spec, backwards=back is not None)
+    if unproved := len(assignment.unproved):
+        tree = target_state.name
+        raise errors.Undetermined([Cause('undetermined', tree, unproved=unproved, seconds=TIMEOUT)])
+    return compose(snapshot, target_state, assignment, spec)
 
 
 def _roots(snapshot: Snapshot, tree: TreeChange) -> list[ProviderState]:
@@ -118,20 +110,21 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
         state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
-            raise Refused([Cause('bad-row', tree.root_provider_name, reason=reason)])
+            raise Refused([_bad_row(tree.root_provider_name, reason)])
 
 
-def _kept(
+def _retained(
     snapshot: Snapshot, target_state: TargetState, tree: TreeChange
 ) -> dict[HoldingKey, list[PlannedRow]]:
-    kept: dict[HoldingKey, list[PlannedRow]] = {}
+    """Return the rows of a plan whose consumers still hold what they held."""
+    retained: dict[HoldingKey, list[PlannedRow]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
-        places = target_state.by_name(key.where)
-        if held(snapshot, key) != sum(row.amount for row in rows) or not places:
+        targets = target_state.by_name(key.inventory)
+        if allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue
         for row in rows:
-            if (row.to_provider, row.to_resource_class) not in places:
+            if (row.to_provider, row.to_resource_class) not in targets:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([Cause('bad-row', target_state.name, reason=reason)])
-        kept[key] = rows
-    return kept
+                raise Refused([_bad_row(target_state.name, reason)])
+        retained[key] = rows
+    return retained

@@ -1,7 +1,8 @@
 """Warnings for an operator before a tree is reshaped."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from placementclient.client.wording import counted
 from placementclient.model.nova import (
@@ -17,41 +18,43 @@ from placementclient.model.plans import Notice, TreeChange
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.layout.target_state import TargetState, Where
+from placementclient.planner.layout.target_state import InventoryKey, TargetState
 
-#: Of some kinds the names of their facts, and the sentence, with the facts in braces.
-_KINDS = {
-    'total-differs': (
-        'provider resource_class moved total',
-        '{moved} {resource_class} are moved off {provider}, which has {total}',
-    ),
-    'target-total-differs': (
-        'provider resource_class moved total',
-        '{provider} gets {total} {resource_class} in all, what is there and moved in is {moved}',
-    ),
-    'capacity-lost': (
-        'provider resource_class before after',
-        'the capacity of {provider} for {resource_class} is {before}, and {after} after it is '
-        'divided',
-    ),
-    'overcommitted': (
-        'provider resource_class usage capacity',
-        '{provider} has {usage} {resource_class} in use, its capacity is {capacity}: what moves '
-        'off cannot come back in a rollback before its consumers shrink',
-    ),
-    'many-siblings': (
-        'parent_provider_uuid resource_class count',
-        '{count} siblings will have {resource_class}: see the options '
-        '[placement]max_allocation_candidates and '
-        '[placement]allocation_candidates_generation_strategy of the service',
-    ),
+#: The sentence of each kind, with its facts in braces.
+SENTENCES = {
+    'total-differs': '{moved} {resource_class} are moved off {provider}, which has {total}',
+    'target-total-differs': '{provider} gets {total} {resource_class} in all, what is there and '
+    'moved in is {moved}',
+    'capacity-lost': 'the capacity of {provider} for {resource_class} is {before}, and {after} '
+    'after it is divided',
+    'overcommitted': '{provider} has {usage} {resource_class} in use, its capacity is {capacity}: '
+    'what moves off cannot come back in a rollback before its consumers shrink',
+    'several-trees': 'consumers that hold something on other trees too, which stays: {number}',
+    'migration': 'migrations that are under way: {number}',
+    'no-server': 'consumers that are no servers: {number}',
+    'migrations-unknown': 'whether a migration is under way is not known, as {counted} no type: '
+    'add --migrations',
+    'no-owner': '{root} has the trait {trait}, {names} will not: the scheduler of Nova 34 and '
+    'later passes such providers over',
+    'foreign-name': "Nova's libvirt driver gives no provider the name {names}; the forms of its "
+    'names are {forms}',
+    'many-siblings': '{count} siblings will have {resource_class}: see the options '
+    '[placement]max_allocation_candidates and '
+    '[placement]allocation_candidates_generation_strategy of the service',
 }
 
 
-def _notice(kind: str, *values: str | int) -> Notice:
-    fields, sentence = _KINDS[kind]
-    facts = dict(zip(fields.split(), values, strict=True))
-    return Notice(kind, sentence.format(**facts), facts)
+def _notice(kind: str, facts: dict[str, Any], **more: str) -> Notice:
+    """Return a warning, with its facts for programs, and more for its sentence."""
+    return Notice(kind, SENTENCES[kind].format(**facts, **more), facts)
+
+
+def _of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
+    number = len(consumers)
+    verb = 'has' if number == 1 else 'have'
+    if consumers:
+        text = f'{counted(number, "consumer")} {verb}'
+        yield _notice(kind, {'consumers': consumers}, number=str(number), counted=text)
 
 
 def warnings_of(
@@ -76,146 +79,112 @@ def warnings_of(
     yield from _siblings(snapshot, target_state)
 
 
-def _moved(target_state: TargetState) -> Counter[Where]:
-    moved = Counter[Where]()
+def _moved(target_state: TargetState) -> Counter[InventoryKey]:
+    moved = Counter[InventoryKey]()
     for flow in target_state.flows:
         moved[flow.origin] += flow.amount
     return moved
 
 
 def _totals(target_state: TargetState) -> Iterator[Notice]:
-    for (source, name), moved in _moved(target_state).items():
-        before = target_state.providers[source].before
-        assert before is not None
-        total = before.inventories[name].total
+    for (source_uuid, name), moved in _moved(target_state).items():
+        source = target_state.providers[source_uuid]
+        facts = {'provider': source.name, 'resource_class': name, 'moved': moved}
+        total = source.inventories_before[name].total
         if moved != total:
-            yield _notice('total-differs', before.name, name, moved, total)
-    received = Counter[Where]()
+            yield _notice('total-differs', {**facts, 'total': total})
+    received = Counter[InventoryKey]()
     for flow in target_state.flows:
         received[flow.destination] += flow.amount
-    for where, moved in received.items():
-        target_uuid, name = where
-        provider = target_state.providers[target_uuid]
+    for key, moved in received.items():
+        if key in target_state.targets:
+            continue
+        provider, name = target_state.providers[key.provider_uuid], key.resource_class
+        before = provider.inventories_before.get(name)
+        moved += before.total if before else 0
         total = provider.inventories[name].total
-        there = provider.before.inventories.get(name) if provider.before else None
-        moved += there.total if there and where not in target_state.places else 0
-        if moved != total and where not in target_state.places:
-            yield _notice('target-total-differs', provider.name, name, moved, total)
+        facts = {'provider': provider.name, 'resource_class': name, 'moved': moved}
+        if moved != total:
+            yield _notice('target-total-differs', {**facts, 'total': total})
 
 
 def _capacity(target_state: TargetState) -> Iterator[Notice]:
     """Each target floors its own capacity, which may lose some."""
-    moved = _moved(target_state)
-    for (source, name), amount in moved.items():
-        before = target_state.providers[source].before
-        assert before is not None
-        inventory = before.inventories[name]
-        targets = {flow.destination for flow in target_state.flows if flow.origin == (source, name)}
+    for key, amount in _moved(target_state).items():
+        source = target_state.providers[key.provider_uuid]
+        inventory = source.inventories_before[key.resource_class]
+        targets = {flow.destination for flow in target_state.flows if flow.origin == key}
         after = total = 0
-        for target, target_class in targets | ({Where(source, name)} & target_state.places.keys()):
-            provider = target_state.providers[target]
-            new = provider.inventories.get(target_class)
-            was = provider.before.inventories.get(target_class) if provider.before else None
-            if (target, target_class) == (source, name):
-                was = None
+        for target in targets | ({key} & target_state.targets.keys()):
+            provider = target_state.providers[target.provider_uuid]
+            new = provider.inventories.get(target.resource_class)
+            was = provider.inventories_before.get(target.resource_class) if target != key else None
             after += (new.capacity if new else 0) - (was.capacity if was else 0)
             total += (new.total if new else 0) - (was.total if was else 0)
         if amount <= inventory.total <= total and after < inventory.capacity:
-            yield _notice('capacity-lost', before.name, name, inventory.capacity, after)
+            facts = {'provider': source.name, 'resource_class': key.resource_class}
+            yield _notice('capacity-lost', {**facts, 'before': inventory.capacity, 'after': after})
 
 
 def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
-    for source, name in target_state.places:
-        before = target_state.providers[source].before
-        assert before is not None
-        usage, capacity = before.usages.get(name, 0), before.inventories[name].capacity
-        if usage > capacity:
-            yield _notice('overcommitted', before.name, name, usage, capacity)
+    for source_uuid, name in target_state.targets:
+        before = target_state.providers[source_uuid].before
+        if before is not None and before.free(name) < 0:
+            facts = {'provider': before.name, 'resource_class': name, 'usage': before.used(name)}
+            yield _notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
 
 
 def _several_trees(snapshot: Snapshot, tree: TreeChange) -> Iterator[Notice]:
-    own = set(tree.roots)
     several = [
         change.uuid
         for change in tree.consumers
-        if _trees(snapshot, change.before.allocations) - own
+        if any(_is_elsewhere(snapshot, uuid, tree.roots) for uuid in change.before.allocations)
     ]
-    if several:
-        yield Notice(
-            'several-trees',
-            f'consumers that hold something on other trees too, which stays: {len(several)}',
-            {'consumers': several},
-        )
+    yield from _of_consumers('several-trees', several)
+
+
+def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
+    """Return whether a provider is in another tree, and does not share its inventory."""
+    state = snapshot.providers.get(provider_uuid)
+    if state is None:
+        return True
+    return SHARING_TRAIT not in state.traits and state.provider.root_uuid not in roots
 
 
 def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
     """Migrations under way hold allocations that no host knows of."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
-    known = {change.uuid for change in tree.consumers if change.uuid in involved}
-    known |= {change.uuid for change in tree.consumers if change.before.type == MIGRATION}
-    if known:
-        yield Notice(
-            'migration',
-            f'migrations that are under way: {len(known)}',
-            {'consumers': sorted(known)},
-        )
+    types = {change.uuid: change.before.type for change in tree.consumers}
+    moving = [uuid for uuid, kind in types.items() if uuid in involved or kind == MIGRATION]
     others = [
-        change.uuid
-        for change in tree.consumers
-        if change.before.type not in (None, INSTANCE, MIGRATION) and change.uuid not in known
+        uuid
+        for uuid, kind in types.items()
+        if kind not in (None, INSTANCE, MIGRATION) and uuid not in involved
     ]
-    if others:
-        yield Notice(
-            'no-server', f'consumers that are no servers: {len(others)}', {'consumers': others}
-        )
-    untyped = [change.uuid for change in tree.consumers if change.before.type is None]
-    if migrations is None and untyped:
-        yield Notice(
-            'migrations-unknown',
-            f'whether a migration is under way is not known, as {_having(len(untyped))} no '
-            'type: add --migrations',
-            {'consumers': untyped},
-        )
-
-
-def _trees(snapshot: Snapshot, providers: Iterable[str]) -> set[str]:
-    """The trees that providers are in, those left aside that share with other trees."""
-    trees = set()
-    for provider_uuid in providers:
-        state = snapshot.providers.get(provider_uuid)
-        if state is None:
-            trees.add(provider_uuid)
-        elif SHARING_TRAIT not in state.traits:
-            trees.add(state.provider.root_uuid)
-    return trees
+    yield from _of_consumers('migration', sorted(moving))
+    yield from _of_consumers('no-server', others)
+    if migrations is None:
+        untyped = [uuid for uuid, kind in types.items() if kind is None]
+        yield from _of_consumers('migrations-unknown', untyped)
 
 
 def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
-    if OWNER_NOVA not in root.traits:
-        return
-    targets = {flow.target for flow in target_state.flows}
-    targets |= {each.uuid for each in target_state.providers.values() if each.before is None}
+    targets = {flow.destination.provider_uuid for flow in target_state.flows}
     unowned = [
         provider.name
         for provider in target_state.providers.values()
-        if provider.uuid in targets
+        if (provider.uuid in targets or provider.before is None)
         and provider.root_provider_uuid == root.uuid
         and OWNER_NOVA not in provider.traits
     ]
-    if unowned:
-        yield Notice(
-            'no-owner',
-            f'{root.name} has the trait {OWNER_NOVA}, {", ".join(unowned)} will not: '
-            'the scheduler of Nova 34 and later passes such providers over',
-            {'providers': unowned, 'trait': OWNER_NOVA},
-        )
+    if unowned and OWNER_NOVA in root.traits:
+        facts = {'providers': unowned, 'trait': OWNER_NOVA}
+        yield _notice('no-owner', facts, root=root.name, names=', '.join(unowned))
 
 
 def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
     """Beside a child of another name than its own, nova-compute makes a second one."""
-    if COMPUTE_NODE not in root.traits:
-        return
     foreign = [
         provider.name
         for provider in target_state.providers.values()
@@ -223,22 +192,18 @@ def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[N
         and provider.root_provider_uuid == root.uuid
         and not is_child_name(provider.name, root.name)
     ]
-    if foreign:
+    if foreign and COMPUTE_NODE in root.traits:
         forms = ', '.join(f'{root.name}_{form}' for form in CHILD_FORMS)
-        yield Notice(
-            'foreign-name',
-            f"Nova's libvirt driver gives no provider the name {' or '.join(foreign[:8])}; the "
-            f'forms of its names are {forms}',
-            {'providers': foreign},
-        )
+        names = ' or '.join(foreign[:8])
+        yield _notice('foreign-name', {'providers': foreign}, names=names, forms=forms)
 
 
 def _siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]:
     families: dict[str, set[str]] = {}
     for flow in target_state.flows:
-        parent = target_state.providers[flow.target].parent_provider_uuid
+        parent = target_state.providers[flow.destination.provider_uuid].parent_provider_uuid
         if parent is not None:
-            families.setdefault(parent, set()).add(flow.target_class)
+            families.setdefault(parent, set()).add(flow.destination.resource_class)
     for parent, names in families.items():
         children = {state.uuid: set(state.inventories) for state in snapshot.children(parent)}
         for provider in target_state.providers.values():
@@ -247,8 +212,5 @@ def _siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]
         for name in sorted(names):
             count = sum(name in classes for classes in children.values())
             if count >= MANY_SIBLINGS:
-                yield _notice('many-siblings', parent, name, count)
-
-
-def _having(number: int) -> str:
-    return f'{counted(number, "consumer")} {"has" if number == 1 else "have"}'
+                facts = {'parent_provider_uuid': parent, 'resource_class': name, 'count': count}
+                yield _notice('many-siblings', facts)

@@ -8,30 +8,14 @@ from placementclient.model.inventories import Inventory
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.layout.target_state import (
     InventoryFlow,
-    Place,
-    TargetProvider,
+    InventoryKey,
+    Target,
     TargetState,
-    Where,
 )
 
 
-def find_places(target_state: TargetState) -> None:
-    """Find the possible places for each class that moves off a provider."""
-    for origin, flows in _by_origin(target_state).items():
-        source = target_state.providers[origin.provider_uuid]
-        left = source.inventories[origin.resource_class].total > sum(flow.amount for flow in flows)
-        places: dict[Where, Place] = {}
-        for flow in flows:
-            target = target_state.providers[flow.target]
-            is_renamed = left and target is source
-            places[flow.destination] = Place(flow.destination, target.name, only_mapped=is_renamed)
-        if left:
-            places[origin] = Place(origin, source.name, stays=True)
-        target_state.places[origin] = list(places.values())
-
-
 def move_inventories(target_state: TargetState) -> list[Cause]:
-    """Change the inventories to their target state.
+    """Change the inventories to their target state, and find the targets of each that moves.
 
     :returns: why that is impossible, if it is
     """
@@ -40,44 +24,51 @@ def move_inventories(target_state: TargetState) -> list[Cause]:
     return [*_state_rest(target_state), *_check_reserved(target_state, moved, reserving)]
 
 
-def _by_origin(target_state: TargetState) -> dict[Where, list[InventoryFlow]]:
-    flows: dict[Where, list[InventoryFlow]] = {}
-    for flow in target_state.flows:
-        flows.setdefault(flow.origin, []).append(flow)
-    return flows
-
-
-def _take_off_sources(target_state: TargetState) -> Iterator[tuple[Where, Inventory]]:
+def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
     """Take what moves off the sources; yields what they had."""
-    for origin, flows in _by_origin(target_state).items():
-        source = target_state.providers[origin.provider_uuid]
-        before = source.inventories[origin.resource_class]
+    by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
+    for flow in target_state.flows:
+        by_origin.setdefault(flow.origin, []).append(flow)
+    for origin, flows in by_origin.items():
+        source_uuid, name = origin
+        source = target_state.providers[source_uuid]
+        before = source.inventories[name]
         left = before.total - sum(flow.amount for flow in flows)
+        targets: dict[InventoryKey, Target] = {}
+        for flow in flows:
+            target_uuid = flow.destination.provider_uuid
+            is_renamed = left > 0 and target_uuid == source_uuid
+            provider = target_state.providers[target_uuid].name
+            targets[flow.destination] = Target(flow.destination, provider, only_mapped=is_renamed)
         if left > 0:
-            source.inventories[origin.resource_class] = replace(before, total=left)
+            targets[origin] = Target(origin, source.name, stays=True)
+            source.inventories[name] = replace(before, total=left)
         else:
-            del source.inventories[origin.resource_class]
+            del source.inventories[name]
+        target_state.targets[origin] = list(targets.values())
         yield origin, before
 
 
-def _give_to_targets(target_state: TargetState, moved: Mapping[Where, Inventory]) -> set[Where]:
+def _give_to_targets(
+    target_state: TargetState, moved: Mapping[InventoryKey, Inventory]
+) -> set[InventoryKey]:
     """Give the targets what moves, with what the specification leaves out filled in."""
-    reserving: set[Where] = set()
-    received: dict[Where, list[InventoryFlow]] = {}
+    reserving: set[InventoryKey] = set()
+    received: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
         received.setdefault(flow.destination, []).append(flow)
     for (target_uuid, name), flows in received.items():
         target = target_state.providers[target_uuid]
-        there = target.inventories.get(name)
+        present = target.inventories.get(name)
         origins = [moved[flow.origin] for flow in flows]
         stated = target.stated.pop(name, {})
         if 'reserved' in stated:
             reserving.update(flow.origin for flow in flows)
-            now = there.reserved if there else 0
+            now = present.reserved if present else 0
             _release(target_state, flows, int(stated['reserved']) - now)
-        total = sum(flow.amount for flow in flows) + (there.total if there else 0)
+        total = sum(flow.amount for flow in flows) + (present.total if present else 0)
         total = int(stated.get('total', total))
-        base = there or Inventory(
+        base = present or Inventory(
             total,
             min_unit=origins[0].min_unit,
             max_unit=min(max(origin.max_unit for origin in origins), total),
@@ -90,63 +81,50 @@ def _give_to_targets(target_state: TargetState, moved: Mapping[Where, Inventory]
 
 def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
     """Let sources reserve no more than their targets leave them to."""
-    for origin in dict.fromkeys(flow.origin for flow in flows):
-        inventories = target_state.providers[origin.provider_uuid].inventories
-        left = inventories.get(origin.resource_class)
+    for source_uuid, name in dict.fromkeys(flow.origin for flow in flows):
+        inventories = target_state.providers[source_uuid].inventories
+        left = inventories.get(name)
         released = min(amount, left.reserved) if left else 0
         if left is not None and released > 0:
-            inventories[origin.resource_class] = replace(left, reserved=left.reserved - released)
+            inventories[name] = replace(left, reserved=left.reserved - released)
             amount -= released
 
 
 def _state_rest(target_state: TargetState) -> Iterator[Cause]:
     """Apply the stated inventories that nothing is moved into."""
     for target in target_state.providers.values():
-        before = target.before.inventories if target.before else {}
         for name, stated in target.stated.items():
-            there = target.inventories.get(name)
-            if there is None and 'total' in stated:
+            present = target.inventories.get(name)
+            if present is None and 'total' in stated:
                 # All of it moves, and it is to be there again: as it was, but for what is stated.
-                there = before.get(name) or Inventory(int(stated['total']))
-            if there is None:
-                yield Cause(
-                    'no-total', target_state.name, resource_class=name, provider=target.name
-                )
+                present = target.inventories_before.get(name) or Inventory(int(stated['total']))
+            if present is None:
+                tree = target_state.name
+                yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
-            target.inventories[name] = there.with_fields(stated)
-            if Where(target.uuid, name) not in target_state.places:
-                yield from _overfull(target_state.name, target, name)
-
-
-def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
-    """An inventory that is made smaller than what is in use, of which nothing moves."""
-    before = target.before.inventories.get(name) if target.before else None
-    if target.before and before:
-        used, room = target.before.used(name), target.inventories[name].capacity
-        if room < min(used, before.capacity):
-            yield Cause(
-                'overfull', tree, provider=target.name, room=room, resource_class=name, used=used
-            )
+            target.inventories[name] = present.with_fields(stated)
 
 
 def _check_reserved(
-    target_state: TargetState, moved: Mapping[Where, Inventory], reserving: set[Where]
+    target_state: TargetState,
+    moved: Mapping[InventoryKey, Inventory],
+    reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
     """Nothing that was reserved is lost without a word."""
-    for where, before in moved.items():
-        source = target_state.providers[where.provider_uuid]
-        left = source.inventories.get(where.resource_class)
+    for key, before in moved.items():
+        source, name = target_state.providers[key.provider_uuid], key.resource_class
+        left = source.inventories.get(name)
         if left is not None and left.reserved <= left.total:
             continue
-        kept = left.total if left else 0
-        if kept < before.reserved and where not in reserving:
+        total = left.total if left else 0
+        if total < before.reserved and key not in reserving:
             yield Cause(
                 'reserved-unplaced',
                 target_state.name,
                 provider=source.name,
                 reserved=before.reserved,
-                resource_class=where.resource_class,
-                left=kept,
+                resource_class=name,
+                left=total,
             )
-        elif left is not None and 'reserved' not in source.stated.get(where.resource_class, {}):
-            source.inventories[where.resource_class] = replace(left, reserved=left.total)
+        elif left is not None and 'reserved' not in source.stated.get(name, {}):
+            source.inventories[name] = replace(left, reserved=left.total)

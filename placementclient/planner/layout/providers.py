@@ -3,7 +3,7 @@
 import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.patterns import is_pattern
@@ -13,15 +13,22 @@ from placementclient.model.specifications import (
     ROOT,
     SOURCE,
     Addition,
+    Keys,
     Move,
     ProviderSpec,
     Spec,
-    TreeScope,
     filled,
     has_placeholder,
 )
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
+
+
+class _Entry(NamedTuple):
+    """An entry of the specification about a provider, and the way to its name."""
+
+    spec: ProviderSpec
+    keys: Keys
 
 
 class TargetProviders:
@@ -47,25 +54,22 @@ class TargetProviders:
         self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
         self._made: dict[str, TargetProvider] = {}
         #: the entry that was applied to each provider, by its key
-        self._applied: dict[str, ProviderSpec] = {}
+        self._applied: dict[str, _Entry] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
         scope = spec.index.scope((root.uuid, root.name), names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
-        #: what leads to the name of each entry in the specification, by its key in this tree: the
-        #: UUID of a provider that is there, else the name
-        self.places: dict[str, tuple[str | int, ...]] = {}
-        #: the entries themselves, those of additions among them
-        self.entries: dict[str, ProviderSpec] = {}
-        self._find_entries(scope, planned)
+        #: the entries about this tree by the UUID of an existing provider, else by the name
+        self._entries: dict[str, _Entry] = {}
+        self._find_entries(scope.providers, planned)
         #: the additions of this tree, by their indexes
-        self.additions = dict(self._own_additions(scope.additions))
-        self._by_source = [key for key in self.entries if has_placeholder(key)]
+        self.additions = dict(self._local_additions(scope.additions))
+        self._by_source = [key for key in self._entries if has_placeholder(key)]
 
-    def _find_entries(self, scope: TreeScope, planned: Collection[str] | None) -> None:
-        targets = {self.named(self._spec.moves[index].target) for index in scope.moves}
-        entries = {index: self._spec.providers[index] for index in scope.providers}
+    def _find_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
+        targets = {self.named(self._spec.moves[index].target) for index in self.moves}
+        entries = {index: self._spec.providers[index] for index in indexes}
         parents = {
             name: self.named(entry.parent)
             for entry in entries.values()
@@ -73,62 +77,58 @@ class TargetProviders:
         }
         for index, entry in entries.items():
             name = self.named(entry.name)
-            if not self._is_of_tree(name, planned) or self._is_below_other(name, parents):
-                continue
-            self._keep(name, entry, 'providers', index, 'name')
+            if self._is_local(name, parents, planned):
+                self._add_entry(name, _Entry(entry, ('providers', index, 'name')))
 
-    def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
-        """Return whether a provider may be in this tree, or is one that shares with it."""
-        there = self._snapshot.find(name)
-        if there is None:
-            return planned is None or has_placeholder(name) or name in planned
-        return there.uuid in self._members or SHARING_TRAIT in there.traits
-
-    def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
-        """Return whether a provider is to be made below one that another tree has."""
+    def _is_local(
+        self, name: str, parents: Mapping[str, str], planned: Collection[str] | None
+    ) -> bool:
+        """Return whether an entry may be about this tree, or a provider that shares with it."""
+        state = self._snapshot.find(name)
+        if state is not None:
+            return state.uuid in self._members or SHARING_TRAIT in state.traits
         if has_placeholder(name):
-            return False  # a move of this tree leads there, or nothing uses the entry
-        there, seen = self._snapshot.find(name), {name}
-        while there is None and (parent := parents.get(name)) is not None and parent not in seen:
-            name, there = parent, self._snapshot.find(parent)
-            seen.add(name)
-            if there is not None:
-                return there.uuid not in self._members
-        return False
+            return True  # a move of this tree leads there, or nothing uses the entry
+        if planned is not None and name not in planned:
+            return False
+        above: set[str] = set()
+        while (parent := parents.get(name)) is not None and parent not in above:
+            if (state := self._snapshot.find(parent)) is not None:
+                return state.uuid in self._members
+            above.add(parent)
+            name = parent
+        return True
 
-    def _own_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+    def _local_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
         for index in indexes:
             addition = self._spec.additions[index]
             name = self.named(addition.name)
             parent = self.named(addition.parent or ROOT)
-            there = self._snapshot.find(name) or self._snapshot.find(parent)
+            state = self._snapshot.find(name) or self._snapshot.find(parent)
             is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
-            if there.uuid in self._members if there else is_of_each or parent in self.entries:
-                self._keep(name, addition, 'additions', index, 'resource_provider')
+            if state.uuid in self._members if state else is_of_each or parent in self._entries:
+                self._add_entry(name, _Entry(addition, ('additions', index, 'resource_provider')))
                 yield index, addition
 
-    def _keep(self, name: str, entry: ProviderSpec, *keys: str | int) -> None:
-        """Keep an entry; refuse it if one before is about the same provider in another spelling."""
-        there = self._snapshot.find(name)
-        key = there.uuid if there else name
-        other = self.entries.get(key)
-        if other is None:
-            self.places[key], self.entries[key] = keys, entry
-        elif other.name != entry.name:  # else it is a fault of the file alone
-            self._refuse_twice(key, other, *keys)
+    def _add_entry(self, name: str, entry: _Entry) -> None:
+        """Add an entry; refuse it if one before is about the same provider in another spelling."""
+        state = self._snapshot.find(name)
+        key = state.uuid if state else name
+        first = self._entries.setdefault(key, entry)
+        if first.spec.name != entry.spec.name:  # else it is a fault of the file alone
+            self._refuse_twice(key, first, entry)
 
-    def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
-        there = self._snapshot.find(key)
-        section = 'additions' if isinstance(other, Addition) else 'providers'
+    def _refuse_twice(self, key: str, first: _Entry, entry: _Entry) -> None:
+        state = self._snapshot.find(key)
         self.refuse(
             'named-twice',
-            keys,
-            provider=there.name if there else key,
-            section=section,
-            other=other.name,
+            entry.keys,
+            provider=state.name if state else key,
+            section=first.keys[0],
+            other=first.spec.name,
         )
 
-    def refuse(self, kind: str, keys: tuple[str | int, ...] | None = None, **values: Any) -> None:
+    def refuse(self, kind: str, keys: Keys | None = None, **values: Any) -> None:
         """Record why the tree cannot be planned."""
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 
@@ -152,77 +152,73 @@ class TargetProviders:
         elif exact is None or move.source != name:
             self.refuse('no-source', provider=name)
 
+    def provide_stated(self) -> None:
+        """Provide what entries name, with moves to it or without."""
+        for name in self._entries:
+            if name not in self._by_source:
+                self.provide(name)
+
     def provide(
-        self, name: str, source: ProviderState | None = None, *keys: str | int
+        self, name: str, source: ProviderState | None = None, keys: Keys = ()
     ) -> TargetProvider | None:
         """Return the provider of a name or UUID; create it if it does not exist.
 
         :param keys: what leads to its name in the specification; by default to that of its entry
         :returns: ``None`` if that is impossible
         """
-        there = self._snapshot.find(name)
-        key = there.uuid if there else name
-        entries = self._entries_of(name, there, source)
-        for template, other in entries.items():
+        state = self._snapshot.find(name)
+        key = state.uuid if state else name
+        entries = self._entries_of(name, state, source)
+        for other in entries:
             first = self._applied.setdefault(key, other)
-            if other is not first:
-                self._refuse_twice(key, first, *self.places[template])
-        template, entry = next(iter(entries.items()), ('', None))
-        if entry is not None and self._has_other_uuid(entry, there, *self.places[template]):
+            if other.spec is not first.spec:
+                self._refuse_twice(key, first, other)
+        entry = entries[0] if entries else None
+        if entry is not None and self._has_other_uuid(entry, state):
             return None
-        if there is None and is_uuid(name):
-            keys = keys or self.places[template]
-            self.refuse('no-target', keys, provider=name)
-            return None
-        provider = self._made.get(key)
-        if provider is None:
-            provider = self._existing(there, entry) if there else self._new(name, entry, source)
+        provider, stated = self._made.get(key), entry.spec if entry else None
+        if provider is None and state is not None:
+            provider = self._existing(state, stated)
+        elif provider is None:
+            keys = keys or (entry.keys if entry else ())
+            provider = self._new(name, stated, source, keys)
         if provider is not None:
             self._made[key] = self._target_state.providers[provider.uuid] = provider
             if entry is not None:
-                self._target_state.entries.add(entry.name)
-                provider.traits.update(entry.traits)
-                provider.aggregates.update(entry.aggregates)
-                provider.stated.update(entry.inventories)
+                self._target_state.entries.add(entry.spec.name)
+                provider.traits.update(entry.spec.traits)
+                provider.aggregates.update(entry.spec.aggregates)
+                provider.stated.update(entry.spec.inventories)
         return provider
 
-    def _has_other_uuid(
-        self, entry: ProviderSpec, there: ProviderState | None, *keys: str | int
-    ) -> bool:
-        """Refuse a UUID that another provider has, or that the provider itself does not have."""
-        there = there or self._snapshot.providers.get(entry.uuid or '')
-        if (
-            there is None
-            or entry.uuid is None
-            or (there.uuid, there.name) == (entry.uuid, entry.name)
-        ):
-            return False
-        keys = *keys[:-1], 'uuid'
-        self.refuse('other-uuid', keys, provider=there.name, uuid=there.uuid)
-        return True
-
-    def check_length(self, name: str, *keys: str | int) -> None:
-        """Raise an error for a name that is too long for the service."""
-        if len(name) > LONGEST_NAME:
-            self.refuse('long-name', keys, name=name, longest=LONGEST_NAME)
-
     def _entries_of(
-        self, name: str, there: ProviderState | None, source: ProviderState | None
-    ) -> dict[str, ProviderSpec]:
-        names = (there.uuid, there.name) if there else (name,)
-        keys = [names[0]] if names[0] in self.entries else []
+        self, name: str, state: ProviderState | None, source: ProviderState | None
+    ) -> list[_Entry]:
+        names = (state.uuid, state.name) if state else (name,)
+        keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
             keys += [key for key in self._by_source if self.named(key, source) in names]
-        return {key: self.entries[key] for key in keys}
+        return [self._entries[key] for key in keys]
+
+    def _has_other_uuid(self, entry: _Entry, state: ProviderState | None) -> bool:
+        """Refuse a UUID that another provider has, or that the provider itself does not have."""
+        spec = entry.spec
+        state = state or self._snapshot.providers.get(spec.uuid or '')
+        if state is None or spec.uuid is None or (state.uuid, state.name) == (spec.uuid, spec.name):
+            return False
+        keys = *entry.keys[:-1], 'uuid'
+        self.refuse('other-uuid', keys, provider=state.name, uuid=state.uuid)
+        return True
 
     def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
         if state.uuid in self._members:
             if entry is not None and entry.parent is not None:
-                self._check_parent(state, entry.parent)
+                self._check_parent(state, self.named(entry.parent))
         elif SHARING_TRAIT not in state.traits:
             root = state.provider.root_uuid
             owner = self._snapshot.providers.get(root)
-            self.refuse('foreign-target', provider=state.name, root=owner.name if owner else root)
+            name = owner.name if owner else root
+            self.refuse('foreign-target', provider=state.name, root=name)
             return None
         return self._target_state.providers.get(state.uuid) or TargetProvider(
             state.uuid,
@@ -235,21 +231,24 @@ class TargetProviders:
             set(state.aggregates),
         )
 
-    def _check_parent(self, state: ProviderState, template: str) -> None:
-        wanted = self.named(template)
+    def _check_parent(self, state: ProviderState, desired: str) -> None:
         parent = self._members.get(state.provider.parent_provider_uuid or '')
-        if has_placeholder(wanted) or parent is None:
-            return
-        if self._snapshot.find(wanted) != parent:
-            self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=wanted)
+        is_other = parent is not None and self._snapshot.find(desired) != parent
+        if parent is not None and is_other and not has_placeholder(desired):
+            self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=desired)
 
     def _new(
-        self, name: str, entry: ProviderSpec | None, source: ProviderState | None
+        self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
     ) -> TargetProvider | None:
         owner = self._created.get(name, self._root.name)
+        if is_uuid(name):
+            self.refuse('no-target', keys, provider=name)
+            return None
         if owner != self._root.name:
             self.refuse('made-twice', provider=name, root=owner)
             return None
+        if len(name) > LONGEST_NAME:
+            self.refuse('long-name', keys, name=name, longest=LONGEST_NAME)
         template = ROOT if entry or source is None else SOURCE
         if entry is not None and entry.parent is not None:
             template = entry.parent
@@ -264,9 +263,9 @@ class TargetProviders:
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
-        there = self._snapshot.find(name)
-        if there is not None:
-            return there.uuid if there.uuid in self._members else None
+        state = self._snapshot.find(name)
+        if state is not None:
+            return state.uuid if state.uuid in self._members else None
         if name in self._made:
             return self._made[name].uuid
         if name in self._pending or is_uuid(name) or not self._entries_of(name, None, source):

@@ -1,6 +1,7 @@
-"""The rollback of an applied tree: its target state, and the known rows."""
+"""The rollback of an applied tree: its target state, and the assigned rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -8,13 +9,13 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Label, PlannedRow, ProviderChange, TreeChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import Cause, Refused
-from placementclient.planner.layout.known import held, rows_by_key
+from placementclient.planner.layout.assigned import allocated, rows_by_key
 from placementclient.planner.layout.target_state import (
     HoldingKey,
-    Place,
+    InventoryKey,
+    Target,
     TargetProvider,
     TargetState,
-    Where,
 )
 
 
@@ -32,7 +33,7 @@ def lay_out_return(
     layout.build()
     if layout.causes:
         raise Refused(layout.causes)
-    return layout.target_state, dict(layout.known())
+    return layout.target_state, dict(layout.assigned())
 
 
 class _Layout:
@@ -43,61 +44,94 @@ class _Layout:
         self.causes: list[Cause] = []
         self.target_state = TargetState(roots, is_return=True)
         self._rows = rows_by_key(tree, backwards=True)
+        self._uuids = {change.name: change.uuid for change in tree.providers}
 
     def build(self) -> None:
         for change in self._tree.providers:
             state = self._snapshot.providers.get(change.uuid)
             if state is None:
-                self._refuse(f'{change.name} is gone')
+                self._refuse('bad-row', reason=f'{change.name} is gone')
             else:
                 self.target_state.providers[change.uuid] = self._provider(change, state)
         if not self.causes:
-            self._find_places()
+            self._find_targets()
             self._tolerate()
             self._take_back()
             self._keep_room_for_others()
 
-    def _refuse(self, reason: str) -> None:
-        self.causes.append(Cause('bad-row', self._tree.root_provider_name, reason=reason))
+    def _refuse(self, kind: str, **values: Any) -> None:
+        self.causes.append(Cause(kind, self._tree.root_provider_name, **values))
+
+    def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
+        before, after = change.content_before, change.content_after
+        provider = TargetProvider(
+            change.uuid,
+            change.name,
+            state.provider.parent_provider_uuid,
+            change.root_provider_uuid,
+            state,
+            dict(self._inventories(change, state)),
+            set(state.traits),
+            set(state.aggregates),
+        )
+        if not change.is_created:  # what is created disappears altogether
+            provider.traits -= after.traits - before.traits
+            provider.traits |= before.traits - after.traits
+            provider.aggregates -= after.aggregates - before.aggregates
+        return provider
+
+    def _inventories(
+        self, change: ProviderChange, state: ProviderState
+    ) -> Iterator[tuple[str, Inventory]]:
+        """Return the inventories that the plan changed, as they were before."""
+        before, after = change.content_before.inventories, change.content_after.inventories
+        for name in sorted({*before, *after, *state.inventories}):
+            was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
+            restored = now
+            if now == planned:
+                restored = was
+            elif was and planned and now and change.root_provider_uuid not in self._tree.roots:
+                # Other plans change a sharing provider too; each takes back its own part.
+                total = now.total - planned.total + was.total
+                restored = replace(now, total=max(total, 1))
+            elif was != planned or change.is_created:
+                self._refuse('changed', resource_class=name, provider=change.name)
+            if restored is not None:
+                yield name, restored
+
+    def _find_targets(self) -> None:
+        state = self.target_state
+        for move in self._tree.moves:
+            key = InventoryKey(self._uuids[move.to_provider], move.to_resource_class)
+            origin = InventoryKey(self._uuids[move.from_provider], move.resource_class)
+            targets = state.targets.setdefault(key, [])
+            if (back := Target(origin, move.from_provider)) not in targets:
+                targets.append(back)
+            if not state.is_local(state.providers[key.provider_uuid]):
+                state.limited[key] = dict(self._limits(key))
+        for key, targets in state.targets.items():
+            provider = state.providers[key.provider_uuid]
+            if key.resource_class in provider.inventories and key not in state.limited:
+                targets.append(Target(key, provider.name, stays=True))
+
+    def _limits(self, key: InventoryKey) -> Iterator[tuple[str, int]]:
+        for holding, rows in self._rows.items():
+            if holding.inventory == key and (now := allocated(self._snapshot, holding)):
+                yield holding.consumer_uuid, min(now, sum(row.amount for row in rows))
 
     def _tolerate(self) -> None:
-        """Let a place be over-committed again, if it was before and gets nothing back."""
+        """Let an inventory be over-committed again, if it was before and gets nothing back."""
         reached = {
-            place.where
-            for places in self.target_state.places.values()
-            for place in places
-            if not place.stays
+            target.key
+            for targets in self.target_state.targets.values()
+            for target in targets
+            if not target.stays
         }
         for change in self._tree.providers:
-            for name, was in change.content_before.inventories.items():
-                excess = change.content_before.used(name) - was.capacity
-                where = Where(change.uuid, name)
-                if excess > 0 and where not in reached:
-                    self.target_state.overcommitted[where] = excess
-
-    def _keep_room_for_others(self) -> None:
-        """Refuse to take from a target of several trees what others use."""
-        for target in self.target_state.providers.values():
-            if target.before is None or self.target_state.is_own(target):
-                continue
-            for name, used in target.before.usages.items():
-                where = Where(target.uuid, name)
-                now, then = target.before.inventories.get(name), target.inventories.get(name)
-                used -= sum(self.target_state.limited.get(where, {}).values())
-                room = then.capacity if then else 0
-                excess = self.target_state.overcommitted.get(where, 0)
-                if now != then and used > room + excess:
-                    root = self._tree.root_provider_name
-                    self.causes.append(
-                        Cause(
-                            'still-in-use',
-                            root,
-                            provider=target.name,
-                            room=room,
-                            resource_class=name,
-                            used=used,
-                        )
-                    )
+            for name in change.content_before.inventories:
+                excess, key = -change.content_before.free(name), InventoryKey(change.uuid, name)
+                if excess > 0 and key not in reached:
+                    self.target_state.overcommitted[key] = excess
 
     def _take_back(self) -> None:
         """Of what providers got without a move, consumers lose exactly what the plan gave them."""
@@ -108,10 +142,8 @@ class _Layout:
         }
         moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}
         for change in self._tree.providers:
-            gained = (
-                change.content_after.inventories.keys() - change.content_before.inventories.keys()
-            )
-            for name in sorted(gained):
+            before, after = change.content_before, change.content_after
+            for name in sorted(after.inventories.keys() - before.inventories.keys()):
                 if (change.name, name) not in moved:
                     self._take_back_of(change, name, given)
 
@@ -124,139 +156,79 @@ class _Layout:
         for consumer in self._snapshot.consumers_on(change.uuid):
             amount = consumer.amount(change.uuid, name)
             if amount and amount != given.get((consumer.uuid, change.name, name)):
-                self._refuse(
-                    f'{consumer.uuid} holds {amount} {name} of {change.name}, which the plan did '
-                    'not give it'
-                )
+                held = f'{consumer.uuid} holds {amount} {name} of {change.name}'
+                self._refuse('bad-row', reason=f'{held}, which the plan did not give it')
             elif amount:
-                removed = self.target_state.removed.setdefault(consumer.uuid, {})
-                removed[Where(change.uuid, name)] = amount
+                additions = self.target_state.additions.setdefault(consumer.uuid, {})
+                additions[InventoryKey(change.uuid, name)] = -amount
 
-    def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
-        before, after = change.content_before, change.content_after
-        target = TargetProvider(
-            change.uuid,
-            change.name,
-            state.provider.parent_provider_uuid,
-            change.root_provider_uuid,
-            state,
-            dict(self._inventories(change, state)),
-            set(state.traits),
-            set(state.aggregates),
-        )
-        if not change.is_created:  # what is created disappears altogether
-            target.traits = set(state.traits - (after.traits - before.traits))
-            target.traits |= before.traits - after.traits
-            target.aggregates -= after.aggregates - before.aggregates
-        return target
+    def _keep_room_for_others(self) -> None:
+        """Refuse to take from a target of several trees what others use."""
+        state = self.target_state
+        for provider in state.providers.values():
+            if provider.before is None or state.is_local(provider):
+                continue
+            for name, used in provider.before.usages.items():
+                key, after = InventoryKey(provider.uuid, name), provider.inventories.get(name)
+                used -= sum(state.limited.get(key, {}).values())
+                room = after.capacity if after else 0
+                excess = state.overcommitted.get(key, 0)
+                if provider.before.inventories.get(name) != after and used > room + excess:
+                    facts = {'provider': provider.name, 'room': room, 'resource_class': name}
+                    self._refuse('still-in-use', **facts, used=used)
 
-    def _inventories(
-        self, change: ProviderChange, state: ProviderState
-    ) -> Iterator[tuple[str, Inventory]]:
-        """Return the inventories that the plan changed, as they were before."""
-        before, after = change.content_before.inventories, change.content_after.inventories
-        for name in sorted(before.keys() | after.keys() | state.inventories.keys()):
-            was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
-            if now == planned:
-                restored = was
-            elif was == planned and not change.is_created:
-                restored = now
-            elif was and planned and now and change.root_provider_uuid not in self._tree.roots:
-                # Other plans change a sharing provider too; each takes back its own part.
-                total = now.total - planned.total + was.total
-                restored = replace(now, total=max(total, 1))
-            else:
-                self.causes.append(
-                    Cause(
-                        'changed',
-                        self._tree.root_provider_name,
-                        resource_class=name,
-                        provider=change.name,
-                    )
-                )
-                restored = now
-            if restored is not None:
-                yield name, restored
-
-    def _find_places(self) -> None:
-        uuids = {change.name: change.uuid for change in self._tree.providers}
-        target_state = self.target_state
-        for move in self._tree.moves:
-            target = target_state.providers[uuids[move.to_provider]]
-            where = Where(target.uuid, move.to_resource_class)
-            back = Place(Where(uuids[move.from_provider], move.resource_class), move.from_provider)
-            places = target_state.places.setdefault(where, [])
-            if back not in places:
-                places.append(back)
-            if not target_state.is_own(target):
-                target_state.limited[where] = dict(self._limits(where))
-        for where, places in target_state.places.items():
-            target = target_state.providers[where.provider_uuid]
-            if where.resource_class in target.inventories and where not in target_state.limited:
-                places.append(Place(where, target.name, stays=True))
-
-    def _limits(self, where: Where) -> Iterator[tuple[str, int]]:
-        for key, rows in self._rows.items():
-            if key.where == where and (now := held(self._snapshot, key)):
-                yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
-
-    def known(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
-        planned = {change.uuid: change.after.allocations for change in self._tree.consumers}
-        kept = self._kept()
-        for where, places in self.target_state.places.items():
-            provider_uuid, name = where
-            source = self.target_state.providers[provider_uuid].name
-            stays = any(place.stays for place in places)
-            for consumer in self._snapshot.consumers_on(provider_uuid):
-                key = HoldingKey(consumer.uuid, provider_uuid, name)
-                rows = self._rows.get(key, [])
+    def assigned(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
+        """Return the rows of the allocations of which the plan says where they were."""
+        planned = {change.uuid: change.after for change in self._tree.consumers}
+        retained = self._retained()
+        for key, targets in self.target_state.targets.items():
+            source = self.target_state.providers[key.provider_uuid].name
+            stays = any(target.stays for target in targets)
+            for consumer in self._snapshot.consumers_on(key.provider_uuid):
+                holding = HoldingKey(consumer.uuid, *key)
+                rows = self._rows.get(holding, [])
                 moved = sum(row.amount for row in rows)
-                now = consumer.amount(provider_uuid, name)
+                now = consumer.amount(*key)
                 if consumer.uuid in planned:
-                    expected = planned[consumer.uuid].get(provider_uuid, {}).get(name, 0)
+                    expected = planned[consumer.uuid].amount(*key)
                 else:
-                    expected = kept.get(key, 0)
-                if where in self.target_state.limited:
+                    expected = retained.get(holding, 0)
+                if key in self.target_state.limited:
                     now = expected = min(now, moved)
-                if (rows or key in kept) and now == expected and moved <= now:
-                    known = [
-                        self._row(key, row.amount, source, row.from_provider, row.resource_class)
+                if (rows or holding in retained) and now == expected and moved <= now:
+                    back = [
+                        _row(holding, row.amount, source, row.from_provider, row.resource_class)
                         for row in rows
                     ]
                     if moved < now and stays:
-                        known.append(self._row(key, now - moved, source))
-                    yield key, known
+                        back.append(_row(holding, now - moved, source))
+                    yield holding, back
                 elif not rows and stays and consumer.uuid in self._tree.residents:
-                    yield key, [self._row(key, now, source)]
+                    yield holding, [_row(holding, now, source)]
 
-    def _row(
-        self,
-        key: HoldingKey,
-        amount: int,
-        source: str,
-        target: str | None = None,
-        target_class: str = '',
-    ) -> PlannedRow:
-        """Return a row of the way back; without a target, of what stays."""
-        return PlannedRow(
-            key.consumer_uuid,
-            key.resource_class,
-            amount,
-            source,
-            target or source,
-            target_class or key.resource_class,
-            Label.MAPPED,
-            'the plan' if target else None,
-        )
-
-    def _kept(self) -> dict[HoldingKey, int]:
+    def _retained(self) -> dict[HoldingKey, int]:
         """Return the holdings that the rows of the plan leave in place."""
-        uuids = {change.name: change.uuid for change in self._tree.providers}
-        kept: dict[HoldingKey, int] = {}
+        retained: dict[HoldingKey, int] = {}
         for row in self._tree.rows:
-            place = (row.to_provider, row.to_resource_class)
-            if row.from_provider and place == (row.from_provider, row.resource_class):
-                uuid = uuids[row.from_provider]
+            target = (row.to_provider, row.to_resource_class)
+            if row.from_provider and target == (row.from_provider, row.resource_class):
+                uuid = self._uuids[row.from_provider]
                 key = HoldingKey(row.consumer_uuid, uuid, row.resource_class)
-                kept[key] = kept.get(key, 0) + row.amount
-        return kept
+                retained[key] = retained.get(key, 0) + row.amount
+        return retained
+
+
+def _row(
+    key: HoldingKey, amount: int, source: str, target: str | None = None, target_class: str = ''
+) -> PlannedRow:
+    """Return a row of the way back; without a target, of what stays."""
+    return PlannedRow(
+        key.consumer_uuid,
+        key.resource_class,
+        amount,
+        source,
+        target or source,
+        target_class or key.resource_class,
+        Label.MAPPED,
+        'the plan' if target else None,
+    )

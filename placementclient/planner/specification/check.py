@@ -9,17 +9,19 @@ from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
-from placementclient.model.patterns import is_pattern, similar
+from placementclient.model.patterns import MAX_HINTS, is_pattern, similar, similar_uuids
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
-from placementclient.model.specifications import ROOT, Spec, TreeSelection, has_placeholder
+from placementclient.model.specifications import (
+    ROOT,
+    Keys,
+    Spec,
+    TreeSelection,
+    has_placeholder,
+)
 
-#: For how many unknown names it is said what was probably meant: each costs a tenth of a second.
-MAX_HINTS = 20
 #: The kinds of names.
 _CLASS, _TRAIT = 'resource class', 'trait'
-#: What leads to a value of a specification, as :meth:`Spec.error` takes it.
-Keys = tuple[str | int, ...]
 
 
 class SpecCheck:
@@ -144,10 +146,9 @@ class SpecCheck:
         for index, uuid in enumerate(selection.uuids):
             provider = by_uuid.get(uuid)
             if provider is None:
-                near = {each for each in roots.values() if _is_like(each, uuid)}
-                yield self._error(
-                    f'no root has the UUID {uuid}', uuid, near, 'trees', 'uuid', index
-                )
+                near = similar_uuids(uuid, roots.values())
+                reason = f'no root has the UUID {uuid}'
+                yield self._error(reason, uuid, near, 'trees', 'uuid', index)
             elif provider.parent_provider_uuid is not None:
                 hint = f'. Did you mean "{provider.root_uuid}"?'
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
@@ -192,8 +193,3 @@ def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
     for kind, is_needed, named, keys in sections:
         for key, name in named:
             yield kind, is_needed, name, (*keys, key)
-
-
-def _is_like(uuid: str, other: str) -> bool:
-    """Return whether UUIDs agree at their beginning or at their end, which people get right."""
-    return uuid[:8] == other[:8] or uuid[-12:] == other[-12:]

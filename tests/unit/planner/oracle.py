@@ -30,7 +30,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.target_state import Where
+from placementclient.planner.layout.target_state import InventoryKey
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -174,7 +174,7 @@ class Truth:
 
     def _assignments(self, snapshot, target):
         holdings: dict[tuple[str, str], list[Holding]] = {}
-        for source, name in target.places:
+        for source, name in target.targets:
             for consumer in snapshot.consumers_on(source):
                 if consumer.amount(source, name):
                     key = (consumer.uuid, source)
@@ -189,7 +189,7 @@ class Truth:
         for holding in own:
             uuid, source, name = holding
             amount = snapshot.consumers[uuid].amount(source, name)
-            places = target.places[Where(source, name)]
+            places = target.targets[InventoryKey(source, name)]
             rows = [
                 row
                 for row in self._case.rows
@@ -240,7 +240,7 @@ class Truth:
             for provider, name, amount in parts:
                 names = held[uuid].setdefault(provider, {})
                 names[name] = names.get(name, 0) + amount
-        for uuid, added in target.added.items():
+        for uuid, added in target.additions.items():
             moving.add(uuid)
             for (provider, name), amount in added.items():
                 held[uuid].setdefault(provider, {})[name] = amount
@@ -295,18 +295,22 @@ def known_parts(rows, places, amount):
             place
             for place in places
             if place.provider == row.to_provider
-            and row.to_resource_class in (None, place.resource_class)
+            and row.to_resource_class in (None, place.key.resource_class)
         ]
         if not matching:
             raise Refused([])
         place = ([each for each in matching if not each.stays] or matching)[0]
-        parts[place.provider_uuid, place.resource_class] += row.amount or amount
+        parts[place.key.provider_uuid, place.key.resource_class] += row.amount or amount
     return tuple(sorted((*where, part) for where, part in parts.items()))
 
 
 def parts_of(places, amount, is_whole):
     """All ways to divide an amount over places, or to leave it whole."""
-    own = [(place.provider_uuid, place.resource_class) for place in places if not place.only_mapped]
+    own = [
+        (place.key.provider_uuid, place.key.resource_class)
+        for place in places
+        if not place.only_mapped
+    ]
     for amounts in divisions(amount, len(own)) if own else ():
         if not is_whole or amount in amounts:
             yield tuple(

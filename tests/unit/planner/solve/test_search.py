@@ -213,6 +213,7 @@ def test_seconds_are_those_of_the_clock(monkeypatch):
         limits.append(seconds)
         return cpsat.Solved('UNKNOWN', None, 0.1)
 
+    cpsat.load()  # its first import may take seconds
     monkeypatch.setattr(cpsat, 'solve', solve)
     sizes = [1000 + (7919 * number * number) % 99991 for number in range(40)]
     bins = [Bin(sum(sizes) // 4 + 1, Units(1, 10**9)) for _ in range(4)]

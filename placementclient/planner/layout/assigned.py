@@ -1,4 +1,4 @@
-"""The given assignments of a tree, matched with the allocations of consumers."""
+"""The assignments of a tree, matched with the allocations of consumers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -7,22 +7,23 @@ from placementclient.client import errors
 from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Allocations
+from placementclient.model.consumers import Consumer
+from placementclient.model.patterns import MAX_HINTS, similar_uuids
 from placementclient.model.plans import Label, PlannedRow, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.layout.target_state import HoldingKey, Place, TargetState
+from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
 
 
-class KnownAssignments:
-    """All given rows; records those that were used."""
+class Assignments:
+    """All assignment rows; records those that were used."""
 
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
         self._spec = spec
         #: those of the specification first
         self._rows: list[AssignmentRow] = []
-        #: by consumer and class, the indexes of the rows that were given
-        self._given: dict[tuple[str, str], list[int]] = {}
+        #: by consumer and class, the indexes of the rows of files
+        self._by_holding: dict[tuple[str, str], list[int]] = {}
         #: by move, consumer and class, the index of the row that the specification has
         self._inline: dict[tuple[int, str, str], int] = {}
         for index, move in enumerate(spec.moves):
@@ -34,7 +35,7 @@ class KnownAssignments:
                     )
         for row in rows:
             holding = (row.consumer_uuid, row.resource_class)
-            self._given.setdefault(holding, []).append(len(self._rows))
+            self._by_holding.setdefault(holding, []).append(len(self._rows))
             self._rows.append(row)
         #: indexes of the rows that were of use
         self._used: set[int] = set()
@@ -51,20 +52,20 @@ class KnownAssignments:
         """
         result: dict[HoldingKey, list[PlannedRow]] = {}
         faults = Faults()
-        for (source, name), places in target_state.places.items():
-            targets = frozenset(place.provider for place in places)
+        for (source, name), targets in target_state.targets.items():
+            providers = frozenset(target.provider for target in targets)
             seen = self._seen.setdefault(name, {})
             for consumer in snapshot.consumers_on(source):
                 amount = consumer.amount(source, name)
                 if amount:
-                    there = seen.get(consumer.uuid)
-                    seen[consumer.uuid] = targets if there is None else there | targets
+                    others = seen.get(consumer.uuid)
+                    seen[consumer.uuid] = providers if others is None else others | providers
                     holding = HoldingKey(consumer.uuid, source, name)
                     with faults.collected():
-                        pairs = self._pairs(snapshot, target_state, holding, places)
+                        pairs = self._pairs(snapshot, target_state, holding, targets)
                         if pairs:
                             at = target_state.providers[source].name
-                            result[holding] = self._known(pairs, amount, at)
+                            result[holding] = self._planned(pairs, amount, at)
         faults.raise_any()
         return result
 
@@ -80,18 +81,16 @@ class KnownAssignments:
         consumers = snapshot.consumers
         unused = [row for index, row in enumerate(self._rows) if index not in self._used]
         unknown = [row for row in unused if row.consumer_uuid not in consumers]
-        if unknown and not partial:
-            alike = _by_parts(consumers)
-            for row in unknown:
-                near = {uuid for part in _parts(row.consumer_uuid) for uuid in alike.get(part, ())}
-                reason = f'unknown consumer {row.consumer_uuid}'
-                yield row.error(f'{reason}{suggestion(row.consumer_uuid, near)}')
+        for number, row in enumerate(() if partial else unknown):
+            near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
+            hint = suggestion(row.consumer_uuid, near)
+            yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
             targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
             if targets:
                 yield row.error(_not_a_target(row, targets))
-            elif consumer and not partial and not _is_in(snapshot, consumer.allocations, left_out):
+            elif consumer and not partial and not _is_in(snapshot, consumer, left_out):
                 moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
                 hint = suggestion(row.resource_class, moved) or (
                     '; if that has moved already, plan the other trees with --tree'
@@ -104,75 +103,76 @@ class KnownAssignments:
         snapshot: Snapshot,
         target_state: TargetState,
         holding: HoldingKey,
-        places: Sequence[Place],
-    ) -> list[tuple[AssignmentRow, Place]]:
-        """The rows about what a consumer holds, with the place that each means."""
+        targets: Sequence[Target],
+    ) -> list[tuple[AssignmentRow, Target]]:
+        """Return the rows about an allocation, with the target that each means."""
         consumer, _, name = holding
-        meaning: dict[int, Sequence[Place]] = {}
-        for index in self._given.get((consumer, name), ()):
+        matches: dict[int, Sequence[Target]] = {}
+        for index in self._by_holding.get((consumer, name), ()):
             row = self._rows[index]
-            there = snapshot.find(row.to_provider)  # an exact UUID wins over a name
-            matching = _matching(row, there.name if there else row.to_provider, places)
+            state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
+            matching = _matching(row, state.name if state else row.to_provider, targets)
             if matching:
-                meaning[index] = matching
+                matches[index] = matching
         for flow in target_state.flows if self._inline else ():
             inline = self._inline.get((flow.move, consumer, name))
-            if inline is not None and flow.origin == holding.where:
-                meaning[inline] = [place for place in places if place.where == flow.destination]
-        self._used.update(meaning)
-        rows = ((self._rows[index], matching) for index, matching in meaning.items())
+            if inline is not None and flow.origin == holding.inventory:
+                matches[inline] = [target for target in targets if target.key == flow.destination]
+        self._used.update(matches)
+        rows = ((self._rows[index], matching) for index, matching in matches.items())
         return [(row, _only(row, matching)) for row, matching in rows]
 
-    def _known(
-        self,
-        pairs: Sequence[tuple[AssignmentRow, Place]],
-        amount: int,
-        source: str,
+    def _planned(
+        self, pairs: Sequence[tuple[AssignmentRow, Target]], amount: int, source: str
     ) -> list[PlannedRow]:
         last = pairs[-1][0]
-        what = f'{amount} {last.resource_class} of {last.consumer_uuid}'
-        if len({place for _, place in pairs}) < len(pairs):
-            raise last.error(f'the same row twice: {what} to {last.to_provider}')
-        given = sum(row.amount if row.amount is not None else amount for row, _ in pairs)
-        in_place = any(place.only_mapped for _, place in pairs)
-        if given > amount or (given < amount and not (in_place and self._spec.split)):
-            raise last.error(f'the amounts do not add up: {given} of the {what}')
-        known = [
+        name = last.resource_class
+        allocated = f'{amount} {name} of {last.consumer_uuid}'
+        if len({target for _, target in pairs}) < len(pairs):
+            raise last.error(f'the same row twice: {allocated} to {last.to_provider}')
+        total = sum(row.amount if row.amount is not None else amount for row, _ in pairs)
+        in_place = any(target.only_mapped for _, target in pairs)
+        if total > amount or (total < amount and not (in_place and self._spec.split)):
+            raise last.error(f'the amounts do not add up: {total} of the {allocated}')
+        planned = [
             PlannedRow(
                 row.consumer_uuid,
-                row.resource_class,
+                name,
                 row.amount or amount,
                 source,
-                place.provider,
-                place.resource_class,
+                target.provider,
+                target.key.resource_class,
                 Label.MAPPED,
                 row.evidence,
             )
-            for row, place in pairs
+            for row, target in pairs
         ]
-        if given < amount:
-            left = replace(known[0], amount=amount - given, to_provider=source)
-            known.append(replace(left, to_resource_class=last.resource_class))
-        if len(known) > 1 and not self._spec.split:
-            raise last.error(f'the {what} are divided, but the specification lacks split: true')
-        return known
+        if total < amount:
+            left = replace(planned[0], amount=amount - total, to_provider=source)
+            planned.append(replace(left, to_resource_class=name))
+        if len(planned) > 1 and not self._spec.split:
+            raise last.error(
+                f'the {allocated} are divided, but the specification lacks split: true'
+            )
+        return planned
 
 
-def _matching(row: AssignmentRow, target: str, places: Sequence[Place]) -> Sequence[Place]:
-    """The places that a row may mean."""
+def _matching(row: AssignmentRow, provider: str, targets: Sequence[Target]) -> Sequence[Target]:
+    """Return the targets that a row may mean."""
     matching = [
-        place
-        for place in places
-        if place.provider == target and row.to_resource_class in (None, place.resource_class)
+        target
+        for target in targets
+        if target.provider == provider
+        and row.to_resource_class in (None, target.key.resource_class)
     ]
     # Of a class that is renamed in place, the new name comes before what stays.
-    return [place for place in matching if not place.stays] or matching
+    return [target for target in matching if not target.stays] or matching
 
 
-def _only(row: AssignmentRow, matching: Sequence[Place]) -> Place:
-    """The place that a row means."""
+def _only(row: AssignmentRow, matching: Sequence[Target]) -> Target:
+    """Return the target that a row means."""
     if len(matching) > 1:
-        names = ' and as '.join(place.resource_class for place in matching)
+        names = ' and as '.join(target.key.resource_class for target in matching)
         raise row.error(
             f'{row.to_provider} gets {row.resource_class} as {names}: say which in '
             'to_resource_class'
@@ -180,30 +180,16 @@ def _only(row: AssignmentRow, matching: Sequence[Place]) -> Place:
     return matching[0]
 
 
-def _not_a_target(row: AssignmentRow, targets: Iterable[str]) -> str:
+def _not_a_target(row: AssignmentRow, providers: Iterable[str]) -> str:
     target = row.to_provider
-    hint = suggestion(target, targets)
+    hint = suggestion(target, providers)
     if row.to_resource_class is not None:
         target += f' as {row.to_resource_class}'
     return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'
 
 
-def _parts(uuid: str) -> tuple[str, str]:
-    """Return the parts of a UUID that people get right: its beginning and its end."""
-    return uuid[:8], uuid[-12:]
-
-
-def _by_parts(uuids: Iterable[str]) -> dict[str, list[str]]:
-    """Comparing each of many with each of many others would take minutes."""
-    alike: dict[str, list[str]] = {}
-    for uuid in uuids:
-        for part in _parts(uuid):
-            alike.setdefault(part, []).append(uuid)
-    return alike
-
-
-def _is_in(snapshot: Snapshot, allocations: Allocations, roots: Sequence[str]) -> bool:
-    states = (snapshot.providers.get(provider_uuid) for provider_uuid in allocations)
+def _is_in(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool:
+    states = map(snapshot.providers.get, consumer.allocations)
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
@@ -217,17 +203,15 @@ def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[P
     for row in tree.rows:
         if row.from_provider is None or row.to_provider is None:
             continue
-        origin = (row.from_provider, row.resource_class)
-        if backwards:
-            if origin == (row.to_provider, row.to_resource_class):
-                continue
-            origin = (row.to_provider, row.to_resource_class)
-        key = HoldingKey(row.consumer_uuid, uuids[origin[0]], origin[1])
-        rows.setdefault(key, []).append(row)
+        origin = row.from_provider, row.resource_class
+        destination = row.to_provider, row.to_resource_class
+        if not backwards or origin != destination:
+            provider, name = destination if backwards else origin
+            rows.setdefault(HoldingKey(row.consumer_uuid, uuids[provider], name), []).append(row)
     return rows
 
 
-def held(snapshot: Snapshot, key: HoldingKey) -> int:
+def allocated(snapshot: Snapshot, key: HoldingKey) -> int:
     """Return the amount of an allocation now, in units of the class; 0 without one."""
     consumer = snapshot.consumers.get(key.consumer_uuid)
-    return consumer.amount(*key.where) if consumer else 0
+    return consumer.amount(*key.inventory) if consumer else 0

@@ -1,0 +1,217 @@
+"""The possible options of a consumer: the service checks all its allocations when it writes one."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations_with_replacement, pairwise, product
+from math import comb, prod
+from typing import NamedTuple
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.plans import PlannedRow
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.layout.target_state import (
+    InventoryKey,
+    Target,
+    TargetProvider,
+    TargetState,
+)
+
+#: Of more options it is not tried which of them the service would take.
+MOST_OPTIONS = 10_000
+
+
+class PlacedAmount(NamedTuple):
+    """An amount of a holding, in units of its class, at a target."""
+
+    target: Target
+    amount: int
+
+
+class HeldAmount(NamedTuple):
+    """An amount of a class that a consumer has on a source.
+
+    :param order: sorts the rows of a plan: by source and classes, then by consumer
+    :param row: the row that decides it
+    """
+
+    order: tuple[int, str]
+    source: TargetProvider
+    resource_class: str
+    amount: int
+    row: PlannedRow | None = None
+
+    @property
+    def key(self) -> InventoryKey:
+        return InventoryKey(self.source.uuid, self.resource_class)
+
+
+#: The parts of each holding of an item.
+Option = tuple[tuple[PlacedAmount, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerItem:
+    """Allocations of one consumer whose options depend on each other.
+
+    :param options: in the order of preference
+    :param divisible: whether the amount of the only holding may be divided; then an option is the
+        whole of it at one target
+    :param is_refused: whether the service would take none of the options
+    """
+
+    consumer: Consumer
+    holdings: tuple[HeldAmount, ...]
+    options: tuple[Option, ...]
+    divisible: bool = False
+    is_refused: bool = False
+
+
+class ConsumerJudge:
+    """Checks one consumer as the service does.
+
+    :param items: its holdings, each with the options that it has by itself
+    :ivar causes: why the service would not write the consumer
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        target_state: TargetState,
+        consumer: Consumer,
+        items: Sequence[ConsumerItem],
+    ) -> None:
+        self.causes: list[Cause] = []
+        self._snapshot, self._target_state = snapshot, target_state
+        self._consumer, self._items = consumer, items
+        before = {
+            InventoryKey(provider_uuid, name): amount
+            for provider_uuid, resources in consumer.allocations.items()
+            for name, amount in resources.items()
+        }
+        additions = target_state.additions.get(consumer.uuid)
+        #: what it holds if nothing is written
+        self._unwritten = Counter(before) if additions is None else None
+        #: what it keeps where it is, whatever option it gets
+        self._retained = Counter(before)
+        self._retained.update(additions or {})
+        for holding in chain(*(item.holdings for item in items)):
+            self._retained[holding.key] -= holding.amount
+        #: where it keeps an amount that the units do not admit
+        self._wrong = [
+            key
+            for key, amount in self._retained.items()
+            if amount and not self._admits(key, amount)
+        ]
+
+    def judged(self) -> Iterator[ConsumerItem]:
+        """Return the items with their possible options; dependent items are one.
+
+        :raises Refused: if there are too many options to try
+        """
+        are_one = self._wrong or not self._are_independent()
+        for items in [self._items] if are_one else ([item] for item in self._items):
+            yield from self._together(items)
+
+    def _inventory(self, key: InventoryKey) -> Inventory | None:
+        state = self._target_state.providers.get(key[0]) or self._snapshot.providers.get(key[0])
+        return state.inventories.get(key.resource_class) if state else None
+
+    def _admits(self, key: InventoryKey, amount: int) -> bool:
+        inventory = self._inventory(key)
+        return inventory is None or inventory.admits(amount)
+
+    def _are_independent(self) -> bool:
+        """Return whether each item may go its way whatever way the others go."""
+        users = Counter[InventoryKey]()
+        for item in self._items:
+            users.update({placed.target.key for placed in _parts_of(item.options)})
+        amount = sum(holding.amount for item in self._items for holding in item.holdings)
+        for key, count in users.items():
+            inventory = self._inventory(key) if count > 1 else None
+            if inventory is None:
+                continue
+            largest = amount + self._retained[key]
+            if inventory.step_size > 1 or not (inventory.admits(1) and inventory.admits(largest)):
+                return False
+        return all(
+            self._admits(target.key, self._retained[target.key] + amount)
+            for item in self._items
+            for target, amount in _parts_of(item.options)
+            if target.stays
+        )
+
+    def _together(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
+        """Make one item of some, with the options that the service takes."""
+        if len(items) == 1 and items[0].divisible and not self._wrong:
+            yield items[0]  # only the search knows the amounts
+            return
+        options = tuple(self._combined(items))
+        accepted = tuple(option for option in options if self._accepts(option))
+        touched = {target.key for target, _ in _parts_of(options)}
+        if not accepted and not touched.issuperset(self._wrong):
+            self.causes += map(self._unacceptable, self._wrong)
+        elif items:
+            holdings = tuple(chain(*(item.holdings for item in items)))
+            yield ConsumerItem(self._consumer, holdings, accepted or options, False, not accepted)
+
+    def _combined(self, items: Sequence[ConsumerItem]) -> Iterable[Option]:
+        """Return the options of items together, those with the fewest parts first."""
+        if len(items) == 1 and not items[0].divisible:
+            return items[0].options
+        numbers = (
+            comb(item.holdings[0].amount + len(item.options) - 1, len(item.options) - 1)
+            if item.divisible
+            else len(item.options)
+            for item in items
+        )
+        check_number(prod(numbers), self._consumer, self._target_state)
+        choices = (_divided(item) if item.divisible else item.options for item in items)
+        options = (tuple(chain(*chosen)) for chosen in product(*choices))
+        return sorted(options, key=lambda option: sum(map(len, option)))
+
+    def _accepts(self, option: Option) -> bool:
+        """Return whether the service takes an option: it judges all, if it writes the consumer."""
+        after = self._retained.copy()
+        for target, amount in chain(*option):
+            after[target.key] += amount
+        touched = {*self._wrong, *(target.key for target, _ in chain(*option))}
+        return after == self._unwritten or all(self._admits(key, after[key]) for key in touched)
+
+    def _unacceptable(self, key: InventoryKey) -> Cause:
+        state = self._snapshot.providers[key.provider_uuid]
+        return Cause(
+            'unacceptable',
+            self._target_state.name,
+            consumer_uuid=self._consumer.uuid,
+            amount=self._retained[key],
+            resource_class=key.resource_class,
+            provider=state.name,
+        )
+
+
+def check_number(options: int, consumer: Consumer, target_state: TargetState) -> None:
+    """Refuse a consumer with too many options to try.
+
+    :raises Refused: if there are too many
+    """
+    if options > MOST_OPTIONS:
+        advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
+        reason = f'{consumer.uuid} {advice}'
+        raise Refused([Cause('undecidable', target_state.name, reason=reason)])
+
+
+def _parts_of(options: Iterable[Option]) -> Iterator[PlacedAmount]:
+    return (placed for option in options for parts in option for placed in parts)
+
+
+def _divided(item: ConsumerItem) -> Iterator[Option]:
+    """Return the options of an item whose only holding may be divided."""
+    amount = item.holdings[0].amount
+    targets = [target for target, _ in _parts_of(item.options)]
+    # The ends of the parts, one after the other, as marks between units.
+    for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):
+        parts = (end - start for start, end in pairwise((0, *ends, amount)))
+        yield (tuple(PlacedAmount(*pair) for pair in zip(targets, parts, strict=True) if pair[1]),)
