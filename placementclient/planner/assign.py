@@ -55,7 +55,7 @@ def assign(
         raise Refused(*diagnose(target_state, problem, result))
     if result is None:
         raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
-    return _labelled(target_state, problem.consumer_items, result)
+    return labelled(target_state, problem.consumer_items, result)
 
 
 def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
@@ -130,7 +130,7 @@ def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
             )
 
 
-def _labelled(
+def labelled(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
     decisions: Sequence[ItemDecision],

@@ -23,7 +23,7 @@ from placementclient.planner.infeasibility import (
     Refused,
 )
 from placementclient.planner.joined_trees import shared_parts
-from placementclient.planner.layout.assigned import Assignments
+from placementclient.planner.layout.assigned import AssignedRows
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
@@ -112,7 +112,7 @@ class _Maker:
         self.snapshot, self.spec = snapshot, spec
         #: the names of the trees in which plans make providers, by the names of these
         self._created: dict[str, str] = {}
-        self._assignments = Assignments(spec, rows)
+        self._assignments = AssignedRows(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
         self.trees: list[TreeChange] = []
         self.left: list[LeftOut] = []

@@ -9,7 +9,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign
 from placementclient.planner.composition import compose
 from placementclient.planner.infeasibility import Cause, Refused
-from placementclient.planner.layout.assigned import Assignments, allocated, rows_by_key
+from placementclient.planner.layout.assigned import AssignedRows, allocated, rows_by_key
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.return_layout import lay_out_return
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
@@ -36,7 +36,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
         _refuse_occupied(live, tree)
         planned = {change.name for change in tree.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
-        assigned = Assignments(recipe.spec, recipe.assignments).match(live, target_state)
+        assigned = AssignedRows(recipe.spec, recipe.assignments).match(live, target_state)
         assigned |= _retained(live, target_state, tree)
         return _planned(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:

@@ -15,7 +15,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
 
 
-class Assignments:
+class AssignedRows:
     """All assignment rows; records those that were used."""
 
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:

@@ -179,7 +179,7 @@ class _Search:
         )
 
     def _components(self) -> list[list[int]]:
-        """Items that are open, divided into sets that have no bin and no owner in common."""
+        """Items that are open, divided into sets that have no bin in common."""
         touched: dict[int, set[int]] = {}
         for index, options in self._options.items():
             if index not in self._found:
