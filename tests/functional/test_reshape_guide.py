@@ -241,7 +241,7 @@ def _terms(title):
 
 
 #: What makes an error or an obstacle, with the message last.
-NAMING = ('LeftAlone', '_final', '_drift', '_of_consumer')
+NAMING = ('LeftAlone', '_obstacle', '_of_consumer')
 
 
 def _raised(module):
