@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from placementclient.api import allocation_candidate, resource_provider
 from placementclient.client.http import Client
-from placementclient.insight.candidates.explanation import Offer
+from placementclient.insight.candidates.explanation import Ask, Offer
 from placementclient.insight.candidates.matching import ProviderIndex
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
@@ -18,27 +18,21 @@ LIMIT = 1000
 ASKED = 16
 
 
-class Inquiry:
-    """Sends requests for candidates, and counts them.
+def asker(client: Client, limit: int | None = None) -> Ask:
+    """Return the function that sends requests for candidates, as many as :data:`ASKED`.
 
     :param limit: at most so many candidates of each request
     """
+    most, numbers = limit or LIMIT, iter(range(ASKED))
 
-    def __init__(self, client: Client, limit: int | None = None) -> None:
-        self._client = client
-        self._limit = limit or LIMIT
-        self._left = ASKED
-
-    def offer(self, request: CandidateRequest) -> Offer | None:
-        """Return the answer to a request; ``None`` after the limit of requests."""
-        if not self._left:
+    def ask(request: CandidateRequest) -> Offer | None:
+        if next(numbers, None) is None:
             return None
-        self._left -= 1
-        candidates, summaries = allocation_candidate.list(
-            self._client, request._replace(limit=self._limit)
-        )
+        candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
         trees = {root for candidate in candidates for root in candidate.roots(summaries)}
-        return Offer(len(trees), len(candidates) >= self._limit)
+        return Offer(len(trees), len(candidates) >= most)
+
+    return ask
 
 
 def service_index(client: Client, requests: Sequence[CandidateRequest]) -> ProviderIndex:

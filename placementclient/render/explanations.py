@@ -72,8 +72,7 @@ def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
 
 def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
     """Return how many candidates there are, and whether Nova takes them all."""
-    yield ''
-    yield 'Candidates (calculated)'
+    yield from ('', 'Candidates (calculated)')
     width = len(str(count.total))
     for tree in count.trees[:most]:
         yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'

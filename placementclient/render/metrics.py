@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.client import errors
@@ -151,11 +152,7 @@ def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
 def text(families: Iterable[Metric]) -> str:
     from prometheus_client.exposition import generate_latest
 
-    class Collected:
-        def collect(self) -> Iterable[Metric]:
-            return families
-
-    return generate_latest(Collected()).decode()
+    return generate_latest(SimpleNamespace(collect=lambda: families)).decode()
 
 
 def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Metric:

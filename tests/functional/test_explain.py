@@ -329,7 +329,7 @@ class Judge:
         kept = frozenset(parts)
         asked = restricted(self._request, sorted(kept, key=str))
         if asked is not None and kept not in self._trees:
-            offer = inquiry.Inquiry(self._client).offer(asked)
+            offer = inquiry.asker(self._client)(asked)
             assert offer is not None
             self._trees[kept] = offer.trees
         return self._trees.get(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -118,7 +118,7 @@ class ExplainCandidate(DocumentCommand):
                 raise errors.UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
     def _of_service(self) -> tuple[Explanation, NovaRequest | None]:
-        from placementclient.insight.candidates import explanation
+        from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
@@ -135,12 +135,11 @@ class ExplainCandidate(DocumentCommand):
 
         requests, asked = self._requests(self.client, is_owned)
         index = inquiry.service_index(self.client, requests)
-
-        def explained(request: CandidateRequest) -> Explanation:
-            inquirer = inquiry.Inquiry(self.client, request.limit)
-            return explanation.explain(request, index, inquirer.offer, self.args.hosts)
-
-        return self._either(requests, explained), asked
+        explanations = (
+            explain(request, index, inquiry.asker(self.client, request.limit), self.args.hosts)
+            for request in requests
+        )
+        return self._either(explanations), asked
 
     def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
@@ -166,18 +165,14 @@ class ExplainCandidate(DocumentCommand):
             limited = request._replace(limit=asked.first.limit)
             return replace(result, count=counting.counted(index.topology, limited))
 
-        return self._either(requests, explained), asked
+        return self._either(map(explained, requests)), asked
 
-    def _either(
-        self,
-        requests: Sequence[CandidateRequest],
-        explained: Callable[[CandidateRequest], Explanation],
-    ) -> Explanation:
-        """Return the explanation of the first request, unless the second one can be met."""
-        first = explained(requests[0])
-        if first.is_met or len(requests) == 1:
+    def _either(self, explanations: Iterator[Explanation]) -> Explanation:
+        """Return the explanation of the first request, unless a second one can be met."""
+        first = next(explanations)
+        second = None if first.is_met else next(explanations, None)
+        if second is None:
             return first
-        second = explained(requests[1])
         if second.is_met:
             self.log.warning('On hosts without PCPU, as Nova asks again with VCPU in its place')
             return second
