@@ -8,7 +8,7 @@ its host, with its own name in the label ``provider``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,30 +24,65 @@ from placementclient.placing.topology import Topology
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-#: Items are (labels, value).
+#: Values of labels, and the value.
 Samples = Iterable[tuple[Sequence[str], float]]
 
-#: The metrics with a figure for each inventory, by the beginnings of their names and their labels:
-#: the end of the name, help and figure of each.
-_OF_INVENTORIES = {
-    ('openstack_placement_resource', ('hostname', 'resourcetype', 'provider')): (
-        ('total', 'Total amount of a provider.', 'total'),
-        ('reserved', 'Reserved amount of a provider.', 'reserved'),
-        (
-            'allocation_ratio',
-            'Factor by which the amount that is not reserved can be allocated.',
-            'allocation_ratio',
-        ),
-        ('usage', 'Allocated amount of a provider.', 'used'),
-        ('generation', 'The generation of the provider.', 'generation'),
+_OF_INVENTORY = 'hostname resourcetype provider'
+_OF_HYPERVISOR = 'hypervisor resource provider'
+#: The labels and the help of each metric, in the order of the output.
+_METRICS = {
+    'openstack_placement_assuming': (
+        'file',
+        'The figures are not those of now, but under the assumptions of a file.',
     ),
-    ('openstack_hypervisor_placement', ('hypervisor', 'resource', 'provider')): (
-        ('allocated', 'Allocated amount of a provider.', 'used'),
-        (
-            'allocatable_capacity',
-            'Amount of a provider that can be allocated: (total - reserved) * allocation_ratio.',
-            'capacity',
-        ),
+    'openstack_placement_resource_total': (_OF_INVENTORY, 'Total amount of a provider.'),
+    'openstack_placement_resource_reserved': (_OF_INVENTORY, 'Reserved amount of a provider.'),
+    'openstack_placement_resource_allocation_ratio': (
+        _OF_INVENTORY,
+        'Factor by which the amount that is not reserved can be allocated.',
+    ),
+    'openstack_placement_resource_usage': (_OF_INVENTORY, 'Allocated amount of a provider.'),
+    'openstack_placement_resource_generation': (_OF_INVENTORY, 'The generation of the provider.'),
+    'openstack_hypervisor_placement_allocated': (
+        _OF_HYPERVISOR,
+        'Allocated amount of a provider.',
+    ),
+    'openstack_hypervisor_placement_allocatable_capacity': (
+        _OF_HYPERVISOR,
+        'Amount of a provider that can be allocated: (total - reserved) * allocation_ratio.',
+    ),
+    'openstack_placement_resource_provider_trait': (
+        'hostname trait provider',
+        'The provider has the trait.',
+    ),
+    'openstack_project_usage': (
+        'project_id project_name placement_resource',
+        'What the consumers of a project hold.',
+    ),
+    'openstack_project_quota': (
+        'project_id project_name quota_resource',
+        'What a project may have; -1 is no limit.',
+    ),
+    'openstack_free_capacity_by_flavor_total': (
+        'flavor_name public',
+        'How many servers of a flavor fit in all.',
+    ),
+    'openstack_free_capacity_hypervisor_by_flavor': (
+        'hypervisor flavor_name az_aggregate project_aggregate',
+        'How many servers of a flavor fit on a host, if all of them go there.',
+    ),
+    'openstack_project_filter_aggregate': (
+        'project_id aggregate',
+        'The host aggregates that are for a project.',
+    ),
+    'openstack_placement_up': (
+        '',
+        '1 while the last successful reading is younger than three intervals, else 0.',
+    ),
+    'openstack_placement_capacity_last_read_timestamp_seconds': ('', 'When the figures were read.'),
+    'openstack_placement_capacity_read_duration_seconds': (
+        '',
+        'How long reading the figures took.',
     ),
 }
 
@@ -80,44 +115,42 @@ def capacity(
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """
-    assumed = _family(
-        'openstack_placement_assuming',
-        'The figures are not those of now, but under the assumptions of a file.',
-        ('file',),
-        (((path,), 1) for path in assuming),
-    )
-    return [
-        *([assumed] if assuming else ()),
-        *_by_provider(snapshot),
-        *([_by_trait(snapshot, traits)] if traits else ()),
-        _family(
-            'openstack_project_usage',
-            'What the consumers of a project hold.',
-            ('project_id', 'project_name', 'placement_resource'),
-            _by_project(snapshot, around.projects),
-        ),
-        _family(
-            'openstack_project_quota',
-            'What a project may have; -1 is no limit.',
-            ('project_id', 'project_name', 'quota_resource'),
-            (
-                ((project, around.projects.get(project, ''), name), limit)
-                for project, limits in sorted(around.quotas.items())
-                for name, limit in limits.items()
-            ),
-        ),
-        *_by_flavor(snapshot, fits, around.aggregates),
-        _family(
-            'openstack_project_filter_aggregate',
-            'The host aggregates that are for a project.',
-            ('project_id', 'aggregate'),
-            (
-                ((project, aggregate.name), 1)
-                for aggregate in around.aggregates
-                for project in aggregate.project_ids
-            ),
-        ),
-    ]
+    samples: dict[str, Samples] = {
+        'openstack_project_usage': _by_project(snapshot, around.projects),
+        'openstack_project_quota': [
+            ((project, around.projects.get(project, ''), name), limit)
+            for project, limits in sorted(around.quotas.items())
+            for name, limit in limits.items()
+        ],
+        'openstack_free_capacity_by_flavor_total': [
+            ((flavor.name, str(flavor.is_public)), item.count)
+            for flavor, items in fits
+            for item in items
+            if item.name == ALL
+        ],
+        'openstack_free_capacity_hypervisor_by_flavor': [
+            ((item.name, flavor.name, *_labels(snapshot, item.name, around.aggregates)), item.count)
+            for flavor, items in fits
+            for item in items
+            if item.name != ALL
+        ],
+        'openstack_project_filter_aggregate': [
+            ((project, aggregate.name), 1)
+            for aggregate in around.aggregates
+            for project in aggregate.project_ids
+        ],
+    }
+    if assuming:
+        samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
+    if traits:
+        samples['openstack_placement_resource_provider_trait'] = [
+            ((snapshot.providers[root].name, trait, state.name), 1)
+            for root, states in Topology(snapshot).trees.items()
+            for state in states
+            for trait in sorted(state.traits)
+            if any(fnmatchcase(trait, pattern) for pattern in traits)
+        ]
+    return _families(_by_provider(snapshot) | samples)
 
 
 def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
@@ -127,26 +160,14 @@ def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
     :param read_at: the time of the last successful reading, in seconds since 1970
     :param seconds: the duration of the last reading, successful or not
     """
-    return [
-        _family(
-            'openstack_placement_up',
-            '1 while the last successful reading is younger than three intervals, else 0.',
-            (),
-            [((), is_up)],
-        ),
-        _family(
-            'openstack_placement_capacity_last_read_timestamp_seconds',
-            'When the figures were read.',
-            (),
-            [] if read_at is None else [((), read_at)],
-        ),
-        _family(
-            'openstack_placement_capacity_read_duration_seconds',
-            'How long reading the figures took.',
-            (),
-            [((), seconds)],
-        ),
-    ]
+    prefix = 'openstack_placement_capacity'
+    return _families(
+        {
+            'openstack_placement_up': [((), is_up)],
+            f'{prefix}_last_read_timestamp_seconds': [((), read_at)] if read_at is not None else [],
+            f'{prefix}_read_duration_seconds': [((), seconds)],
+        }
+    )
 
 
 def text(families: Iterable[Metric]) -> str:
@@ -155,55 +176,47 @@ def text(families: Iterable[Metric]) -> str:
     return generate_latest(SimpleNamespace(collect=lambda: families)).decode()
 
 
-def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Metric:
+def _families(samples: Mapping[str, Samples]) -> list[Metric]:
     try:
         from prometheus_client import core
     except ImportError:
         raise errors.PlacementError(
             f'Metrics need prometheus_client: {installing("metrics")}'
         ) from None
-    # The names of others end like a counter's, which a gauge's must not: promtool says so.
-    kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily
-    family = kind(name, help, labels=labels)
-    for values, value in samples:
-        family.add_metric(values, float(value))
-    return family
+    families: list[Metric] = []
+    for name in [name for name in _METRICS if name in samples]:
+        labels, help = _METRICS[name]
+        # The names of others end like a counter's, which a gauge's must not: promtool says so.
+        kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily
+        family = kind(name, help, labels=labels.split())
+        for values, value in samples[name]:
+            family.add_metric(values, float(value))
+        families.append(family)
+    return families
 
 
-def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
-    found = [
-        (
-            (snapshot.providers[root].name, resource_class, state.name),
-            {
-                **inventory.as_fields(),
-                'capacity': inventory.capacity,
-                'used': state.used(resource_class),
-                'generation': state.provider.generation,
-            },
-        )
-        for root, states in Topology(snapshot).trees.items()
-        for state in states
-        for resource_class, inventory in sorted(state.inventories.items())
-    ]
-    for (prefix, labels), metrics in _OF_INVENTORIES.items():
-        for end, help, figure in metrics:
-            samples = ((values, figures[figure]) for values, figures in found)
-            yield _family(f'{prefix}_{end}', help, labels, samples)
-
-
-def _by_trait(snapshot: Snapshot, patterns: Sequence[str]) -> Metric:
-    return _family(
-        'openstack_placement_resource_provider_trait',
-        'The provider has the trait.',
-        ('hostname', 'trait', 'provider'),
-        (
-            ((snapshot.providers[root].name, trait, state.name), 1)
-            for root, states in Topology(snapshot).trees.items()
-            for state in states
-            for trait in sorted(state.traits)
-            if any(fnmatchcase(trait, pattern) for pattern in patterns)
-        ),
-    )
+def _by_provider(snapshot: Snapshot) -> dict[str, Samples]:
+    samples: dict[str, list[tuple[Sequence[str], float]]] = {
+        name: []
+        for name, (labels, _) in _METRICS.items()
+        if labels in (_OF_INVENTORY, _OF_HYPERVISOR)
+    }
+    for root, states in Topology(snapshot).trees.items():
+        for state in states:
+            for resource_class, inventory in sorted(state.inventories.items()):
+                labels = snapshot.providers[root].name, resource_class, state.name
+                used = state.used(resource_class)
+                for name, value in (
+                    ('openstack_placement_resource_total', inventory.total),
+                    ('openstack_placement_resource_reserved', inventory.reserved),
+                    ('openstack_placement_resource_allocation_ratio', inventory.allocation_ratio),
+                    ('openstack_placement_resource_usage', used),
+                    ('openstack_placement_resource_generation', state.provider.generation),
+                    ('openstack_hypervisor_placement_allocated', used),
+                    ('openstack_hypervisor_placement_allocatable_capacity', inventory.capacity),
+                ):
+                    samples[name].append((labels, value))
+    return {**samples}
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
@@ -217,35 +230,6 @@ def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
         ((project, names.get(project, ''), name), amount)
         for (project, name), amount in sorted(used.items())
     ]
-
-
-def _by_flavor(
-    snapshot: Snapshot,
-    samples: Sequence[tuple[Flavor, Sequence[Fits]]],
-    aggregates: Sequence[HostAggregate],
-) -> Iterator[Metric]:
-    yield _family(
-        'openstack_free_capacity_by_flavor_total',
-        'How many servers of a flavor fit in all.',
-        ('flavor_name', 'public'),
-        [
-            ((flavor.name, str(flavor.is_public)), item.count)
-            for flavor, fits in samples
-            for item in fits
-            if item.name == ALL
-        ],
-    )
-    yield _family(
-        'openstack_free_capacity_hypervisor_by_flavor',
-        'How many servers of a flavor fit on a host, if all of them go there.',
-        ('hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate'),
-        [
-            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
-            for flavor, fits in samples
-            for item in fits
-            if item.name != ALL
-        ],
-    )
 
 
 def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:
