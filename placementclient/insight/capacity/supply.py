@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Choices, Rules, Site, Stock, Use, most
+from placementclient.insight.capacity.search import Choice, Site, Stock, most
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import Flow
@@ -19,6 +19,8 @@ from placementclient.placing.requests import RequestPart, parsed
 from placementclient.placing.shapes import has_each, serving
 from placementclient.placing.topology import Topology
 
+#: How many providers are tried for the parts of one server on one site.
+MAX_STEPS = 200_000
 #: Stands for a class where all of them have to be in one place.
 TOGETHER = '(together)'
 
@@ -57,18 +59,13 @@ class Supply:
         self._parts = [part for part in self._request.parts if part.resources]
         self._labels = list(map(_label, self._parts))
         classes = Counter(name for part in self._parts for name, _ in part.resources)
-        #: The classes that several parts of one server ask for.
-        self._contested = {name for name, parts in classes.items() if parts > 1}
-        groups = [number for number, part in enumerate(self._parts) if part.group]
-        is_isolated = self._request.apart and len(groups) > 1
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
-        self._rules = Rules()
-        # In subtrees, all parts of a server are one choice.
-        if not self._request.subtrees:
-            apart = frozenset(groups if is_isolated else ())
-            self._rules = Rules(apart, tuple(self._common), len(self._request.covering))
-        #: How much there is of each pool, and of how many servers it serves a part, by its label.
-        self._stock: dict[Stock, int] = {}
+        is_isolated = self._request.apart and len(self._parts) - len(self._common) > 1
+        #: Whether one part of a server may take what another one needs, whatever the site.
+        self._is_tied = max(classes.values(), default=0) > 1 or is_isolated or request.same_subtree
+        #: Of how many servers each pool serves a part, by its label, and what it has free.
+        self._servers: dict[tuple[str, str], int] = {}
+        self._free: dict[Stock, int] = {}
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._sites(topology.trees if trees is None else trees))
@@ -119,20 +116,21 @@ class Supply:
         for site in sites:
             if limit := min(self._reachable(site, part) for part in range(len(self._labels))):
                 demands.append((site if site.choices else self._plain(site), limit))
-        return most(demands, self._stock, self._rules) if demands else 0
+        return most(demands, self._free) if demands else 0
 
     def _plain(self, site: Site) -> Site:
         """Return a site with choices where no part depends on another, so that the tree is one."""
-        every, choices = frozenset(range(self._rules.traits)), []
-        for label, pools in zip(self._labels, site.pools, strict=True):
-            sources: list[int | str] = [0, *sorted(pools)]
-            choices.append(tuple(Choice((Use((source, label)),), every) for source in sources))
+        choices: list[tuple[Choice, ...]] = []
+        for label, part, pools in zip(self._labels, self._parts, site.pools, strict=True):
+            able = sorted(pool for pool in pools if self._servers[pool, label])
+            uses = (tuple(((pool, name), n) for name, n in part.resources) for pool in able)
+            choices.append(((((0, label), 1),), *uses))
         amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
         return replace(site, choices=tuple(choices), amounts=amounts)
 
     def _reachable(self, site: Site, part: int) -> int:
         label = self._labels[part]
-        return site.local[part] + sum(self._stock[pool, label] for pool in site.pools[part])
+        return site.local[part] + sum(self._servers[pool, label] for pool in site.pools[part])
 
     def _granted(self, sites: Sequence[Site], counts: Sequence[int], part: int) -> list[int]:
         """Return the most that sites have of one part, if each gets so many servers."""
@@ -155,7 +153,7 @@ class Supply:
         pools = sorted(frozenset().union(*demands))
         number = {pool: index for index, pool in enumerate(pools)}
         flow = Flow(
-            [self._stock[pool, label] for pool in pools],
+            [self._servers[pool, label] for pool in pools],
             [[number[pool] for pool in sorted(reached)] for reached in demands],
         )
         return {
@@ -187,117 +185,83 @@ class Supply:
         traits = frozenset[str]().union(*(bins[number].traits for number in common))
         if not has_each(traits, self._request.covering):
             return None
-        # Others draw on what a tree shares, so that it is a pool for the tree too.
-        local, amounts = [], dict[Stock, int]()
+        local = []
         for label, part, places in zip(self._labels, self._parts, able, strict=True):
-            counts = {number: _servers(states[number], part) for number in places}
-            local.append(sum(n for number, n in counts.items() if bins[number].pool is None))
-            amounts |= {(bins[n].pool or n, label): count for n, count in counts.items()}
-        choices: Choices = ()
-        if self._request.subtrees or self._is_uneven(states, able):
-            choices = (tuple(self._options(states, bins, amounts)),)
-        elif self._depends(bins, able):
-            choices = tuple(self._choices(states, bins, able, amounts))
-        used = {use.stock for part in choices for choice in part for use in choice.uses}
-        self._stock |= {key: amount for key, amount in amounts.items() if isinstance(key[0], str)}
+            local.append(0)
+            for state, pool in ((states[number], bins[number].pool) for number in places):
+                count = min(slots(state, name, amount) for name, amount in part.resources)
+                # Others draw on what a tree shares, so that it is a pool for the tree too.
+                if pool is None:
+                    local[-1] += count
+                    continue
+                self._servers[pool, label] = count
+                for name, _ in part.resources:
+                    self._free[pool, name] = max(0, state.free(name))
+        is_tied = self._depends(bins, able)
+        options = tuple(self._options(states, bins)) if is_tied else ()
+        used = {stock for option in options for stock, _ in option}
         content = (
             tuple(local),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
-            choices,
-            tuple((key, n) for key, n in amounts.items() if key in used - self._stock.keys()),
+            (options,) if is_tied else (),
+            tuple(
+                ((number, name), max(0, state.free(name)))
+                for number, state in enumerate(states)
+                for name in sorted(state.inventories)
+                if (number, name) in used
+            ),
         )
         return self._distinct.setdefault(content, Site(*content))
 
+    def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
+        """Return whether what serves one part decides what can serve another."""
+        return bool(self._is_tied) or not all(
+            any(
+                able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
+                for part in self._common
+            )
+            for names in self._request.covering
+        )
+
     def _options(
-        self,
-        states: Sequence[ProviderState],
-        bins: Sequence[HostProvider],
-        amounts: dict[Stock, int],
+        self, states: Sequence[ProviderState], bins: Sequence[HostProvider]
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
         grants = granting(states)
         suitable = serving(self._request, bins, grants) or ()
-        search = PartSearch(self._request, bins, suitable, grants)
-        seen = set()
+        search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()
+        search.left = MAX_STEPS
         for _ in search.places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
-            uses = tuple(Use((bins[at].pool or at, f'class {name}'), n) for at, name, n in taken)
-            if uses not in seen:
-                seen.add(uses)
-                for (stock, _, _), (place, name, _) in zip(uses, taken, strict=True):
-                    amounts[stock] = max(0, states[place].free(name))
-                yield Choice(uses)
+            option = tuple(((bins[at].pool or at, name), n) for at, name, n in taken)
+            if option not in seen:
+                seen.add(option)
+                yield option
         if search.left < 0:
             raise errors.PlacementError(
                 'There are too many ways to serve the groups of one server: ask for fewer groups'
             )
 
-    def _is_uneven(self, states: Sequence[ProviderState], able: Sequence[Sequence[int]]) -> bool:
-        """Return whether parts that differ in size may exceed the max_unit of a provider."""
-        for number, state in enumerate(states):
-            for resource_class in self._contested & state.inventories.keys():
-                sizes = [
-                    amount
-                    for part, places in zip(self._parts, able, strict=True)
-                    for name, amount in part.resources
-                    if name == resource_class and number in places
-                ]
-                if len({*sizes}) > 1 and sum(sizes) > state.inventories[resource_class].max_unit:
-                    return True
-        return False
 
-    def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
-        """Return whether what serves one part decides what can serve another."""
-        if self._contested or self._rules.apart:
-            return True
-        return not all(
-            any(
-                able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
-                for part in self._rules.covering
-            )
-            for names in self._request.covering
-        )
+class _DistinctSearch(PartSearch):
+    """Finds each set of amounts once: equal groups come in the order of their providers."""
 
-    def _choices(
-        self,
-        states: Sequence[ProviderState],
-        bins: Sequence[HostProvider],
-        able: Sequence[Sequence[int]],
-        amounts: dict[Stock, int],
-    ) -> Iterator[tuple[Choice, ...]]:
-        """Return the choices of each part.
-
-        They use one of the servers that a provider has room for, and amounts of the classes that
-        another part takes too.
-        """
-        covering = self._request.covering
-        for label, part, places in zip(self._labels, self._parts, able, strict=True):
-            choices = []
-            for number in places:
-                source, state = bins[number].pool or number, states[number]
-                if not amounts[source, label]:
-                    continue
-                uses = [Use((source, label))]
-                for name, amount in part.resources:
-                    if name in self._contested:
-                        stock = source, f'class {name}'
-                        amounts[stock] = max(0, state.free(name))
-                        uses.append(Use(stock, amount, state.inventories[name].max_unit))
-                traits = {n for n, names in enumerate(covering) if names & state.traits}
-                choices.append(Choice(tuple(uses), frozenset(() if part.group else traits)))
-            yield tuple(choices)
+    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+        if self._request.subtrees:
+            return suitable
+        twins = [
+            place
+            for number, place in self._chosen.items()
+            if self._request.parts[number]._replace(group=part.group) == part
+        ]
+        return [place for place in suitable if place >= max(twins, default=0)]
 
 
 def _label(part: RequestPart) -> str:
     """Return the class of a part of the common group; the classes and the suffix of a group."""
     names = '+'.join(name for name, _ in part.resources)
     return f'{names} (group {part.group})' if part.group else names
-
-
-def _servers(state: ProviderState, part: RequestPart) -> int:
-    """Return of how many servers a provider can serve a part."""
-    return min(slots(state, name, amount) for name, amount in part.resources)
 
 
 def _merged(site: Site, number: int) -> Site:
