@@ -1,6 +1,8 @@
 """Drains: the rows of a plan, and the obstacles, as text and as data."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted, listed
@@ -52,8 +54,9 @@ def decided(
     if decision.verdict is DrainVerdict.DEPENDS and left:
         messages.append(f'Not certain: {listed(left, 20)}. {_REQUESTS}')
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
+    free = _free(cloud, decision.moves, emptied)
     if decision.moves:
-        messages += _headroom(free(cloud, decision.moves, emptied))
+        messages += _headroom(free)
     facts = {
         'servers': strict.total,
         'movable': list(decision.bounds),
@@ -62,13 +65,17 @@ def decided(
             {'consumer': finding.subject, **finding.facts} for finding in decision.unsettled
         ],
         'enough': remedies,
+        'free': free,
     }
     return DrainAnswer(decision.verdict, decision.moves, messages, facts)
 
 
-def rolled(snapshot: Snapshot, rolling: Rolling) -> DrainAnswer:
-    """Return the answer to a rolling drain."""
-    order, blocked = rolling.order, rolling.blocked
+def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
+    """Return the answer to a rolling drain.
+
+    :param emptied: the UUIDs of the roots of the hosts
+    """
+    snapshot, order, blocked = cloud.snapshot, rolling.order, rolling.blocked
     batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
     waves = rolling.moves[-1].wave if rolling.moves else 0
     messages = [
@@ -84,6 +91,8 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> DrainAnswer:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
         messages.append(f'{_REQUESTS}, or make smaller batches (--batch)')
+    messages += _unsettled(rolling.unsettled)
+    moves = () if blocked else rolling.moves
     facts = {
         'order': [_names(snapshot, batch) for batch in order],
         'blocked': [
@@ -94,23 +103,16 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> DrainAnswer:
             }
             for batch in blocked
         ],
+        'free': _free(cloud, moves, emptied),
     }
-    moves = () if blocked else rolling.moves
-    messages += _unsettled(rolling.unsettled)
     return DrainAnswer(rolling.verdict, moves, messages, facts)
 
 
 def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a row for each failure that leaves a server without a place, the worst first."""
     return FAILURES, [
-        (
-            Facts(_names(snapshot, loss.hosts)),
-            loss.servers,
-            loss.least,
-            loss.most,
-            str(loss.verdict),
-        )
-        for loss in checked.failures
+        (Facts(_names(snapshot, hosts)), servers, least, most, str(verdict))
+        for hosts, servers, least, most, verdict in checked.failures
     ]
 
 
@@ -198,19 +200,17 @@ def _unsettled(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return the traits and aggregates of new hosts that flavors may forbid."""
-    providers = cloud.snapshot.providers
-    new, servers = set[str](), 0
+    providers, differences = cloud.snapshot.providers, []
     for move in moves:
-        if move.target is None:
-            continue
-        before, after = providers[move.source], providers[move.target]
-        new_names = (after.traits | after.aggregates) - before.traits - before.aggregates
-        if new_names and move.server not in cloud.knowledge.requests:
-            new, servers = new | new_names, servers + 1
-    if new:
+        if move.target is not None and move.server not in cloud.knowledge.requests:
+            before, after = providers[move.source], providers[move.target]
+            names = (after.traits | after.aggregates) - before.traits - before.aggregates
+            differences += [names] if names else []
+    if differences:
         yield (
-            f'{counted(servers, "server")} will have traits or aggregates that their old host does '
-            f'not have: {listed(sorted(new), _NAMED)}. Use --requests if a flavor forbids one'
+            f'{counted(len(differences), "server")} will have traits or aggregates that their old '
+            f'host does not have: {listed(sorted(frozenset().union(*differences)), _NAMED)}. Use '
+            '--requests if a flavor forbids one'
         )
 
 
@@ -242,39 +242,33 @@ def _words(cloud: DrainCloud, request: Request) -> str:
     return words
 
 
-def free(
+def _free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return the free amounts of the other hosts after a plan, by availability zone and class."""
     changes = gained((move.before, move.after) for move in moves)
-    rooms: dict[tuple[str, str], dict[str, Any]] = {}
-    for root in cloud.hosts:
-        states = () if root in emptied else cloud.tree(root)
+    rooms: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for root in set(cloud.hosts).difference(emptied):
         place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
-        for state in states:
+        for state in cloud.tree(root):
             for name, inventory in state.inventories.items():
-                row = rooms.setdefault(
-                    (place, name),
-                    {'zone': place, 'resource_class': name, 'capacity': 0, 'free': 0, 'largest': 0},
-                )
-                left = state.free(name) - changes[state.uuid][name]
-                row['capacity'] += inventory.capacity
-                row['free'] += max(0, left)
-                row['largest'] = max(row['largest'], left)
-    return [rooms[key] for key in sorted(rooms)]
+                capacity, free, largest = rooms.get((place, name), (0, 0, 0))
+                left = max(0, state.free(name) - changes[state.uuid][name])
+                sums = capacity + inventory.capacity, free + left, max(largest, left)
+                rooms[place, name] = sums
+    keys = ('zone', 'resource_class', 'capacity', 'free', 'largest')
+    return [dict(zip(keys, (*key, *rooms[key]), strict=True)) for key in sorted(rooms)]
 
 
 def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    by_zone: dict[str, list[str]] = {}
-    for row in rooms:
-        name = row['resource_class']
-        free, capacity, most = (sized(name, row[key]) for key in ('free', 'capacity', 'largest'))
-        by_zone.setdefault(row['zone'], []).append(
-            f'{name} {free} of {capacity}, at most {most} on a provider'
-        )
-    for place, sentences in by_zone.items():
-        where = f' in zone {place}' if place else ''
-        yield f'Free afterwards{where}: {"; ".join(sentences)}'
+    """Return the free amounts as sentences."""
+    for place, rows in groupby(rooms, itemgetter('zone')):
+        parts = []
+        for row in rows:
+            name = row['resource_class']
+            free, capacity, most = (sized(name, row[k]) for k in ('free', 'capacity', 'largest'))
+            parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
+        yield f'Free afterwards{f" in zone {place}" if place else ""}: {"; ".join(parts)}'
 
 
 def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
@@ -310,7 +304,6 @@ def document(
         'said': answer.messages,
         'assuming': assuming,
         **answer.facts,
-        'free': free(cloud, answer.moves, emptied),
         'moves': [
             dict(zip(names, (*row[:4], row[4].machine_readable(), row[5]), strict=True))
             for row in cells

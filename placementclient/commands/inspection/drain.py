@@ -191,7 +191,7 @@ class PlanDrain(base.Lister):
         effort = self.args.solver_timeout
         if self.args.rolling:
             batches = rolling.batches(cloud, hosts, self.args.batch)
-            return drains.rolled(cloud.snapshot, rolling.roll(cloud, batches, pace, effort))
+            return drains.rolled(cloud, hosts, rolling.roll(cloud, batches, pace, effort))
         decision = plan.decide(cloud, hosts, pace, effort, is_certain=self.args.strict)
         is_no = decision.verdict is plan.DrainVerdict.NO
         remedies = enough.remedies(cloud, hosts, decision.strict) if is_no else []
