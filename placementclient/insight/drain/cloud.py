@@ -289,17 +289,22 @@ class DrainCloud:
 
     def _bins(
         self, root_uuid: str, trees: Collection[str], named: frozenset[str] | None, *, is_new: bool
-    ) -> Iterator[HostProvider]:
-        """Yield the providers of a host with the traits and aggregates that are named."""
-        for number, provider in enumerate(self.topology.host(root_uuid, trees)):
-            traits, aggregates = provider.traits, provider.aggregates
-            if number == 0:
-                name = self.knowledge.zones.get(self.snapshot.providers[root_uuid].name)
-                aggregates |= frozenset() if name is None else {zone(name)}
-                traits -= {DISABLED} if is_new else frozenset()
-            if named is not None:
-                traits, aggregates = traits & named, aggregates & named
-            yield provider._replace(traits=traits, aggregates=aggregates)
+    ) -> list[HostProvider]:
+        """Return the providers of a host with the traits and aggregates that are named."""
+        root, *others = self.topology.host(root_uuid, trees)
+        name = self.knowledge.zones.get(self.snapshot.providers[root_uuid].name)
+        if name is not None:
+            root = root._replace(aggregates=root.aggregates | {zone(name)})
+        if is_new:
+            root = root._replace(traits=root.traits - {DISABLED})
+        if named is None:
+            return [root, *others]
+        return [
+            provider._replace(
+                traits=provider.traits & named, aggregates=provider.aggregates & named
+            )
+            for provider in (root, *others)
+        ]
 
     def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
         """Return the free amount of each class of a provider that a drain may use."""

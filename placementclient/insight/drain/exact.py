@@ -29,7 +29,7 @@ MOST_PAIRS = 2_000_000
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
-    :param problem: it is not modified
+    :param problem: its hosts have the same room afterwards, but perhaps in another order
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()
@@ -39,7 +39,6 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
         return replace(best, bound=_bound(problem, _possible(problem), single))
-    problem = problem.copy()
     alike = groups.groups(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]

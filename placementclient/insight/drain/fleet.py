@@ -23,7 +23,12 @@ class Fleet:
         #: The servers on each host, by its UUID and theirs.
         self._on: dict[str, dict[str, ServerMove]] = {}
         self._requests: dict[str, Request] = {}
-        for server in cloud.occupants(watched).servers:
+        servers, offloaded, self.unsettled = cloud.occupants(watched)
+        #: The shelved servers on each host.
+        self.offloaded: dict[str, list[ServerMove]] = {}
+        for server in offloaded:
+            self.offloaded.setdefault(server.source, []).append(server)
+        for server in servers:
             self._requests[server.server] = cloud.strict(server)
             self._on.setdefault(server.source, {})[server.server] = server
         self._problem = cloud.problem(self._kinds(self.servers(self._on)), ())
@@ -78,7 +83,8 @@ class Fleet:
         """
         now, out = self._problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
-        return pack(PackingProblem(self._kinds(servers), hosts, now.pools, now.limits), effort)
+        problem = PackingProblem(self._kinds(servers), hosts, now.pools, now.limits)
+        return pack(problem.copy(), effort)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
         """Move servers off excluded hosts: free their old places.

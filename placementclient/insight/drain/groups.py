@@ -6,6 +6,7 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
@@ -52,9 +53,9 @@ def groups(problem: PackingProblem) -> list[Group]:
     alike: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
         _order_twins(host)
-        room = trimmer.trimmed(host.shape, tuple(host.room))
+        room = trimmer.trimmed(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members[name] for name in names)
-        key = id(host.shape), room
+        key = host.shape, room
         alike.setdefault(key, Group(host.shape, room)).hosts.append(number)
     for group in alike.values():
         places = {name: group.shape.width + at for at, name in enumerate(names)}
@@ -126,44 +127,37 @@ class _Trimmer:
             ]
             for shape in problem.by_shape
         }
-        #: What a server takes of each room; ``None`` if that depends on the option.
-        self._exact: dict[tuple[Shape, int], Mapping[int, int] | None] = {}
-        for shape, kinds in self.kinds.items():
-            for kind in kinds:
-                request = problem.kinds[kind]
-                is_exact = request.is_lax or problem.is_only(request, shape)
-                fixed = problem.fixed(request, shape) if is_exact else None
-                self._exact[shape, kind] = fixed
-        self._trimmed: dict[tuple[int, Room], Room] = {}
+        self.trimmed = cache(self._trim)
+        self._fixed = cache(self._amounts)
 
-    def trimmed(self, shape: Shape, room: Room) -> Room:
-        key = id(shape), tuple(max(0, free) for free in room)
-        if key not in self._trimmed:
-            self._trimmed[key] = self._trim(shape, key[1])
-        return self._trimmed[key]
+    def _amounts(self, shape: Shape, kind: int) -> Mapping[int, int] | None:
+        """Return what a server takes of each room; ``None`` if that depends on the option."""
+        problem, request = self._problem, self._problem.kinds[kind]
+        is_fixed = request.is_lax or problem.is_only(request, shape)
+        return problem.fixed(request, shape) if is_fixed else None
 
     def _trim(self, shape: Shape, room: Room) -> Room:
         """Return no more of each room than the servers can take that another room allows."""
         kinds = [kind for kind in self.kinds[shape] if self._fits(shape, kind, room)]
         if not kinds:
             return (0,) * len(room)
-        exact = [needed for kind in kinds if (needed := self._exact[shape, kind]) is not None]
-        if shape.pooled or len(exact) < len(kinds):
+        fixed = [needed for kind in kinds if (needed := self._fixed(shape, kind)) is not None]
+        if shape.pooled or len(fixed) < len(kinds):
             return room
         bounded = list(room)
         for other in range(len(room)):
-            if all(needed.get(other) for needed in exact):
+            if all(needed.get(other) for needed in fixed):
                 for at in range(len(room)):
                     most = max(
-                        bounded[other] * needed.get(at, 0) // needed[other] for needed in exact
+                        bounded[other] * needed.get(at, 0) // needed[other] for needed in fixed
                     )
                     bounded[at] = min(bounded[at], most)
         return tuple(bounded)
 
     def _fits(self, shape: Shape, kind: int, room: Room) -> bool:
-        exact = self._exact[shape, kind]
-        if exact is not None:
-            return all(room[at] >= amount for at, amount in exact.items())
+        fixed = self._fixed(shape, kind)
+        if fixed is not None:
+            return all(room[at] >= amount for at, amount in fixed.items())
         search = self._problem.option_search(self._problem.kinds[kind], shape, room)
         return search.first() is not None or search.left < 0
 
@@ -171,6 +165,8 @@ class _Trimmer:
 def _order_twins(host: TargetHost) -> None:
     """Put providers that differ only in their room in the order of their room."""
     shape = host.shape
+    if not shape.twins:
+        return
     twins: dict[int, list[int]] = {}
     for number, first in shape.twins.items():
         twins.setdefault(first, []).append(number)

@@ -68,7 +68,8 @@ def check(
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
     """
-    fleet, order = Fleet(cloud, hosts), _largest_first(cloud, hosts)
+    fleet = Fleet(cloud, hosts)
+    order = _largest_first(cloud, fleet, hosts)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
@@ -92,7 +93,7 @@ def check(
     return HostFailures(failures, [*failures, largest][0], len(checked), possible)
 
 
-def _largest_first(cloud: DrainCloud, hosts: Sequence[str]) -> list[str]:
+def _largest_first(cloud: DrainCloud, fleet: Fleet, hosts: Sequence[str]) -> list[str]:
     """Return hosts by what part of all that is free their servers need, of the scarcest class."""
     free = Counter[str]()
     for state in cloud.snapshot.providers.values():
@@ -100,7 +101,7 @@ def _largest_first(cloud: DrainCloud, hosts: Sequence[str]) -> list[str]:
             free[name] += max(0, state.free(name))
     sizes = {}
     for uuid in hosts:
-        servers = cloud.occupants([uuid]).servers
+        servers = fleet.servers([uuid])
         needed = together(part for server in servers for part in server.before.values())
         sizes[uuid] = max((n / max(1, free[name]) for name, n in needed.items()), default=0.0)
     return sorted(hosts, key=lambda uuid: (-sizes[uuid], uuid))

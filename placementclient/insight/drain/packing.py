@@ -47,11 +47,11 @@ class TargetHost:
 
     def allocations(self, request: Request, option: HostOption) -> Allocations:
         """Return the allocations of a server by an option."""
-        allocations: dict[str, Counter[str]] = {}
+        allocations: dict[str, dict[str, int]] = {}
         for part, place in zip(request.parts, option.places, strict=True):
-            if part.resources:
-                resources = allocations.setdefault(self.providers[place], Counter())
-                resources.update(dict(part.resources))
+            for name, amount in part.resources:
+                resources = allocations.setdefault(self.providers[place], {})
+                resources[name] = resources.get(name, 0) + amount
         return {uuid: dict(sorted(allocations[uuid].items())) for uuid in sorted(allocations)}
 
 

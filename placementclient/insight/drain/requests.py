@@ -100,8 +100,10 @@ def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
 def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, str, int], ...]:
     """Return the allocations on sharing providers: provider, class and amount, sorted."""
     return tuple(
-        (uuid, name, amount)
-        for uuid, resources in sorted(allocations.items())
-        if uuid in snapshot.providers and is_sharing(snapshot.providers[uuid])
-        for name, amount in sorted(resources.items())
+        sorted(
+            (uuid, name, amount)
+            for uuid, resources in allocations.items()
+            if uuid in snapshot.providers and is_sharing(snapshot.providers[uuid])
+            for name, amount in resources.items()
+        )
     )

@@ -75,14 +75,15 @@ def roll(
     :param effort: how long to search for what the packing by best fit does not find, in seconds
     """
     waiting = list(batches)
-    rolling = Rolling(unsettled=cloud.occupants(chain.from_iterable(waiting)).unsettled)
-    fleet, ledger = Fleet(cloud, cloud.hosts), Ledger(cloud.snapshot)
+    hosts = dict.fromkeys(chain.from_iterable(waiting))
+    fleet, ledger = Fleet(cloud, {**hosts, **dict.fromkeys(cloud.hosts)}), Ledger(cloud.snapshot)
+    rolling = Rolling(unsettled=[f for f in fleet.unsettled if f.roots[0] in hosts])
     limit = 0.0
     while waiting:
         blocked = []
         for batch in waiting:
             first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-            moves = _moves(cloud, fleet, batch, ledger, pace, first, limit)
+            moves = _moves(fleet, batch, ledger, pace, first, limit)
             if moves is None:
                 blocked.append(batch)
             else:
@@ -105,13 +106,7 @@ def roll(
 
 
 def _moves(
-    cloud: DrainCloud,
-    fleet: Fleet,
-    batch: Batch,
-    ledger: Ledger,
-    pace: Pace,
-    first: int,
-    effort: float,
+    fleet: Fleet, batch: Batch, ledger: Ledger, pace: Pace, first: int, effort: float
 ) -> list[ServerMove] | None:
     """Empty a batch, and return the moves from a first wave on; ``None`` if it is impossible."""
     servers = fleet.servers(batch)
@@ -123,8 +118,8 @@ def _moves(
         packing = fleet.search(servers, batch, effort) if effort else packing
     moves = None
     if packing.is_complete:
-        leaving = [*cloud.occupants(batch).offloaded, *packing.moves()]
-        moves = waves(leaving, ledger, pace, first)
+        offloaded = [server for uuid in batch for server in fleet.offloaded.get(uuid, ())]
+        moves = waves([*offloaded, *packing.moves()], ledger, pace, first)
     if moves is not None:
         fleet.commit(moves, is_taken=is_taken)
     elif is_taken:
