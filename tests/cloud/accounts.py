@@ -55,9 +55,9 @@ class Identity:
 
     def make(self, kind, name, **values):
         """Return the ID of a thing of a kind: ``users``, ``projects``, ``services``, ..."""
-        found = self._call('GET', f'/{kind}?name={name}')[kind]
-        if found:
-            return str(found[0]['id'])
+        records = self._call('GET', f'/{kind}?name={name}')[kind]
+        if records:
+            return str(records[0]['id'])
         one = kind.rstrip('s')
         return str(self._call('POST', f'/{kind}', {one: {'name': name, **values}})[one]['id'])
 
@@ -78,15 +78,15 @@ class Identity:
         self._call('PUT', path)
 
     def endpoint(self, service, interface, region, url):
-        asked = f'/endpoints?service_id={service}&interface={interface}&region_id={region}'
-        if not self._call('GET', asked)['endpoints']:
+        query = f'/endpoints?service_id={service}&interface={interface}&region_id={region}'
+        if not self._call('GET', query)['endpoints']:
             values = {'service_id': service, 'interface': interface, 'region_id': region}
             self._call('POST', '/endpoints', {'endpoint': {**values, 'url': url}})
 
     def endpoints(self, service):
         owner = self.make('services', service)
-        found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
-        return [str(endpoint['id']) for endpoint in found]
+        records = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
+        return [str(endpoint['id']) for endpoint in records]
 
     def limit_catalog(self, project, service):
         """Let the catalog of a project have the endpoints of one service alone."""

@@ -48,9 +48,9 @@ class Compute:
     def make_aggregate(
         self, name: str, *hosts: str, zone: str | None = None, **properties: str
     ) -> dict[str, Any]:
-        found = self.call('GET', '/os-aggregates')['aggregates']
-        for aggregate in [each for each in found if each['name'] == name]:
-            self.remove_aggregate(aggregate['id'])
+        for aggregate in self.call('GET', '/os-aggregates')['aggregates']:
+            if aggregate['name'] == name:
+                self.remove_aggregate(aggregate['id'])
         body = {'aggregate': {'name': name, 'availability_zone': zone}}
         aggregate = self.call('POST', '/os-aggregates', body)['aggregate']
         path = f'/os-aggregates/{aggregate["id"]}/action'
@@ -68,9 +68,9 @@ class Compute:
 
     def make_image(self, name: str, properties: Mapping[str, str] = {}) -> str:
         """Return the ID of an image of a few bytes."""
-        found = self.call('GET', f'/v2/images?name={name}', service='image')['images']
-        if found:
-            return str(found[0]['id'])
+        images = self.call('GET', f'/v2/images?name={name}', service='image')['images']
+        if images:
+            return str(images[0]['id'])
         values = {
             'name': name,
             'disk_format': 'raw',
@@ -113,8 +113,8 @@ class Compute:
 
     def mapped_hosts(self) -> set[str]:
         """Return the hosts that the scheduler knows."""
-        found = self.call('GET', '/os-hypervisors')['hypervisors']
-        return {host['hypervisor_hostname'] for host in found if host['state'] == 'up'}
+        hypervisors = self.call('GET', '/os-hypervisors')['hypervisors']
+        return {host['hypervisor_hostname'] for host in hypervisors if host['state'] == 'up'}
 
     def node(self, host: str) -> str | None:
         """Return the UUID of the node of a host, which its provider has too."""
@@ -132,12 +132,12 @@ class Compute:
         (uuid,) = self.boot_all({'name': name, 'flavor': flavor, **more})
         return uuid
 
-    def boot_all(self, *each: Mapping[str, Any], **common: Any) -> list[str]:
+    def boot_all(self, *servers: Mapping[str, Any], **common: Any) -> list[str]:
         """Start servers at the same time, and return their UUIDs once all are active.
 
         :param each: the arguments of :meth:`create` for each of them
         """
-        uuids = [self.create(**{**common, **one}) for one in each]
+        uuids = [self.create(**{**common, **one}) for one in servers]
         for uuid in uuids:
             self.wait(uuid, 'ACTIVE')
         return uuids
@@ -158,14 +158,14 @@ class Compute:
         """Wait until a server is in one of some states, and nothing is done with it."""
         server: dict[str, Any] = {}
 
-        def is_there() -> bool:
+        def is_reached() -> bool:
             server.update(self.server(uuid))
             task = server['OS-EXT-STS:task_state']
             if server['status'] == 'ERROR' and 'ERROR' not in states:
                 raise AssertionError(f'server {server["name"]}: {server.get("fault")}')
             return server['status'] in states and task is None
 
-        until(is_there, f'{uuid} is not {states}')
+        until(is_reached, f'{uuid} is not {states}')
         return server
 
     def delete(self, *uuids: str) -> None:
@@ -173,7 +173,7 @@ class Compute:
         for uuid in uuids:
             self.discard(f'/servers/{uuid}')
         gone = set(uuids)
-        until(lambda: not gone & {each['id'] for each in self.servers()}, f'{gone} stay')
+        until(lambda: not gone & {server['id'] for server in self.servers()}, f'{gone} stay')
 
     def host(self, uuid: str) -> str:
         return str(self.server(uuid)['OS-EXT-SRV-ATTR:host'])
@@ -192,29 +192,29 @@ class Compute:
     def allocations(self, consumer: str) -> dict[str, dict[str, int]]:
         """Return what a consumer has by the UUID of the provider."""
         body = self.call('GET', f'/allocations/{consumer}', service='placement')
-        return {uuid: each['resources'] for uuid, each in body['allocations'].items()}
+        return {uuid: provider['resources'] for uuid, provider in body['allocations'].items()}
 
     def consumers(self) -> set[str]:
-        paths = [f'/resource_providers/{each["uuid"]}/allocations' for each in self.providers()]
+        paths = (f'/resource_providers/{p["uuid"]}/allocations' for p in self.providers())
         bodies = [self.call('GET', path, service='placement') for path in paths]
         return {consumer for body in bodies for consumer in body['allocations']}
 
     def provider(self, name: str) -> str | None:
-        return next((str(each['uuid']) for each in self.providers() if each['name'] == name), None)
+        return next((str(p['uuid']) for p in self.providers() if p['name'] == name), None)
 
     def providers(self, query: str = '') -> list[dict[str, Any]]:
         body = self.call('GET', f'/resource_providers{query}', service='placement')
         return list(body['resource_providers'])
 
     def migrations(self, **query: str) -> Sequence[dict[str, Any]]:
-        asked = '&'.join(f'{key}={value}' for key, value in query.items())
-        return list(self.call('GET', f'/os-migrations?{asked}')['migrations'])
+        parameters = '&'.join(f'{key}={value}' for key, value in query.items())
+        return list(self.call('GET', f'/os-migrations?{parameters}')['migrations'])
 
 
-def until(is_there: Callable[[], object], failure: str, seconds: float = TIMEOUT) -> None:
+def until(is_reached: Callable[[], object], failure: str, seconds: float = TIMEOUT) -> None:
     """Wait until something is true, or fail."""
     began = time.monotonic()
-    while not is_there():
+    while not is_reached():
         passed = time.monotonic() - began
         assert passed < seconds, f'{failure} after {seconds} s'
         # To ask costs as much as the things that are waited for.

@@ -67,19 +67,19 @@ def settle(
     :param pci: the options of the section ``[pci]`` by host
     """
     # A test may have added hosts.
-    added = {each['host'] for each in compute.services()} - set(layout.HOSTS)
+    added = {service['host'] for service in compute.services()} - set(layout.HOSTS)
     processes.stop(*added, how=signal.SIGKILL)
     _empty(compute)
     for host in added:
         _forget(compute, host)
-    wanted = {host: (driver, pci.get(host, {})) for host, driver in drivers.items()}
-    stale = [host for host, wish in wanted.items() if _note(host) != _state(compute, host, wish)]
+    desired = {host: (driver, pci.get(host, {})) for host, driver in drivers.items()}
+    stale = [host for host, wish in desired.items() if _note(host) != _state(compute, host, wish)]
     for host in stale:
         _forget(compute, host)
-        configure(host, *wanted[host])
+        configure(host, *desired[host])
     launch(compute, *stale)
     for host in stale:
-        _path(host, 'settled.json').write_text(_state(compute, host, wanted[host]))
+        _path(host, 'settled.json').write_text(_state(compute, host, desired[host]))
 
 
 def configure(host: str, driver: Driver, pci: Mapping[str, object] = {}) -> None:
@@ -108,7 +108,7 @@ def _state(compute: Compute, host: str, wish: object) -> str:
         'files': [path.exists() and path.read_text() for path in files],
         'providers of the operator': [path.name for path in _provider_files(host)],
         'service': [service.get(name) for name in ('status', 'state', 'forced_down')],
-        'tree': [_contents(compute, each) for each in _tree(compute, host)],
+        'tree': [_contents(compute, provider) for provider in _tree(compute, host)],
     }
     return json.dumps(state, sort_keys=True)
 
@@ -121,7 +121,7 @@ def _tree(compute: Compute, host: str) -> list[dict[str, Any]]:
     """Return the providers of a host in the order of their names."""
     uuid = compute.provider(host)
     tree = compute.providers(f'?in_tree={uuid}') if uuid else []
-    return sorted(tree, key=lambda each: str(each['name']))
+    return sorted(tree, key=lambda provider: str(provider['name']))
 
 
 def _contents(compute: Compute, provider: Mapping[str, Any]) -> list[Any]:
@@ -138,7 +138,7 @@ def _contents(compute: Compute, provider: Mapping[str, Any]) -> list[Any]:
 
 def _empty(compute: Compute) -> None:
     """Delete servers, aggregates and ports, and every allocation that stays."""
-    for host in {each['host'] for each in compute.services()}:
+    for host in {service['host'] for service in compute.services()}:
         # Nova deletes the servers of a dead host by itself, once it knows.
         if not processes.pid(host):
             compute.update_service(host, forced_down=True)
@@ -154,8 +154,8 @@ def _forget(compute: Compute, host: str) -> None:
     """Take a host without servers out of Nova and Placement, and wipe its disk."""
     processes.stop(host, how=signal.SIGKILL)
     while tree := _tree(compute, host):
-        parents = {each['parent_provider_uuid'] for each in tree}
-        for uuid in {each['uuid'] for each in tree} - parents:
+        parents = {provider['parent_provider_uuid'] for provider in tree}
+        for uuid in {provider['uuid'] for provider in tree} - parents:
             compute.discard(f'/resource_providers/{uuid}', service='placement')
     if service := compute.service(host):
         if node := compute.node(host):

@@ -52,13 +52,13 @@ def _debian():
 
 def _environment():
     home, mark = layout.environment(), layout.environment() / 'installed'
-    wanted = '\n'.join(PACKAGES)
-    if not mark.exists() or mark.read_text() != wanted:
+    required = '\n'.join(PACKAGES)
+    if not mark.exists() or mark.read_text() != required:
         shutil.rmtree(home, ignore_errors=True)
         home.parent.mkdir(parents=True, exist_ok=True)
         _run([sys.executable, '-m', 'venv', str(home)])
         _run([layout.program('pip'), 'install', '--quiet', *PACKAGES])
-        mark.write_text(wanted)
+        mark.write_text(required)
     # Nova takes drivers of its own package only.
     driver = Path(__file__).with_name('inside') / 'driver.py'
     shutil.copy(driver, layout.site_packages() / 'nova/virt/placementclient_driver.py')

@@ -85,10 +85,10 @@ def start(name: str, command: Sequence[str], environment: Mapping[str, str] = {}
 
 def stop(*names: str, how: signal.Signals = signal.SIGTERM) -> None:
     """End processes, those that they started too; those that do not end within 20 s are killed."""
-    found = {name: number for name in names if (number := pid(name))}
-    for number in found.values():
+    pids = {name: number for name in names if (number := pid(name))}
+    for number in pids.values():
         os.killpg(number, how)
-    for name, number in found.items():
+    for name, number in pids.items():
         if not _ends(number, 20):
             os.killpg(number, signal.SIGKILL)
             _ends(number, 5)

@@ -31,7 +31,7 @@ def listed(*argv, environment):
     """The classes that each program lists, of those that are always there."""
     results = both(*argv, *LIST, environment=environment)
     return [
-        sorted(each['name'] for each in result.json() if each['name'] in CLASSES)
+        sorted(record['name'] for record in result.json() if record['name'] in CLASSES)
         for result in results
     ]
 

@@ -76,8 +76,9 @@ def _is_up(url):
 
 def _figures(url):
     """What is told of the cloud, and not of the readings."""
-    own = ('openstack_placement_up', '_read_duration_', '_last_read_timestamp_')
-    return {name: value for name, value in _metrics(url).items() if not any(w in name for w in own)}
+    internal = ('openstack_placement_up', '_read_duration_', '_last_read_timestamp_')
+    metrics = _metrics(url).items()
+    return {name: value for name, value in metrics if not any(word in name for word in internal)}
 
 
 def _tokens():
@@ -106,9 +107,9 @@ def test_a_service_that_is_restarted(reading, gone):
     processes.stop(gone)
     until(lambda: _is_up(reading) == 0, f'{gone} is gone, and nobody says so')
     # Other tests change hosts all the while: the figures are those of the last reading.
-    kept = _figures(reading)
+    figures = _figures(reading)
     time.sleep(2 * INTERVAL)
-    assert (_is_up(reading), _figures(reading)) == (0, kept)
+    assert (_is_up(reading), _figures(reading)) == (0, figures)
 
     control.serve(gone)
     until(lambda: _is_up(reading) == 1, f'{gone} is back, and nobody says so')
@@ -118,7 +119,7 @@ def test_a_flavor_that_is_made_is_seen(compute, reading):
     name = f'seen-{os.urandom(4).hex()}'
     compute.make_flavor(name, 1, 64, 1)
 
-    until(lambda: any(name in each for each in _metrics(reading)), 'the flavor is not seen')
+    until(lambda: any(name in metric for metric in _metrics(reading)), 'the flavor is not seen')
 
     compute.discard(f'/flavors/{name}')
 
