@@ -18,8 +18,8 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.model.aside import aside
 from placementclient.model.plans import TreeChange
+from placementclient.model.providers import aside
 from placementclient.model.snapshots import Snapshot
 
 

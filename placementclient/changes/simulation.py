@@ -19,9 +19,8 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.model.consumers import Consumer, gained
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 
 #: The fields of a provider that operations replace.
 _NAMES = {SetTraits: 'traits', SetAggregates: 'aggregates'}

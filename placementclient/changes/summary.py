@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted
-from placementclient.model.aside import aside
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.plans import (
@@ -16,7 +15,7 @@ from placementclient.model.plans import (
     TreeChange,
     changed_consumers,
 )
-from placementclient.model.providers import Provider
+from placementclient.model.providers import Provider, aside
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 

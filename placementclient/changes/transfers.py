@@ -16,11 +16,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
-from placementclient.model.aside import original
 from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ConsumerChange, changed_consumers
+from placementclient.model.providers import original
 from placementclient.model.snapshots import Snapshot
 
 #: Consumers in one request: so many take the service some seconds.

@@ -11,9 +11,8 @@ from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from placementclient.model.trees import fault
 
 FORMAT: Final = 'placementclient/snapshot'

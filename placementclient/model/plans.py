@@ -13,9 +13,8 @@ from placementclient.client.strict_json import Integer
 from placementclient.model import patterns
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
-from placementclient.model.origin import Origin
 from placementclient.model.providers import normalized
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 
 

@@ -11,6 +11,9 @@ from placementclient.client.strict_json import Integer
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
 
+#: The longest name that Placement stores, in characters.
+LONGEST_NAME = 200
+
 #: Keystone's, which need not be UUIDs.
 _OPAQUE = ('project_id', 'user_id')
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
@@ -47,6 +50,17 @@ def normalized_body(document: Any) -> Any:
     if len(normal) < len(document):
         raise errors.BadArgument('A UUID is there twice, in capitals and in small letters')
     return normal
+
+
+def aside(name: str, uuid: str) -> str:
+    """Return a free name that shows the old name."""
+    suffix = f' ({uuid})'
+    return name[: LONGEST_NAME - len(suffix)] + suffix
+
+
+def original(name: str, uuid: str) -> str:
+    """Return the name before :func:`aside`, without an end that was too long to be kept."""
+    return name.removesuffix(f' ({uuid})')
 
 
 class Provider(msgspec.Struct, frozen=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Protocol
@@ -14,8 +15,25 @@ from placementclient.client.wording import suggestion
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider, is_uuid, normalized
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The time, the service and the program that read the data.
+
+    :param captured_at: when reading began, UTC, as ISO 8601
+    :param service: the URL of the service; of the embedded one the database, without a password
+    """
+
+    captured_at: str | None = None
+    service: str | None = None
+    program: str | None = None
+
+
+def is_elsewhere(origin: Origin | None, service: str) -> bool:
+    """Return True if the data are from another service; False if that is unknown."""
+    return origin is not None and origin.service not in (None, service)
 
 
 class ProviderState(msgspec.Struct, frozen=True, gc=False):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import filterfalse
 
-from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
+from placementclient.model.providers import LONGEST_NAME
 
 #: How long the service lets the name of a class, a trait or a type, and the ID of an owner be.
 LONGEST_SYMBOL = 255

@@ -10,10 +10,16 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.client.wording import first
-from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan, changed_consumers
-from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.providers import (
+    LONGEST_NAME,
+    Provider,
+    aside,
+    is_uuid,
+    normalized,
+    original,
+)
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
 from placementclient.producers.replaced import Irreplaceable, check_related, replaced

@@ -6,9 +6,8 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, first
-from placementclient.model.aside import aside, original
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import Provider
+from placementclient.model.providers import Provider, aside, original
 from placementclient.model.servers import same_host
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot

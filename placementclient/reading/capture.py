@@ -20,9 +20,8 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Holding
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot, SnapshotReader
 from placementclient.reading.facets import ALLOCATIONS, FACETS, with_facets
 from placementclient.reading.listing import check, members, whole_trees
 

@@ -19,7 +19,7 @@ from placementclient.changes.tree_queue import (
 )
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model import origin
+from placementclient.model import snapshots
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.planner.records import plans
@@ -114,7 +114,7 @@ def _preflight(
 ) -> Sequence[Look]:
     """Compare the trees that may have their turn with the plan."""
     trees = queue.startable()
-    is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
+    is_elsewhere = snapshots.is_elsewhere(run.plan.origin, run.client.service)
     looks: Sequence[Look] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
         look = functools.partial(run.look, reader=run.reader(trees), backward=backward)

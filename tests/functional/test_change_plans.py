@@ -16,9 +16,8 @@ from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
 from placementclient.embedded import Direct
-from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State, Status, Verdict
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.conftest import process

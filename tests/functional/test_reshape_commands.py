@@ -15,8 +15,7 @@ from msgspec import structs
 from placementclient.api import allocation
 from placementclient.client import errors
 from placementclient.files import disk
-from placementclient.model.origin import Origin
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.nova import service
 from placementclient.reshape import storage
 from tests.documents import document

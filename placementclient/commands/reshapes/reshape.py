@@ -14,10 +14,9 @@ from placementclient.commands.framework import base, compute, option, progress, 
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.origin import Origin
 from placementclient.model.plans import TreeChange
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.render import runs
 

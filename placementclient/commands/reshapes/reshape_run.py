@@ -10,7 +10,7 @@ from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, free_name, journal_of
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape import computes_up, still_up
-from placementclient.model import origin
+from placementclient.model import snapshots
 from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.render import failures, runs
@@ -147,7 +147,7 @@ class ApplyReshape(_RunCommand):
             self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}')
         else:
             self.log.warning(extent(trees))
-            if origin.is_elsewhere(plan.origin, here):
+            if snapshots.is_elsewhere(plan.origin, here):
                 self.log.warning(f'{_made(plan, here)}This is {here}')
         outcome = self.carry_out(plan, count)
         self.advise(plan, outcome.of(State.LEFT_ALONE))

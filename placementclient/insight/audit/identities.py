@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields
-from placementclient.model.aside import original
 from placementclient.model.findings import Finding
+from placementclient.model.providers import original
 from placementclient.model.repairs import advice
 from placementclient.model.servers import Server, same_host
 from placementclient.model.services import Hypervisor

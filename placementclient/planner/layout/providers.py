@@ -5,9 +5,8 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.patterns import is_pattern
-from placementclient.model.providers import SHARING_TRAIT, is_uuid
+from placementclient.model.providers import LONGEST_NAME, SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import (
     ROOT,

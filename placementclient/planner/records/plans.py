@@ -12,8 +12,8 @@ from placementclient.files import encoding
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.origin import Origin
 from placementclient.model.plans import LeftOut, Plan, Recipe
+from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import (
     Addition,
     Move,

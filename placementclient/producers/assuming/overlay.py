@@ -18,11 +18,10 @@ from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import ServerShape
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.aside import LONGEST_NAME
 from placementclient.model.consumers import Consumer, gained, together
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Plan, TreeChange
-from placementclient.model.providers import Provider
+from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit

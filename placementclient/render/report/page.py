@@ -23,7 +23,7 @@ from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import Amounts
 from placementclient.model.findings import Severity
-from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents

@@ -11,7 +11,7 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
-from placementclient.model.aside import aside
+from placementclient.model.providers import aside
 from placementclient.producers.replaced import replaced
 from tests.snapshot_pairs import content, pair
 from tests.unit.insight.clouds import cloud, provider

@@ -12,9 +12,8 @@ from placementclient.client import errors
 from placementclient.files import snapshots
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from tests.documents import document
 from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP
 

@@ -5,8 +5,7 @@ import pytest
 from placementclient.api import resource_provider
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.aside import LONGEST_NAME, aside
-from placementclient.model.providers import Provider
+from placementclient.model.providers import LONGEST_NAME, Provider, aside
 from placementclient.producers.replace import Replacement, Replacing
 from tests.unit.dialogue import ROOT, RP, RP2
 

@@ -11,9 +11,9 @@ from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import rows
 from placementclient.client import errors
-from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.providers import LONGEST_NAME, aside, original
 from placementclient.producers.replaced import Irreplaceable, check_related, replaced
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider

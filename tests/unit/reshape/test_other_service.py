@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from placementclient.changes.tree_queue import OtherService
-from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
+from placementclient.model.snapshots import Origin
 from placementclient.reading.capture import capture
 from placementclient.reshape import engines
 from tests.functional import clouds

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.inventories import Inventory
-from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Origin
 from placementclient.nova import service as compute
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small

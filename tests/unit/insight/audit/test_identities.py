@@ -5,7 +5,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from placementclient.model.aside import aside
+from placementclient.model.providers import aside
 from placementclient.model.services import ComputeService, Hypervisor, HypervisorService
 from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider

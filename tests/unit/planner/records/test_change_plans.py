@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placementclient.changes.plan import plan_of as plan
 from placementclient.client import errors
-from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Origin
 from placementclient.planner.records import plans
 from tests.snapshot_pairs import content, pair
 

@@ -11,7 +11,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.files import snapshots
-from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Origin
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from placementclient.insight.audit.checks import CHECKS
-from placementclient.model.origin import Origin
 from placementclient.model.plans import LeftOut, Notice
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.render.report import contents, page
 from placementclient.render.report.contents import Amount
 from tests.unit.insight.clouds import cloud, consumer, provider
