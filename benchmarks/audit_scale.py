@@ -74,6 +74,8 @@ def main() -> None:
                 host_records.registered_limits(cloud.lists['limits'], 'planted'),
                 host_records.nodes(cloud.lists['nodes'], 'planted'),
                 host_records.ports(cloud.lists['ports'], 'planted'),
+                host_records.agents(cloud.lists['agents'], 'planted'),
+                host_records.segment_addresses(cloud.lists['subnets'], 'planted'),
             ),
         )
     ).findings

@@ -46,7 +46,7 @@ def test_the_same_is_the_same_whatever_its_generations():
     ],
 )
 def test_what_changes_of_a_provider(host, expected):
-    assert expected in told(cloud([host, CHILD], [SERVER]))
+    assert told(cloud([host, CHILD], [SERVER])) == [expected]
 
 
 def test_a_new_parent_is_a_change():
@@ -66,11 +66,6 @@ def test_who_is_made_anew_under_its_name_is_another():
         ('removed', 's', 'allocations.host (a).VCPU', 2, None),
         ('added', 's', 'allocations.host (b).VCPU', None, 2),
     ]
-
-
-def test_a_new_name_is_told_of_the_provider_alone():
-    new = replace(HOST, provider=replace(HOST.provider, name='new'))
-    assert told(cloud([new, CHILD], [SERVER])) == [('changed', 'new', 'name', 'host', 'new')]
 
 
 @pytest.mark.parametrize(
