@@ -31,11 +31,8 @@ from placementclient.reading.capture import capture
 class EmbeddedPlacement:
     """Placement with an empty database, which :meth:`close` deletes.
 
-    Everything that takes a keystoneauth session can be tested on :attr:`session`: requests to
-    any service of it reach this Placement. No token is needed, and the caller has the roles admin
-    and service.
-
-    :ivar session: a session that reaches this service alone
+    :ivar session: a keystoneauth session that reaches this service alone, whatever service it asks
+        for, as a user with the roles admin and service
     """
 
     def __init__(self) -> None:
@@ -69,10 +66,8 @@ class EmbeddedPlacement:
     def declare(self, *trees: Mapping[str, Any]) -> dict[str, str]:
         """Create or change provider trees, and return the UUIDs by name.
 
-        :param trees: each as an entry of the file of ``resource provider tree apply``: ``name``,
-            and optionally ``uuid``, ``inventories``, ``traits``, ``aggregates``, ``children``
-        :raises placementclient.client.errors.PlacementError: if a tree is none, or the service
-            refuses it
+        :param trees: each as an entry of the file of ``resource provider tree apply``
+        :raises placementclient.client.errors.PlacementError: if the service refuses a tree
         """
         declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
         carrier = DirectCarrier(self.client, declaring.plan(), declaring.plan)
@@ -97,15 +92,15 @@ class EmbeddedPlacement:
         :param consumer: its UUID; a new one is made without it
         :raises placementclient.client.errors.PlacementError: if the service refuses it
         """
-        held = {
+        by_uuid = {
             resource_provider.find(self.client, provider): dict(resources)
             for provider, resources in allocations.items()
         }
-        owner = consumer or str(uuid.uuid4())
-        generation = allocation.show(self.client, owner).value.generation
-        wanted = Consumer(owner, held, project_id, user_id, generation, consumer_type)
-        allocation.set(self.client, wanted)
-        return owner
+        consumer = consumer or str(uuid.uuid4())
+        generation = allocation.show(self.client, consumer).value.generation
+        desired = Consumer(consumer, by_uuid, project_id, user_id, generation, consumer_type)
+        allocation.set(self.client, desired)
+        return consumer
 
     def snapshot(self) -> Snapshot:
         """Return the whole content of the service."""

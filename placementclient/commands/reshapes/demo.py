@@ -17,7 +17,6 @@ from placementclient.commands.framework.option import Option
 
 #: The cloud that the demo shows, and the one that it leaves; the rest of the files is for commands.
 _CLOUD, _KEPT = 'cloud.json', 'today.json'
-_HOST = 'compute1'
 _LISTS = ('servers.json', 'migrations.json', 'hypervisors.json')
 _PREFIX = 'resource provider reshape'
 
@@ -70,9 +69,9 @@ class DemoReshape(base.PlacementCommand):
             yield
 
     def _show(self) -> None:
-        """Show the cloud as it is; plan, show, apply, verify; show the cloud as it has become."""
+        tree = 'resource provider tree show compute1 --allocations'
         self._say('A host with two GPU cards, whose eight VGPU are all in one inventory:')
-        self._trees()
+        self._type(tree)
         self._say('The next release of Nova reports each card as a provider below the host:')
         self._cat('vgpu.yaml')
         self._type('resource provider snapshot save cloud.json')
@@ -93,7 +92,7 @@ class DemoReshape(base.PlacementCommand):
         self._type(f'{_PREFIX} apply plan.json --yes')
         self._type(f'{_PREFIX} verify plan.json')
         self._say('The same cloud now:')
-        self._trees()
+        self._type(tree)
 
     def _stay(self, folder: str) -> None:
         """Print how to go on with the cloud of the beginning."""
@@ -105,29 +104,23 @@ class DemoReshape(base.PlacementCommand):
         younger = time.time() + 1
         for name in _LISTS:
             os.utime(name, (younger, younger))
-        database = 'OS_PLACEMENT_DATABASE=sqlite:///$PWD/placement.sqlite'
-        self._say(f'The cloud as it was at the beginning is in {folder}. Go on with it:')
-        print(f'cd {shlex.quote(folder)}', file=self.app.stdout)
-        print(f'export OS_AUTH_TYPE=placement_direct {database}', file=self.app.stdout)
-        self._say('Remove it:')
-        print('unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE', file=self.app.stdout)
-        print(f'cd .. && rm -r {shlex.quote(folder)}', file=self.app.stdout)
+        print(
+            f'\n# The cloud as it was at the beginning is in {folder}. Go on with it:\n',
+            f'cd {shlex.quote(folder)}',
+            'export OS_AUTH_TYPE=placement_direct '
+            'OS_PLACEMENT_DATABASE=sqlite:///$PWD/placement.sqlite',
+            '\n# Remove it:\n',
+            'unset OS_AUTH_TYPE OS_PLACEMENT_DATABASE',
+            f'cd .. && rm -r {shlex.quote(folder)}',
+            sep='\n',
+            file=self.app.stdout,
+        )
 
     def _say(self, text: str) -> None:
         print(f'\n# {text}\n', file=self.app.stdout, flush=True)
 
     def _cat(self, name: str) -> None:
         print(f'$ cat {name}\n{Path(name).read_text()}', file=self.app.stdout)
-
-    def _trees(self) -> None:
-        from placementclient.model.trees import Tree
-        from placementclient.reading import capture
-        from placementclient.render import trees
-
-        snapshot = capture.capture(self._scratch)
-        for root in snapshot.roots():
-            for line in trees.detailed(Tree(snapshot, root), allocations=root.name == _HOST):
-                print(line, file=self.app.stdout)
 
     def _type(self, command: str, status: int = errors.ExitStatus.DONE) -> None:
         """Run a command as if it were typed, and check its exit status."""

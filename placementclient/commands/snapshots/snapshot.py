@@ -38,11 +38,7 @@ class SaveSnapshot(base.ShowOne):
 
         path = self.args.file
         if not self.args.overwrite and os.path.isfile(path):
-            raise errors.BadFile(
-                path,
-                'exists, and may be the only one of what was before: '
-                'give another name, or --overwrite',
-            )
+            raise errors.BadFile(path, 'exists: give another name, or --overwrite')
         snapshot = reading.part(self, self.args.workers)
         disk.write_snapshot(path, snapshot)
         self.ending = f'wrote {path}'
