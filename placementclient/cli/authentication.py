@@ -51,13 +51,13 @@ class TypedOptions:
         """Return the session."""
         from keystoneauth1 import exceptions, loading
 
-        given = self.parser.parse_known_args(self._argv)[0]
-        _add_default_domain(given)
+        values = self.parser.parse_known_args(self._argv)[0]
+        _add_default_domain(values)
         try:
-            auth = loading.load_auth_from_argparse_arguments(given)
+            auth = loading.load_auth_from_argparse_arguments(values)
         except exceptions.MissingRequiredOptions as missing:
             raise _missing(option.name for option in missing.options) from None
-        return loading.load_session_from_argparse_arguments(given, auth=auth)
+        return loading.load_session_from_argparse_arguments(values, auth=auth)
 
 
 class NamedCloud:
@@ -95,11 +95,11 @@ class NamedCloud:
         """Return the session."""
         from keystoneauth1.exceptions import NoMatchingPlugin
 
-        given = self.parser.parse_known_args(self._argv)[0]
+        values = self.parser.parse_known_args(self._argv)[0]
         # The SDK's name of it; without this, it takes the option for one of its own.
-        given.api_timeout, given.timeout = given.timeout, None
+        values.api_timeout, values.timeout = values.timeout, None
         try:
-            region = self._clouds.get_one(cloud=given.cloud, argparse=given)
+            region = self._clouds.get_one(cloud=values.cloud, argparse=values)
             session = region.get_session()
         except NoMatchingPlugin as unknown:
             raise _unknown_type(unknown.name) from None
@@ -110,8 +110,8 @@ class NamedCloud:
             # Without a file the SDK names the cloud of its defaults.
             names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
-            if names and given.cloud not in names:
-                hint = suggestion(given.cloud or '', names)
+            if names and values.cloud not in names:
+                hint = suggestion(values.cloud or '', names)
                 hint = hint or f'. clouds.yaml has {", ".join(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         self.selection = {
@@ -156,8 +156,8 @@ def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     """Return whether the user selects a cloud; the only one of a file need not be named."""
     if options.os_cloud:
         return True
-    is_said = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
-    return not is_said and not _variables()
+    is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
+    return not is_typed and not _variables()
 
 
 def _variables() -> set[str]:
@@ -175,14 +175,14 @@ def _way(argv: Sequence[str]) -> str:
     return 'admin_token' if has_both else 'password'
 
 
-def _add_default_domain(given: argparse.Namespace) -> None:
+def _add_default_domain(values: argparse.Namespace) -> None:
     """Give a user and a project without a domain the default one, as OpenStackClient does."""
-    if given.identity_api_version != '3' or given.os_auth_type not in _WAYS_WITH_DOMAINS:
+    if values.identity_api_version != '3' or values.os_auth_type not in _WAYS_WITH_DOMAINS:
         return
     for owner in ('user', 'project'):
         names = (f'os_{owner}_domain_id', f'os_{owner}_domain_name')
-        if not any(getattr(given, name, None) for name in names):
-            setattr(given, names[0], given.default_domain)
+        if not any(getattr(values, name, None) for name in names):
+            setattr(values, names[0], values.default_domain)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -142,7 +142,7 @@ class Shell(app.App):
             self._print_overview()
             return errors.ExitStatus.DONE
         name = ' '.join(words)
-        if helping and any(known.startswith(f'{name} ') for known, _ in self.command_manager):
+        if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):
             for line in command_help.lines(self.command_manager.commands, name):
                 print(line, file=self.stdout)
             return errors.ExitStatus.DONE

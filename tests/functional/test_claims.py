@@ -11,10 +11,10 @@ from tests.functional.hosts import PROJECT, USER, build, holder
 OWNED = f'--project-id {PROJECT} --user-id {USER}'
 USED = 'inventory used/capacity'
 SERVER, MIGRATION = uuid_of('server'), uuid_of('migration')
-HELD = {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'storage': {'DISK_GB': 10}}
+ALLOCATED = {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'storage': {'DISK_GB': 10}}
 
 
-def held(client, consumer):
+def allocated(client, consumer):
     """What a consumer holds, by provider UUID."""
     allocations = allocation.show(client, consumer).value.allocations
     return {uuid: dict(resources) for uuid, resources in allocations.items()}
@@ -25,14 +25,14 @@ def by_uuid(allocations):
 
 
 def test_a_move_leaves_what_is_elsewhere(client, placement):
-    build(client, holder('server', HELD))
+    build(client, holder('server', ALLOCATED))
     with watched(client) as requests:
         moved = placement(
             f'resource provider allocation move {SERVER} --from compute0 --to compute1 -f json'
         )
     assert moved.status == 0
-    after = by_uuid({'compute1': HELD['compute0'], 'storage': HELD['storage']})
-    assert held(client, SERVER) == after
+    after = by_uuid({'compute1': ALLOCATED['compute0'], 'storage': ALLOCATED['storage']})
+    assert allocated(client, SERVER) == after
     rows = json.loads(moved.stdout)
     assert {row['resource_provider']: row['resources'] for row in rows} == after
     assert {row['name'] for row in rows} == {'compute1', 'storage'}
@@ -40,11 +40,11 @@ def test_a_move_leaves_what_is_elsewhere(client, placement):
 
 
 def test_a_move_of_a_class_adds_to_what_is_there(client, placement):
-    build(client, holder('server', HELD | {'compute1': {'VCPU': 1}}, kind=None))
+    build(client, holder('server', ALLOCATED | {'compute1': {'VCPU': 1}}, kind=None))
     command = f'resource provider allocation move {SERVER} --from compute0 --to compute1'
     assert placement(f'{command} --class VCPU --class VCPU').status == 0
-    assert held(client, SERVER) == by_uuid(
-        HELD | {'compute0': {'MEMORY_MB': 512}, 'compute1': {'VCPU': 3}}
+    assert allocated(client, SERVER) == by_uuid(
+        ALLOCATED | {'compute0': {'MEMORY_MB': 512}, 'compute1': {'VCPU': 3}}
     )
     assert allocation.show(client, SERVER).value.type is None
 
@@ -66,10 +66,10 @@ def test_a_move_of_a_class_adds_to_what_is_there(client, placement):
     ],
 )
 def test_what_cannot_be_moved_stays(client, placement, arguments, status, sentence):
-    build(client, holder('server', HELD))
+    build(client, holder('server', ALLOCATED))
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, sentence in result.stderr) == (status, True), result
-    assert held(client, SERVER) == by_uuid(HELD)
+    assert allocated(client, SERVER) == by_uuid(ALLOCATED)
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,19 @@ def test_a_move_from_where_it_never_was_is_no_move_that_was_made(client, placeme
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, result.stdout) == (1, '')
     assert 'does not hold' in result.stderr
-    assert held(client, SERVER) == by_uuid(gpus)
+    assert allocated(client, SERVER) == by_uuid(gpus)
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
 def test_a_transfer_and_the_way_back(client, placement, kind):
-    build(client, holder('server', HELD, kind))
+    build(client, holder('server', ALLOCATED, kind))
     before = allocation.show(client, SERVER).value
     command = 'resource provider allocation transfer'
     with watched(client) as requests:
         assert placement(f'{command} {SERVER} --to-consumer {MIGRATION}').status == 0
     assert [method for method, _ in requests if method != 'GET'] == ['POST']
-    assert held(client, SERVER) == {}
-    assert held(client, MIGRATION) == by_uuid(HELD)
+    assert allocated(client, SERVER) == {}
+    assert allocated(client, MIGRATION) == by_uuid(ALLOCATED)
     assert placement(f'{command} {MIGRATION} --to-consumer {SERVER}').status == 0
     after = allocation.show(client, SERVER).value
     assert (after.allocations, after.project_id, after.user_id, after.type) == (
@@ -114,7 +114,7 @@ def test_a_transfer_and_the_way_back(client, placement, kind):
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
 def test_a_transfer_can_name_the_type(client, placement, kind):
-    build(client, holder('server', HELD, kind))
+    build(client, holder('server', ALLOCATED, kind))
     result = placement(
         f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION} '
         '--consumer-type MIGRATION'
@@ -129,9 +129,9 @@ def test_what_holds_something_takes_over_only_by_replacing(client, placement):
     command = f'resource provider allocation transfer {MIGRATION} --to-consumer {SERVER}'
     refused = placement(command)
     assert (refused.status, '--replace would free it' in refused.stderr) == (1, True)
-    assert held(client, SERVER) == by_uuid(others)
+    assert allocated(client, SERVER) == by_uuid(others)
     assert placement(f'{command} --replace').status == 0
-    assert held(client, SERVER) == by_uuid(mine)
+    assert allocated(client, SERVER) == by_uuid(mine)
     assert allocation.show(client, SERVER).value.type == 'INSTANCE'
     assert 'holds nothing' in placement(command).stderr
 
@@ -152,7 +152,7 @@ def test_a_claim_and_its_alternates(client, placement):
         used = usage.of_provider(client, row['resource provider']).value
         assert all(f'{name}={amount}/' in row[USED] for name, amount in used.items())
     claimed = {row['resource provider'] for row in rows if row['#'] == 0}
-    assert set(held(client, SERVER)) == claimed
+    assert set(allocated(client, SERVER)) == claimed
     hosts = [row['root_provider_uuid'] for row in rows if 'VCPU' in row['allocation']]
     assert len(set(hosts)) == 3
     again = placement(f'resource provider allocation claim {SERVER} {OWNED} --resource VCPU=1')
@@ -173,7 +173,7 @@ def test_a_claim_goes_on_to_the_next_candidate(client, placement):
             '--consumer-type INSTANCE'
         )
     assert result.status == 0, result
-    assert held(client, SERVER) == by_uuid({'compute1_gpu1': {'VGPU': 2}})
+    assert allocated(client, SERVER) == by_uuid({'compute1_gpu1': {'VGPU': 2}})
     assert allocation.show(client, SERVER).value.type == 'INSTANCE'
     command = f'resource provider allocation claim {MIGRATION} {OWNED} --resource VGPU=1'
     none = placement(command)
@@ -189,5 +189,5 @@ def test_a_claim_that_nobody_grants(client, placement):
 
     with disturbed(client, 'PUT', SERVER, fill):
         result = placement(f'resource provider allocation claim {SERVER} {OWNED} --resource VGPU=1')
-    assert (result.status, held(client, SERVER)) == (1, {})
+    assert (result.status, allocated(client, SERVER)) == (1, {})
     assert 'None of the 4 candidates was granted' in result.stderr

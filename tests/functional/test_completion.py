@@ -94,11 +94,11 @@ def candidates(shell, script, environment):
 
     def ask(line):
         command = ASK[shell].format(script=script, line=f"'{line}'")
-        asked = subprocess.run(
+        answered = subprocess.run(
             [shell, '-c', command], env=environment, capture_output=True, text=True, timeout=60
         )
-        assert asked.stderr == ''
-        return set(asked.stdout.split('\n')) - {''}
+        assert answered.stderr == ''
+        return set(answered.stdout.split('\n')) - {''}
 
     return ask
 
@@ -149,9 +149,9 @@ def test_files_are_offered(shell, candidates, tmp_path, line, kind, offered):
     (tmp_path / 'snapshots').mkdir()
     for name in ('commands.txt', 'plan.json', 'plan.json.journal'):
         (tmp_path / name).touch()
-    found = {each.removesuffix('/') for each in candidates(f'placement {line.format(tmp_path)}')}
+    paths = {path.removesuffix('/') for path in candidates(f'placement {line.format(tmp_path)}')}
     # In zsh they come from its own function, for which there has to be a terminal.
-    assert found == {f':{kind}' if shell == 'zsh' else f'{tmp_path}/{offered}'}
+    assert paths == {f':{kind}' if shell == 'zsh' else f'{tmp_path}/{offered}'}
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_what_a_name_contains_is_text(candidates, environment):
     _run('resource', 'provider', 'create', trap)
     _cache('providers', trap)
     offered = candidates('placement resource provider show ')
-    shown = {each.replace('\\', '') for each in offered}
+    shown = {name.replace('\\', '') for name in offered}
     assert trap in shown
     assert not Path('owned').exists()
 

@@ -94,9 +94,9 @@ def check(step, version, result):
             assert words(printed) == words(expected['stdout']), context
         elif not re.fullmatch(pattern(expected['stdout']), printed):
             assert printed == expected['stdout'], context
-    said = ' '.join(result.stderr.split())
+    stderr = ' '.join(result.stderr.split())
     for sentence in sentences(expected, version):
-        assert re.search(pattern(' '.join(sentence.split())), said), context
+        assert re.search(pattern(' '.join(sentence.split())), stderr), context
 
 
 @pytest.mark.parametrize(('names', 'setup', 'scenario'), list(scenarios()))

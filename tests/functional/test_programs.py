@@ -64,8 +64,8 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud, program):
 )
 def test_where_nobody_answers_a_sentence_says_so(program, retries):
     nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
-    asked = ('--os-placement-retries', retries, 'trait', 'list')
-    ended = run(program, *asked, **nobody)
+    words = ('--os-placement-retries', retries, 'trait', 'list')
+    ended = run(program, *words, **nobody)
     assert (ended.returncode, ended.stdout) == (1, b'')
     assert ended.stderr.splitlines()[-1] == (
         b'No answer from http://127.0.0.1:9: Connection refused. The URL is from OS_ENDPOINT'
@@ -76,8 +76,8 @@ def test_where_nobody_answers_a_sentence_says_so(program, retries):
 
 
 def test_an_answer_may_be_waited_for_as_long_as_is_said(cloud):
-    asked = ('--os-placement-timeout', '9.5', 'resource', 'class', 'show', 'VCPU', '-f', 'value')
-    ended = run('openstack', *asked, **cloud)
+    words = ('--os-placement-timeout', '9.5', 'resource', 'class', 'show', 'VCPU', '-f', 'value')
+    ended = run('openstack', *words, **cloud)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b'VCPU\n', b'')
 
 

@@ -29,8 +29,8 @@ def test_the_page_of_the_fixtures(tmp_path):
 
 @pytest.fixture
 def service():
-    with EmbeddedPlacement() as found:
-        yield found
+    with EmbeddedPlacement() as placement:
+        yield placement
 
 
 def test_a_tree_is_made_once_and_changed_after(service):
@@ -51,9 +51,9 @@ def test_a_consumer_is_given_something_else(service):
 
     assert service.allocate({'compute1': {'VCPU': 3}}, server) == server
 
-    (held,) = service.snapshot().consumers.values()
-    assert [dict(each) for each in held.allocations.values()] == [{'VCPU': 3}]
-    assert (held.project_id, held.type) == ('project', 'INSTANCE')
+    (consumer,) = service.snapshot().consumers.values()
+    assert [dict(resources) for resources in consumer.allocations.values()] == [{'VCPU': 3}]
+    assert (consumer.project_id, consumer.type) == ('project', 'INSTANCE')
 
 
 def test_what_is_refused_is_raised(service):

@@ -69,8 +69,8 @@ def test_a_client_selects_the_service_as_the_operator_said(session):
 
 
 def options(*argv):
-    given = plugin.build_option_parser(ArgumentParser()).parse_args(argv)
-    return given.os_placement_retries, given.os_placement_seconds
+    args = plugin.build_option_parser(ArgumentParser()).parse_args(argv)
+    return args.os_placement_retries, args.os_placement_seconds
 
 
 def test_retries_and_timeout_come_from_options_and_from_the_environment(monkeypatch):
@@ -133,20 +133,20 @@ def test_the_embedded_service_beside_a_cloud_is_refused(
     for name, value in {'OS_AUTH_TYPE': 'placement_direct', **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr('sys.argv', ['openstack', *argv])
-    asked = manager('1', session)
-    asked.auth_plugin_name = 'placement_direct'
+    instance = manager('1', session)
+    instance.auth_plugin_name = 'placement_direct'
     with pytest.raises(errors.UsageError, match=rf'would win over {other}, as it needs no cloud'):
-        plugin.make_client(asked)
-    asked.auth_plugin_name = 'password'
-    assert plugin.make_client(asked)
+        plugin.make_client(instance)
+    instance.auth_plugin_name = 'password'
+    assert plugin.make_client(instance)
 
 
 def test_what_the_command_line_says_wins_over_the_environment(session, monkeypatch):
     monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test')
     monkeypatch.setattr('sys.argv', ['openstack', '--os-auth-type', 'placement_direct'])
-    asked = manager('1', session)
-    asked.auth_plugin_name = 'placement_direct'
-    assert plugin.make_client(asked)
+    instance = manager('1', session)
+    instance.auth_plugin_name = 'placement_direct'
+    assert plugin.make_client(instance)
 
 
 def test_options_of_a_cloud_are_none_of_the_embedded_service():
@@ -201,10 +201,10 @@ class Answering(BaseHTTPRequestHandler):
 def test_each_of_many_workers_keeps_its_connection(session):
     with ThreadingHTTPServer(('127.0.0.1', 0), Answering) as server:
         threading.Thread(target=server.serve_forever).start()
-        asked = manager('1.7', session)
+        instance = manager('1.7', session)
         url = f'http://127.0.0.1:{server.server_port}'
-        asked.get_configuration = lambda: {'placement_endpoint_override': url}
-        client = plugin.make_client(asked)
+        instance.get_configuration = lambda: {'placement_endpoint_override': url}
+        client = plugin.make_client(instance)
         for _ in range(3):
             list(parallel(lambda _: trait.list(client), range(WORKERS), WORKERS))
         session.session.close()

@@ -59,7 +59,7 @@ class ConsumerLister(base.Lister):
 
     prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
 
-    def held(self) -> Read[Consumer]:
+    def shown(self) -> Read[Consumer]:
         """Read the allocations of the argument ``<consumer>``."""
         return api.allocation.show(self.client, self.args.consumer)
 
@@ -89,7 +89,7 @@ class ShowAllocation(ConsumerLister):
     )
 
     def execute(self) -> columns.Output:
-        return self.output(self.held())
+        return self.output(self.shown())
 
 
 class SetAllocation(ConsumerLister):
@@ -133,9 +133,9 @@ class SetAllocation(ConsumerLister):
             )
             api.allocation.set(self.client, consumer, mappings=mappings)
 
-        given = self.args.generation
-        attempts.guarded(self.client, write, given, lambda: self.held().value.generation)
-        return self.output(self.held())
+        expected = self.args.generation
+        attempts.guarded(self.client, write, expected, lambda: self.shown().value.generation)
+        return self.output(self.shown())
 
     def _warn(self) -> None:
         """Say which arguments the version in use has no place for."""
@@ -167,7 +167,7 @@ class UnsetAllocation(ConsumerLister):
         classes, generation = set(self.args.resource_class), self.args.generation
 
         def read() -> tuple[Consumer, Consumer]:
-            consumer = self.held().value
+            consumer = self.shown().value
             return consumer, _without(consumer, providers, classes)
 
         def write() -> None:
@@ -188,7 +188,7 @@ class UnsetAllocation(ConsumerLister):
             return rest.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
-        return self.output(self.held())
+        return self.output(self.shown())
 
 
 class DeleteAllocation(base.PlacementCommand):

@@ -40,11 +40,11 @@ class _InGroup(argparse.Action):
             # Of two of the same name the last one counts.
             _groups(namespace)[str(values)] = {}
             return
-        given = _groups(namespace).setdefault(namespace.group or _COMMON, {})
+        group = _groups(namespace).setdefault(namespace.group or _COMMON, {})
         if self.dest == 'in_tree':
-            given[self.dest] = values
+            group[self.dest] = values
         else:
-            given.setdefault(self.dest, []).append(values)
+            group.setdefault(self.dest, []).append(values)
 
 
 def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -128,8 +128,8 @@ def requested(
     is_whole: bool = True,
 ) -> CandidateRequest:
     """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
-    given = _groups(args)
-    groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
+    by_group = _groups(args)
+    groups = {suffix: filters.parsed(client, options, find) for suffix, options in by_group.items()}
     if is_whole:
         _check_groups(client, groups, args)
 

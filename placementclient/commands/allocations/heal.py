@@ -58,13 +58,13 @@ class HealAllocation(Changing):
         with compute.instead_of_nova('--servers'):
             servers = source.read(self, self.args.servers or NOVA)
             migrations = compute.records(self, 'migrations', moving) or ()
-        is_asked = self.args.servers in (None, NOVA)
+        is_from_nova = self.args.servers in (None, NOVA)
         healing = Healing(
             self.client,
             _chosen(servers, self.args.server),
             {migration.server_uuid for migration in migrations if not migration.is_over},
             is_chosen=bool(self.args.server),
-            is_current=partial(self._is_current, flavors) if is_asked else None,
+            is_current=partial(self._is_current, flavors) if is_from_nova else None,
             ports=self._ports(),
         )
         return self.change(healing)

@@ -73,7 +73,7 @@ class MoveAllocation(_Relocation):
             raise errors.UsageError('--from and --to are the same resource provider')
 
         def attempt() -> None:
-            consumer = self.held().value
+            consumer = self.shown().value
             if not consumer.allocations:
                 raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
             if self._is_made(consumer, source, target):
@@ -83,7 +83,7 @@ class MoveAllocation(_Relocation):
             api.allocation.set(self.client, self._moved(consumer, source, target))
 
         attempts.retried(self.client, attempt)
-        return self.output(self.held())
+        return self.output(self.shown())
 
     def _is_made(self, consumer: Consumer, source: str, target: str) -> bool:
         """Return whether the move was made already, as far as the allocations show."""
@@ -97,7 +97,7 @@ class MoveAllocation(_Relocation):
         # provider, or what the source has no inventory of, did not come from there.
         offered = set(api.inventory.list(self.client, source).value)
         moved = classes or on_target & offered
-        others = (held for uuid, held in consumer.allocations.items() if uuid != target)
+        others = (resources for uuid, resources in consumer.allocations.items() if uuid != target)
         return bool(moved) and moved <= offered and moved.isdisjoint(itertools.chain(*others))
 
     def _moved(self, consumer: Consumer, source: str, target: str) -> Consumer:
@@ -114,7 +114,7 @@ class MoveAllocation(_Relocation):
         for name in sorted(classes or on_source):
             on_target[name] = on_target.get(name, 0) + on_source.pop(name)
         changed = {**consumer.allocations, source: on_source, target: on_target}
-        return replace(consumer, allocations={uuid: held for uuid, held in changed.items() if held})
+        return replace(consumer, allocations={uuid: part for uuid, part in changed.items() if part})
 
 
 class TransferAllocation(_Relocation):
@@ -146,7 +146,7 @@ class TransferAllocation(_Relocation):
         return self.output(api.allocation.show(self.client, self.args.to_consumer))
 
     def _transfer(self) -> None:
-        giver = self.held().value
+        giver = self.shown().value
         taker = api.allocation.show(self.client, self.args.to_consumer).value
         if not giver.allocations:
             if not taker.allocations:

@@ -46,13 +46,13 @@ class Source(NamedTuple):
     ask: Callable[[Client], list[Any]]
     parse: Callable[[Any, str], Any]
 
-    def read(self, command: PlacementCommand, given: str) -> Any:
+    def read(self, command: PlacementCommand, source: str) -> Any:
         """Return the records of a file, or of the service if its word is given."""
         from placementclient.files import disk
 
-        if given == self.service:
-            return self.parse(self.ask(command.client), _NAMES[given])
-        return self.parse(disk.read_document(given), given)
+        if source == self.service:
+            return self.parse(self.ask(command.client), _NAMES[source])
+        return self.parse(disk.read_document(source), source)
 
 
 def sources() -> dict[str, Source]:
@@ -77,9 +77,9 @@ def sources() -> dict[str, Source]:
     }
 
 
-def records(command: PlacementCommand, name: str, given: str | None) -> Any:
+def records(command: PlacementCommand, name: str, source: str | None) -> Any:
     """Return the records of a list of a file or a service, or ``None`` without its option."""
-    return sources()[name].read(command, given) if given else None
+    return sources()[name].read(command, source) if source else None
 
 
 @contextlib.contextmanager

@@ -125,21 +125,21 @@ class NamesEditing(Editing):
         """Return the names in Placement's spelling."""
         return names
 
-    def _edit_one(self, given: list[str]) -> Output:
+    def _edit_one(self, requested: list[str]) -> Output:
         uuid = self.provider_uuid
         self.nothing = f'The resource provider has no {self.facet}'
         read, write = self.functions
         live = edited(
             self.client,
             lambda: read(self.client, uuid),
-            lambda names: self._changed(names, given),
+            lambda names: self._changed(names, requested),
             lambda names, generation: write(self.client, uuid, names, generation),
             self.args.generation,
         )
         return self.column.rows(sorted(live.value))
 
-    def _changed(self, live: list[str], given: list[str]) -> list[str]:
-        lacking = sorted(set(given).difference(live))
+    def _changed(self, live: list[str], requested: list[str]) -> list[str]:
+        lacking = sorted(set(requested).difference(live))
         if not self.removes:
             return [*live, *lacking]
         # Where it is read again, what it had may be gone by what was sent.
@@ -147,4 +147,4 @@ class NamesEditing(Editing):
             near = '' if is_uuid(name) else suggestion(name, live)
             self.log.warning(f'The resource provider has no {self.names.dest} {name}{near}')
         self._is_told = True
-        return [name for name in live if name not in given]
+        return [name for name in live if name not in requested]

@@ -76,26 +76,26 @@ def aggregate_uuid(*, since: str, **settings: Any) -> Option:
 
 
 def parsed(
-    client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
+    client: Client, options: Mapping[str, Any], find: Callable[[str], str] | None = None
 ) -> Filter:
     """Return the filter of the options; ``find`` turns the name of a provider into its UUID."""
-    required = given.get('required') or ()
+    required = options.get('required') or ()
     if any(',' in trait for trait in required):
         client.require('--required with alternatives', _ANY_OF)
-    in_tree = given.get('in_tree')
+    in_tree = options.get('in_tree')
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
-    member_of, aggregates = given.get('member_of') or (), given.get('aggregate_uuid')
+    member_of, aggregates = options.get('member_of') or (), options.get('aggregate_uuid')
     if member_of and aggregates:
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
 
     directory = None if find else client
     return Filter(
-        resources(given.get('resource') or ()),
+        resources(options.get('resource') or ()),
         tuple(required),
-        tuple(given.get('forbidden') or ()),
+        tuple(options.get('forbidden') or ()),
         any_of([','.join(aggregates)] if aggregates else member_of, directory),
-        any_of(given.get('forbidden_member_of') or (), directory),
+        any_of(options.get('forbidden_member_of') or (), directory),
         in_tree,
     )
 

@@ -113,13 +113,13 @@ class PlacementCommand(command.Command):
             lines = (_example(f'{prog_name} {arguments}') for arguments in self.examples)
             parser.description = '\n'.join((f'{parser.description}\n\nExample:\n', *lines))
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        refuse, known = parser.error, [parser]
+        refuse, parsers = parser.error, [parser]
         if self._is_lean:
             parser.allow_abbrev = False
-            refuse, known = functools.partial(_refuse, parser), [parser, self.app.parser]
+            refuse, parsers = functools.partial(_refuse, parser), [parser, self.app.parser]
         # An error repeats unknown words as they were typed: maybe a name of another user.
         vars(parser)['error'] = lambda message: refuse(
-            printable(f'{message}{command_help.meant(message, known)}')
+            printable(f'{message}{command_help.meant(message, parsers)}')
         )
         for option in self.options:
             option.add_to(parser)

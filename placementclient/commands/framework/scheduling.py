@@ -83,37 +83,37 @@ def scheduling(command: base.PlacementCommand) -> Scheduling:
 
     args = vars(command.args)
     # A command may have another option of the same name, such as a list of all ports.
-    given = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
-    is_chosen = given.get('host') or ':' in (given.get('zone') or '')
+    values = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
+    is_chosen = values.get('host') or ':' in (values.get('zone') or '')
     sources = Sources(
         aggregates=compute.records(command, 'aggregates', args.get('aggregates')),
         profiles=compute.records(command, 'device_profiles', args.get('device_profiles')),
-        segments=compute.records(command, 'segments', given.get('segments')),
+        segments=compute.records(command, 'segments', values.get('segments')),
         hypervisors=compute.records(
-            command, 'hypervisors', given.get('hypervisors') if is_chosen else None
+            command, 'hypervisors', values.get('hypervisors') if is_chosen else None
         ),
     )
     parts = {
-        'image': _image(command, given.get('image')),
-        'ports': _ports(command, given.get('ports'), args.get('server')),
-        'from_volume': bool(given.get('from_volume')),
-        'hints': frozenset(hint.partition('=')[0] for hint in given.get('hint') or ()),
-        **{name: given.get(name) for name in ('zone', 'project', 'host')},
+        'image': _image(command, values.get('image')),
+        'ports': _ports(command, values.get('ports'), args.get('server')),
+        'from_volume': bool(values.get('from_volume')),
+        'hints': frozenset(hint.partition('=')[0] for hint in values.get('hint') or ()),
+        **{name: values.get(name) for name in ('zone', 'project', 'host')},
     }
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
     return Scheduling(settings(files), sources, parts)
 
 
-def _image(command: base.PlacementCommand, given: str | None) -> Image | None:
+def _image(command: base.PlacementCommand, image: str | None) -> Image | None:
     """Return the image of a file, or of Glance: no file has the name of an ID."""
     from placementclient.files import disk
     from placementclient.nova import records, service
 
-    if given is None:
+    if image is None:
         return None
-    is_id = _ID.fullmatch(given) is not None
-    document = service.image(command.client, given) if is_id else disk.read_document(given)
-    return records.image(document, given)
+    is_id = _ID.fullmatch(image) is not None
+    document = service.image(command.client, image) if is_id else disk.read_document(image)
+    return records.image(document, image)
 
 
 def _ports(
@@ -168,7 +168,7 @@ def requests(
             continue
         if request.uncounted:
             warn(f'{subject} not counted: {", ".join(request.uncounted)}')
-        missing = [list(unknown_names.absent(names, asked)) for asked in request.requests]
+        missing = [list(unknown_names.absent(names, part)) for part in request.requests]
         for absent in missing[0] if all(missing) else ():
             warn(f'{subject} {absent.sentence}')
         if request.first.common.resources or request.first.groups:

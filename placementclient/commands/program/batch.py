@@ -95,7 +95,7 @@ class Batch(base.PlacementCommand):
             _opened(path, self.app.stdin) as file,
             _nothing_to_read(),
             runner.running(),
-            contextlib.closing(_run_each(runner, read_lines(file, path), ahead)) as lines,
+            contextlib.closing(_results(runner, read_lines(file, path), ahead)) as lines,
         ):
             for line in lines:
                 # Commands run ahead of it only read.
@@ -133,7 +133,7 @@ class Batch(base.PlacementCommand):
         self.app.stdout.flush()
 
 
-def _run_each(
+def _results(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
 ) -> Generator[BatchLine]:
     """Run the commands in order; consecutive read-only commands run in parallel."""

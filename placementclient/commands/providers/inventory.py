@@ -99,12 +99,12 @@ class CreateInventory(base.ShowOne):
 
     def execute(self) -> columns.Output:
         client, uuid = self.client, self.provider_uuid
-        name, given = self.args.resource_class, self.args.generation
+        name, expected = self.args.resource_class, self.args.generation
         values = {field: getattr(self.args, field) for field in FIELDS}
         fields = {field: value for field, value in values.items() if value is not None}
 
         def write() -> Read[Inventory]:
-            generation = given
+            generation = expected
             if generation is None:
                 read = api.inventory.list(client, uuid)
                 self.check(read.value)
@@ -114,7 +114,7 @@ class CreateInventory(base.ShowOne):
         def is_done() -> bool:
             return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-        written = attempts.confirmed(client, write, is_done, given)
+        written = attempts.confirmed(client, write, is_done, expected)
         written = written or api.inventory.show(client, uuid, name)
         return columns.INVENTORY.fields(written.value.as_fields())
 

@@ -29,7 +29,7 @@ class ListResourceProvider(base.Lister):
     def execute(self) -> columns.Output:
         # Scripts also have VCPU:4 here, as the service itself, and several with commas between.
         self.args.resource = [
-            part.replace(':', '=') for given in self.args.resource for part in given.split(',')
+            part.replace(':', '=') for amounts in self.args.resource for part in amounts.split(',')
         ]
         name = self.args.name
         has_pattern = patterns.is_pattern(name or '')
@@ -130,9 +130,9 @@ class SetResourceProvider(base.ShowOne):
             raise errors.UsageError('--parent-provider and --no-parent contradict each other')
         if not (self.args.name or parent or self.args.no_parent):
             raise errors.UsageError('the following arguments are required: --name')
-        given = self.args.provider
-        before = None if is_uuid(given) else api.resource_provider.named(self.client, given)
-        uuid = before.uuid if before else normalized(given)
+        target = self.args.provider
+        before = None if is_uuid(target) else api.resource_provider.named(self.client, target)
+        uuid = before.uuid if before else normalized(target)
         name = self.args.name
         if not name:
             before = api.resource_provider.show(self.client, uuid).value

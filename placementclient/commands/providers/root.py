@@ -66,6 +66,6 @@ def _needed(release: str | None) -> dict[str, Microversion]:
         return {'microversion': Microversion.parse(release)}
     name = name_of(release) if release else [*NEEDED][-1]
     if name is None:
-        known = f'No release of Nova is called {release}, but {", ".join(NEEDED)}'
-        raise errors.UsageError(f'{known}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
+        message = f'No release of Nova is called {release}, but {", ".join(NEEDED)}'
+        raise errors.UsageError(f'{message}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
     return {f'Nova {name}': NEEDED[name]}

@@ -16,7 +16,7 @@ from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
 #: The cloud that the demo shows, and the one that it leaves; the rest of the files is for commands.
-_CLOUD, _KEPT = 'cloud.json', 'today.json'
+_CLOUD, _START = 'cloud.json', 'today.json'
 _LISTS = ('servers.json', 'migrations.json', 'hypervisors.json')
 _PREFIX = 'resource provider reshape'
 
@@ -45,7 +45,7 @@ class DemoReshape(base.PlacementCommand):
         with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch), _CLOUD):
             self._show()
         if folder:
-            with self._cloud(folder, _KEPT):
+            with self._cloud(folder, _START):
                 self._stay(self.args.keep)
 
     @contextlib.contextmanager
@@ -63,7 +63,7 @@ class DemoReshape(base.PlacementCommand):
             self._session: Any = Session(auth=service)
             self._scratch = http.Client(self._session, microversion.HIGHEST)
             with resources.as_file(data) as files:
-                left_out = shutil.ignore_patterns(_CLOUD, _KEPT)
+                left_out = shutil.ignore_patterns(_CLOUD, _START)
                 shutil.copytree(files, '.', ignore=left_out, dirs_exist_ok=True)
                 restore.load(self._scratch, disk.read_snapshot(str(files / name)))
             yield
@@ -100,7 +100,7 @@ class DemoReshape(base.PlacementCommand):
         from placementclient.reading import capture
 
         # The lists of Nova have to be younger than the snapshot that the audit compares with them.
-        disk.write_snapshot(_KEPT, capture.capture(self._scratch))
+        disk.write_snapshot(_START, capture.capture(self._scratch))
         younger = time.time() + 1
         for name in _LISTS:
             os.utime(name, (younger, younger))

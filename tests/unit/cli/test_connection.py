@@ -121,8 +121,8 @@ def test_the_report_names_the_cloud(service, capsys):
 @pytest.mark.usefixtures('clouds')
 def test_a_cloud_that_is_not_there_is_told(service, capsys):
     assert shell.main(['--os-cloud', 'paris', *LIST]) == 1
-    there = 'clouds.yaml has elsewhere, lab, slow'
-    assert capsys.readouterr().err == f'Cloud paris was not found. {there}\n'
+    clouds = 'clouds.yaml has elsewhere, lab, slow'
+    assert capsys.readouterr().err == f'Cloud paris was not found. {clouds}\n'
     assert shell.main(['--os-cloud', 'slwo', *LIST]) == 1
     assert capsys.readouterr().err == 'Cloud slwo was not found. Did you mean "slow"?\n'
     assert service.requests == []

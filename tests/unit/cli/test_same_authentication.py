@@ -121,11 +121,11 @@ def made_by(run, argv, mocker):
         run([*argv, *LIST])
     history = mocker.request_history
     return Made(
-        [(each.url, each.json()) for each in history if each.method == 'POST'],
+        [(request.url, request.json()) for request in history if request.method == 'POST'],
         [
-            (each.url, each.headers.get('X-Auth-Token'), each.verify, each.cert)
-            for each in history
-            if each.url.endswith('/resource_classes')
+            (request.url, request.headers.get('X-Auth-Token'), request.verify, request.cert)
+            for request in history
+            if request.url.endswith('/resource_classes')
         ],
     )
 

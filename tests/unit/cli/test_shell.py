@@ -95,9 +95,9 @@ def test_debug_does_not_tell_of_entry_points(monkeypatch, capsys):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', 'http://127.0.0.1:1')
     assert shell.main(['--debug', *LIST.split()]) == 1
-    said = capsys.readouterr().err
-    assert 'EntryPoint' not in said
-    assert 'REQ: curl' in said
+    stderr = capsys.readouterr().err
+    assert 'EntryPoint' not in stderr
+    assert 'REQ: curl' in stderr
 
 
 @pytest.mark.parametrize('argv', [f'{LIST} --nonsense', f'{LIST} more', 'resource class show'])

@@ -80,10 +80,10 @@ def loaded(*argv, program=RUN, **environment):
         text=True,
         timeout=60,
     )
-    *said, modules = ended.stderr.splitlines()
+    *messages, modules = ended.stderr.splitlines()
     assert ended.returncode == 0, ended.stderr
     # OpenStackClient 8 ends a help text with an error of its own.
-    assert [line for line in said if not line.startswith('Could not clean up:')] == []
+    assert [line for line in messages if not line.startswith('Could not clean up:')] == []
     return ended.stdout, set(json.loads(modules))
 
 
@@ -103,8 +103,8 @@ def ours(modules):
 def test_a_command_loads_what_it_needs_and_no_other_command(url, format):
     argv = ('resource', 'provider', 'list', '-f', format)
     # What is given on the line loads no more than what is given by the environment.
-    given = ('--os-auth-type', 'none', '--os-endpoint', url) if format == 'json' else ()
-    output, modules = loaded(*given, *argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
+    options = ('--os-auth-type', 'none', '--os-endpoint', url) if format == 'json' else ()
+    output, modules = loaded(*options, *argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
     assert 'compute1' in output
     assert modules & NEVER == set()
     assert ours(modules) & OURS_NEVER == set()

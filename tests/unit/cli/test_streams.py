@@ -61,6 +61,6 @@ def test_a_full_disk_is_told(command, told, tmp_path):
 @pytest.mark.slow
 def test_nobody_can_be_asked(tmp_path):
     run('resource provider create compute1', tmp_path)
-    asked = run('resource provider purge compute1 <&-', tmp_path)
-    assert asked.returncode == 2
-    assert 'use --yes' in asked.stderr
+    purged = run('resource provider purge compute1 <&-', tmp_path)
+    assert purged.returncode == 2
+    assert 'use --yes' in purged.stderr

@@ -50,8 +50,8 @@ def test_data_on_a_terminal_has_nothing_that_steers(placement, service, monkeypa
 
 def test_a_line_of_the_log_has_nothing_that_steers(placement, service, tmp_path):
     service.answer(fault(500, 'Broken'))
-    said = placement('--debug', 'resource', 'provider', 'list', '--name', HOSTILE).stderr
-    assert not set(said) & {'\x1b', '\x07', '\x9b', '\r'}
+    printed = placement('--debug', 'resource', 'provider', 'list', '--name', HOSTILE).stderr
+    assert not set(printed) & {'\x1b', '\x07', '\x9b', '\r'}
     service.answer(LIST)
     assert '\x1b' not in placement('--debug resource provider list -f json').stderr
 
@@ -66,9 +66,9 @@ def test_a_line_of_the_log_has_nothing_that_steers(placement, service, tmp_path)
     ],
 )
 def test_wrong_usage_repeats_what_it_was_given_as_text(placement, words):
-    said = placement(*words)
-    assert said.status == 2
-    assert not set(said.stderr) & set(HOSTILE) - set(READABLE)
+    result = placement(*words)
+    assert result.status == 2
+    assert not set(result.stderr) & set(HOSTILE) - set(READABLE)
 
 
 @pytest.mark.parametrize('is_terminal', [False, True])

@@ -43,13 +43,13 @@ def everything(name):
 def reached(url, method):
     """The parts that a server sees, which decodes a path before it looks for the route."""
     path = unquote(urlsplit(url).path.removeprefix('/placement'))
-    found = []
+    matches = []
     for row in endpoints.ALL:
         route = re.sub(r'{(\w+)}', r'(?P<\1>[^/]+)', row.template)
         match = re.fullmatch(route, path, re.DOTALL)
         if match and row.method == method:
-            found.append(match.groupdict())
-    return found
+            matches.append(match.groupdict())
+    return matches
 
 
 @pytest.mark.parametrize(('command', 'field'), PLACES)

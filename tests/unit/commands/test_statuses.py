@@ -69,8 +69,8 @@ def test_each_column_has_to_be_there(placement, tmp_path, fits, options, unknown
 def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(placement, service):
     service.answer(Reply(200, {'traits': ['CUSTOM_A']}))
     result = placement('trait list -f value -c name -c bogus')
-    said = "No recognized column names in ['bogus']. Recognized columns are ('name',).\n"
-    assert result == Result(0, 'CUSTOM_A\n', said)
+    message = "No recognized column names in ['bogus']. Recognized columns are ('name',).\n"
+    assert result == Result(0, 'CUSTOM_A\n', message)
 
 
 @pytest.mark.parametrize('option', ['--fits', '--column=tree --column', '--required'])
@@ -86,9 +86,9 @@ def test_two_hyphens_are_no_value(placement, tmp_path, option):
 def test_a_dry_run_tells_scripts_whether_it_is_needed(point):
     """But that of "inventory set" for one provider, which osc-placement has."""
     command = point.load()
-    has_dry_run = any(each is option.DRY_RUN for each in command.options)
+    has_dry_run = any(choice is option.DRY_RUN for choice in command.options)
     assert has_dry_run == any('a dry run' in text for _, text in command.statuses)
-    assert has_dry_run or not any('--dry-run' in each.flags for each in command.options)
+    assert has_dry_run or not any('--dry-run' in choice.flags for choice in command.options)
 
 
 def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(placement, tmp_path):

@@ -25,7 +25,7 @@ OWNER = {'project_id': 'p', 'user_id': 'u'}
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
-def held(generation=3, *, type='INSTANCE', **resources):
+def allocated(generation=3, *, type='INSTANCE', **resources):
     """What a consumer holds on one provider and on another, as the service shows it."""
     allocations = {RP: {'generation': 7, 'resources': resources or {'VCPU': 2, 'VGPU': 1}}}
     allocations[RP2] = {'generation': 9, 'resources': {'DISK_GB': 5}}
@@ -40,7 +40,7 @@ def to_write(allocations, **fields):
 
 
 def read(generation=3, **settings):
-    return get(PATH, held(generation), **settings)
+    return get(PATH, allocated(generation), **settings)
 
 
 def rows(more=''):
@@ -58,7 +58,7 @@ NAMED = (
 READING = {
     'with --long each row has the date and the name': Case(
         f'{SHOW} --long -f value',
-        [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY})), *NAMED],
+        [get(PATH, Reply(200, allocated(), {'Last-Modified': MONDAY})), *NAMED],
         f"{RP} 7 {{'VCPU': 2, 'VGPU': 1}} p u {MONDAY} compute1\n"
         f"{RP2} 9 {{'DISK_GB': 5}} p u {MONDAY} storage\n",
     ),
@@ -200,7 +200,7 @@ UNSETTING = {
     'a consumer whose type was never set keeps that': Case(
         LEFT,
         [
-            get(PATH, held(type='unknown')),
+            get(PATH, allocated(type='unknown')),
             put(PATH, to_write(REST, consumer_generation=3), NOTHING, version='1.37'),
             get(PATH, {'allocations': {}}),
         ],
@@ -213,7 +213,7 @@ UNSETTING = {
         [
             read(),
             put(PATH, to_write(REST, **GUARD), conflict()),
-            get(PATH, held(4, VCPU=8, VGPU=2)),
+            get(PATH, allocated(4, VCPU=8, VGPU=2)),
             put(
                 PATH,
                 to_write(

@@ -30,20 +30,20 @@ def ending(**app):
 
 
 @pytest.mark.parametrize(
-    ('how', 'debug', 'is_said'),
+    ('how', 'debug', 'is_logged'),
     [
         (ExitStatus.DONE, False, False),
         (ExitStatus.PARTIAL, False, True),
         (ExitStatus.DONE, True, True),
     ],
 )
-def test_a_failure_and_debug_name_the_request_id(how, debug, is_said, caplog):
+def test_a_failure_and_debug_name_the_request_id(how, debug, is_logged, caplog):
     command = ending()
     command.app.options.debug, command.ending = debug, '1 failed'
     vars(command)['client'] = client = Client(None)
     command.run(Namespace(how=how))
     sentence = f"In Placement's log, search for {client.global_request_id}"
-    assert (caplog.messages[-1] == sentence) == is_said
+    assert (caplog.messages[-1] == sentence) == is_logged
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
 def test_on_a_terminal_yes_goes_on(answer):
-    asked = io.StringIO()
-    ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?')
-    assert asked.getvalue() == 'Delete? [y/N] '
+    stderr = io.StringIO()
+    ending(stdin=Terminal(answer), stderr=stderr).confirm('Delete?')
+    assert stderr.getvalue() == 'Delete? [y/N] '
 
 
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
@@ -80,25 +80,25 @@ def test_on_a_terminal_anything_else_does_not(answer):
 
 
 @pytest.mark.parametrize(
-    ('program', 'stderr', 'is_said'),
+    ('program', 'stderr', 'is_logged'),
     [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
-def test_a_hint_is_for_people(program, stderr, is_said, monkeypatch):
-    command, said = ending(stderr=stderr(), **program), list[str]()
-    monkeypatch.setattr(command, 'log', SimpleNamespace(warning=said.append))
+def test_a_hint_is_for_people(program, stderr, is_logged, monkeypatch):
+    command, messages = ending(stderr=stderr(), **program), list[str]()
+    monkeypatch.setattr(command, 'log', SimpleNamespace(warning=messages.append))
     command.hint('Nothing matches')
-    assert said == ['Nothing matches'] * is_said
+    assert messages == ['Nothing matches'] * is_logged
 
 
 def test_elsewhere_nobody_is_asked():
-    asked = io.StringIO()
-    command = ending(stdin=io.StringIO('y\n'), stderr=asked)
+    stderr = io.StringIO()
+    command = ending(stdin=io.StringIO('y\n'), stderr=stderr)
     with pytest.raises(
         errors.UsageError, match=r'^Delete\? This is not a terminal: use --yes to confirm$'
     ):
         command.confirm('Delete?')
-    assert asked.getvalue() == ''
+    assert stderr.getvalue() == ''
 
 
 def test_a_mistake_that_many_requests_have_is_looked_up_once(client, service, caplog):

@@ -53,20 +53,20 @@ def ended_by(monkeypatch):
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('command', CHANGES)
 def test_a_change_that_was_sent_is_told(placement, service, ended_by, command, number):
-    held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
-    service.always(everything('compute1') | CONSUMER | held | VERSIONS)
+    allocated = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
+    service.always(everything('compute1') | CONSUMER | allocated | VERSIONS)
     sent = ended_by(number)
     generation = ' --generation 7' if command.endswith('aggregate set') else ''
     result = placement(typed(command) + generation)
     assert len(sent) == 1, result
-    said = f'Interrupted: whether {sent[0]} was done is not known\n'
-    assert result == Result(130, '', said)
+    message = f'Interrupted: whether {sent[0]} was done is not known\n'
+    assert result == Result(130, '', message)
 
 
 def test_a_change_that_was_done_is_told_with_an_error_after_it(placement, service):
-    held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
+    allocated = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     owner = {'project_id': 'p', 'user_id': 'u'}
-    service.answer(Reply(200, held | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
+    service.answer(Reply(200, allocated | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
     result = placement(f'resource provider allocation unset {RP}')
     told = f'Before this error: the last change, PUT /allocations/{RP}, was done\n'
     refusal = 'Not allowed. The default policy requires the role admin or service'
@@ -104,9 +104,9 @@ def test_openstackclient_tells_it_too(service, ended_by, monkeypatch, capsys, nu
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', URL)
     service.always({})
-    (said,) = {*ended_by(number), 'POST /resource_providers'}
+    (message,) = {*ended_by(number), 'POST /resource_providers'}
     assert OpenStackShell().run(CREATE.split()) == 130
-    assert f'Interrupted: whether {said} was done is not known\n' in capsys.readouterr().err
+    assert f'Interrupted: whether {message} was done is not known\n' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('number', SIGNALS)
@@ -115,8 +115,8 @@ def test_a_change_that_was_answered_is_told(placement, service, monkeypatch, num
     monkeypatch.setattr(
         'cliff.show.ShowOne.produce_output', lambda *_: os.kill(os.getpid(), number)
     )
-    said = 'Interrupted: the last change, POST /resource_providers, was done\n'
-    assert placement(CREATE) == Result(130, '', said)
+    message = 'Interrupted: the last change, POST /resource_providers, was done\n'
+    assert placement(CREATE) == Result(130, '', message)
 
 
 @pytest.mark.parametrize('number', SIGNALS)

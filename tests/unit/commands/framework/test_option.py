@@ -38,10 +38,10 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
     ],
 )
 def test_an_option_knows_where_argparse_puts_its_value(flags, settings, dest):
-    given = Option(*flags, help='X', **settings)
+    opt = Option(*flags, help='X', **settings)
     parser = argparse.ArgumentParser()
-    given.add_to(parser)
-    assert given.dest == dest == parser._actions[-1].dest
+    opt.add_to(parser)
+    assert opt.dest == dest == parser._actions[-1].dest
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_workers_are_a_number_or_auto(monkeypatch):
     monkeypatch.setattr(os, 'cpu_count', lambda: 6)
     parser = argparse.ArgumentParser()
     option.workers('trees to read').add_to(parser)
-    given = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
-    assert [each.workers for each in given] == [4, 9, 12]
+    parsed = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
+    assert [args.workers for args in parsed] == [4, 9, 12]

@@ -14,7 +14,7 @@ ASSUME = """\
 - {without: host1}
 """
 LOST = 'assume.yaml:3: Lost: 1 consumer on host1: s\n'
-SAID = f'assuming: assume.yaml\n{LOST}'
+ASSUMED = f'assuming: assume.yaml\n{LOST}'
 FLAVORS = [
     {'id': '1', 'name': 'm1', 'vcpus': 4, 'ram': 0, 'disk': 10, 'swap': 0, 'extra_specs': {}}
     | {'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True}
@@ -35,7 +35,7 @@ def capacity(placement, *options):
     result = placement(
         f'resource capacity show --by tree --fits VCPU=4 -f json {" ".join(options)}'
     )
-    assert (result.status, result.stderr) == (0, SAID)
+    assert (result.status, result.stderr) == (0, ASSUMED)
     return {row['tree']: row['fits'] for row in json.loads(result.stdout)}
 
 
@@ -63,7 +63,7 @@ def test_a_field_of_json_names_the_files(placement):
         ('resource provider tree list', 0),
     ):
         result = placement(f'{command} --snapshot cloud.json --assume assume.yaml -f json')
-        assert (result.status, result.stderr) == (status, SAID), command
+        assert (result.status, result.stderr) == (status, ASSUMED), command
         assert json.loads(result.stdout)['assuming'] == ['assume.yaml'], command
         plain = placement(f'{command} --snapshot cloud.json -f json')
         assert 'assuming' not in plain.stdout, command
@@ -71,7 +71,7 @@ def test_a_field_of_json_names_the_files(placement):
 
 def test_a_snapshot_is_shown_as_it_would_be(placement):
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml -f json')
-    assert (result.status, result.stderr) == (0, SAID)
+    assert (result.status, result.stderr) == (0, ASSUMED)
     shown = json.loads(result.stdout)
     assert (shown['assuming'], shown['trees'], shown['consumers']) == (['assume.yaml'], 3, 1)
 
@@ -81,7 +81,7 @@ def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement):
     result = placement(f'{command} --assume assume.yaml')
     changed = {(row['name'], row['field']) for row in json.loads(result.stdout)}
     assert {('host2', 'inventories.VCPU.total'), ('host3', ''), ('host1', '')} <= changed
-    assert (result.status, result.stderr) == (3, f'{SAID}{len(changed)} differences (exit 3)\n')
+    assert (result.status, result.stderr) == (3, f'{ASSUMED}{len(changed)} differences (exit 3)\n')
 
 
 PICTURE = 'resource provider tree graph --format'
@@ -98,7 +98,7 @@ PICTURE = 'resource provider tree graph --format'
 )
 def test_what_is_written_names_the_files(placement, command, mark):
     result = placement(f'{command} --snapshot cloud.json --assume assume.yaml')
-    assert (result.status, result.stderr) == (0, SAID)
+    assert (result.status, result.stderr) == (0, ASSUMED)
     assert mark in result.stdout
     assert 'assuming' not in placement(f'{command} --snapshot cloud.json').stdout.lower()
 
@@ -133,8 +133,8 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement, folder):
 @pytest.mark.parametrize('option', ['--fix', '--plan plan.json', '--dry-run'])
 def test_an_audit_fixes_nothing_that_is_assumed(placement, service, option):
     result = placement(f'resource provider audit --assume assume.yaml {option}')
-    said = '--assume is to look only: leave out --fix, --dry-run and --plan\n'
-    assert result == Result(2, '', said)
+    message = '--assume is to look only: leave out --fix, --dry-run and --plan\n'
+    assert result == Result(2, '', message)
     assert service.requests == []
 
 

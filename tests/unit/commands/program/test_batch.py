@@ -171,7 +171,7 @@ def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
     path = str(tmp_path / 'commands') if source == 'file' else '-'
     result = placement('batch', path, '--keep-going', '--json-lines')
     told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(each['line'], each['status']) for each in told] == [(1, 0), (3, 2), (4, 0)]
+    assert [(result['line'], result['status']) for result in told] == [(1, 0), (3, 2), (4, 0)]
 
 
 def test_a_number_sign_in_a_word_begins_no_comment(batch, service):
@@ -304,7 +304,7 @@ def test_what_only_reads_is_asked_together_and_told_in_order(batch, service, bes
     lines = [f'{LIST} # {number}' for number in range(5)]
     result = batch(lines, '--json-lines')
     told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(each['command'], each['stdout']) for each in told] == [
+    assert [(record['command'], record['stdout']) for record in told] == [
         (line, 'VCPU\n') for line in lines
     ]
 
@@ -330,7 +330,7 @@ def test_what_tells_more_is_told_by_one_command_at_a_time(batch, service, beside
     option = option.replace('debug.log', str(tmp_path / 'debug.log'))
     result = batch([LIST, f'{LIST} {option}', LIST], '--json-lines')
     told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(each['status'], each['stdout']) for each in told] == [(0, 'VCPU\n')] * 3
+    assert [(record['status'], record['stdout']) for record in told] == [(0, 'VCPU\n')] * 3
     assert beside.elsewhere == [False, False, True]
     assert told[2]['stderr'] == ''
 

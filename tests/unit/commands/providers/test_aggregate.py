@@ -17,13 +17,13 @@ from tests.unit.dialogue import (
 PATH = f'/resource_providers/{RP}/aggregates'
 SET = f'resource provider aggregate set {RP} --aggregate {AGG2} --aggregate {AGG}'
 BARE = f'{SET} -f value'
-HELD = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
+PRESENT = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
 NEEDED = 'A generation must be specified.\n'
 ROWS = f'{AGG2}\n{AGG}\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
-def written(generation, answer=HELD):
+def written(generation, answer=PRESENT):
     body = {'aggregates': [AGG2, AGG], 'resource_provider_generation': generation}
     return put(PATH, body, answer)
 
@@ -33,7 +33,7 @@ CASES = {
         SET, [version_document('1.39')], stderr=NEEDED, status=1
     ),
     'an older service takes none': Case(
-        BARE, [version_document('1.18'), put(PATH, [AGG2, AGG], HELD, version='1.18')], ROWS
+        BARE, [version_document('1.18'), put(PATH, [AGG2, AGG], PRESENT, version='1.18')], ROWS
     ),
     'with --generation nothing is read': Case(
         f'{SET} --generation 0 -f value', [written(0)], ROWS, version='1.19'
@@ -43,7 +43,7 @@ CASES = {
     ),
     'what it is not in is told where it is taken out': Case(
         f'resource provider aggregate remove {RP} {AGG}',
-        [get(PATH, {**HELD, 'aggregates': []})],
+        [get(PATH, {**PRESENT, 'aggregates': []})],
         stderr=f'The resource provider has no aggregate {AGG}\n'
         'The resource provider has no aggregates\n',
     ),
@@ -118,7 +118,7 @@ def test_a_name_that_nova_does_not_have_may_be_mistyped(placement, service):
 @pytest.mark.usefixtures('nova')
 def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play):
     command = f'resource provider aggregate list {RP} -f value --long'
-    play(Case(command, [get(PATH, {**HELD, 'aggregates': [AGG]})], f'{AGG} ssd\n'))
+    play(Case(command, [get(PATH, {**PRESENT, 'aggregates': [AGG]})], f'{AGG} ssd\n'))
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)

@@ -31,8 +31,8 @@ VCPU: dict[str, Any] = {
 }
 VGPU_ROW = '1.0 1 8 0 1 4'
 VGPU = VCPU | {'allocation_ratio': 1.0, 'reserved': 0, 'total': 4}
-THERE = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
-READ = get(ALL, THERE)
+PRESENT = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
+READ = get(ALL, PRESENT)
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 

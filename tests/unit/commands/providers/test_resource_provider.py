@@ -38,8 +38,8 @@ TAKEN = post(
     {'name': 'numa0'},
     fault(409, 'Name is taken', 'placement.duplicate_name'),
 )
-HELD = {'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}}}
-HELD |= {'resource_provider_generation': 7}
+ALLOCATED = {'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}}}
+ALLOCATED |= {'resource_provider_generation': 7}
 
 
 LIST = {
@@ -198,8 +198,8 @@ def test_a_provider_of_another_client_is_not_the_one_that_was_to_be_made(
     other = {'uuid': '11111111-1111-4111-8111-111111111111', 'name': 'spare', 'generation': 1}
     taken = {'errors': [{'status': 409, 'title': 'Conflict', 'detail': 'Name taken: spare'}]}
     service.answer(Reply(500), Reply(200, {'resource_providers': [other]}), Reply(409, taken))
-    wanted = '22222222-2222-4222-8222-222222222222'
-    result = placement('resource', 'provider', 'create', 'spare', '--uuid', wanted)
+    uuid = '22222222-2222-4222-8222-222222222222'
+    result = placement('resource', 'provider', 'create', 'spare', '--uuid', uuid)
     first, _, again = service.requests
     assert (result.status, again) == (1, first)
     assert 'Name taken: spare' in result.stderr

@@ -16,12 +16,12 @@ from tests.unit.dialogue import (
 PATH = f'/resource_providers/{RP}/traits'
 SET = f'resource provider trait set {RP} --trait B --trait A'
 READ = get(f'/resource_providers/{RP}', provider(generation=7))
-HELD = {'traits': ['B', 'A'], 'resource_provider_generation': 8}
+PRESENT = {'traits': ['B', 'A'], 'resource_provider_generation': 8}
 
 ONE = {'traits': ['B'], 'resource_provider_generation': 9}
 
 
-def written(generation, answer=HELD):
+def written(generation, answer=PRESENT):
     return put(PATH, {'traits': ['B', 'A'], 'resource_provider_generation': generation}, answer)
 
 
@@ -47,14 +47,14 @@ CASES = {
     ),
     'what is not there to be removed is told': Case(
         f'resource provider trait remove {RP} A C CUSTOM_A',
-        [get(PATH, HELD), put(PATH, {'traits': ['B'], 'resource_provider_generation': 8}, ONE)],
+        [get(PATH, PRESENT), put(PATH, {'traits': ['B'], 'resource_provider_generation': 8}, ONE)],
         '+------+\n| name |\n+------+\n| B    |\n+------+\n',
         'The resource provider has no trait C\nThe resource provider has no trait CUSTOM_A\n',
     ),
     'what was removed by a write without an answer is not told': Case(
         f'resource provider trait remove {RP} A -f value',
         [
-            get(PATH, HELD),
+            get(PATH, PRESENT),
             put(PATH, {'traits': ['B'], 'resource_provider_generation': 8}, Reply(502)),
             get(PATH, ONE),
         ],
@@ -63,7 +63,7 @@ CASES = {
     'a custom trait that is not there yet can be made': Case(
         f'resource provider trait add {RP} CUSTOM_C',
         [
-            get(PATH, HELD),
+            get(PATH, PRESENT),
             put(
                 PATH,
                 {'traits': ['B', 'A', 'CUSTOM_C'], 'resource_provider_generation': 8},

@@ -17,7 +17,7 @@ def test_the_next_steps_are_named(tmp_path, number):
     plan = Plan((), recipe=Recipe(cast(Any, None)))
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
-    names = [f'gpu{each:03}' for each in range(number)]
+    names = [f'gpu{host:03}' for host in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
     command.advise(plan, trees)

@@ -62,8 +62,8 @@ def test_differences_of_one_kind(placement, tmp_path, kind):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} --kind {kind} -f json')
     assert {row['kind'] for row in json.loads(result.stdout)} == {kind}
-    [held] = small().consumers.values()
-    other = Snapshot(small().providers.values(), [replace(held, user_id='other')])
+    [consumer] = small().consumers.values()
+    other = Snapshot(small().providers.values(), [replace(consumer, user_id='other')])
     only = placement(f'{SNAPSHOT} diff {before} {save(tmp_path, "c.json", other)} --kind {kind}')
     assert only.status == (3 if kind == 'consumer' else 0)
 

@@ -37,16 +37,16 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-@pytest.mark.parametrize('said', NO_TREES)
+@pytest.mark.parametrize('message', NO_TREES)
 def test_an_answer_that_is_no_tree_is_an_error(
-    placement, service, tmp_path, monkeypatch, command, said
+    placement, service, tmp_path, monkeypatch, command, message
 ):
     monkeypatch.chdir(tmp_path)
-    service.answer(Reply(200, {'resource_providers': NO_TREES[said]}))
+    service.answer(Reply(200, {'resource_providers': NO_TREES[message]}))
     result = placement(command)
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith('GET /resource_providers was answered with providers that ')
-    assert said in result.stderr
+    assert message in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -63,13 +63,13 @@ def test_so_is_a_file(placement, tmp_path, command):
 
 
 @pytest.mark.parametrize(
-    ('failure', 'said'),
+    ('failure', 'message'),
     [(StopIteration(), 'StopIteration'), (RuntimeError('why'), 'why'), (OSError(), 'OSError')],
 )
-def test_the_last_resort_says_something(placement, monkeypatch, failure, said):
+def test_the_last_resort_says_something(placement, monkeypatch, failure, message):
     def fail(*args, **settings):
         raise failure
 
     monkeypatch.setattr(tree_reader, 'read_trees', fail)
     result = placement('resource provider tree list')
-    assert result == Result(1, '', f'{said}\n')
+    assert result == Result(1, '', f'{message}\n')
