@@ -258,9 +258,16 @@ class Explorer:
             acted = outcome.acted or {}
             # What both wanted may be the other's or the command's, which is taken back.
             is_same = all(self._aim.get(key) == now for key, (_, now) in acted.items())
-            allowed = [_with(start, acted), *([start] if in_window or is_same else [])]
+            is_any_start = in_window or is_same or self._is_unknown(trace)
+            allowed = [_with(start, acted), *([start] if is_any_start else [])]
             follow(self._scenario.back, [*allowed, *self._taken_back(trace.act)])
         return found
+
+    def _is_unknown(self, trace: Trace) -> bool:
+        """Return whether the journal has a request that may have been sent, and was not."""
+        exchanges = self.base.exchanges
+        number = trace.number if trace.fate == KILLED else None
+        return number is not None and number < len(exchanges) and not exchanges[number].is_read
 
     def _taken_back(self, act: Act | None) -> list[State]:
         """Return the end of the command, the act, and the command that takes it back, in order."""
