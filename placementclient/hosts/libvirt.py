@@ -14,6 +14,7 @@ import msgspec
 from placementclient.client import errors, strict_json
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
+from placementclient.nova.cpus import cpu_bits
 
 #: Before libvirt 7.3 only the name says the UUID; from 7.7 on the parent's address comes after it.
 _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:_.*)?')
@@ -95,8 +96,8 @@ def domain(content: bytes, path: str) -> Domain:
         _uuid(root.findtext('uuid'), path),
         path,
         tuple(_uuid(device.get('uuid'), path) for device in devices),
-        numbers((element.get('nodeset', '') for element in bound), path),
-        numbers((element.get('cpuset', '') for element in pins), path),
+        _numbers(bound, 'nodeset', path),
+        _numbers(pins, 'cpuset', path),
     )
 
 
@@ -138,7 +139,7 @@ def cells(content: bytes, path: str) -> dict[int, int]:
     root = _parsed(content, path, 'capabilities')
     try:
         return {
-            _number(cpu.attrib['id']): _number(cell.attrib['id'])
+            int(cpu.attrib['id']): int(cell.attrib['id'])
             for cell in root.findall('host/topology/cells/cell')
             for cpu in cell.findall('cpus/cpu')
         }
@@ -146,31 +147,17 @@ def cells(content: bytes, path: str) -> dict[int, int]:
         raise errors.BadFile(path, 'has a cell or a CPU without its number') from None
 
 
-def numbers(texts: Iterable[str], path: str) -> frozenset[int]:
-    """Return all numbers of some sets in libvirt's syntax: ``0-3,8,^2``."""
+def _numbers(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
+    """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``."""
     # As bits: what a text of a few bytes stands for is not written out each time.
     every = 0
-    for text in texts:
-        chosen = 0
+    for element in elements:
+        text = element.get(name, '')
         try:
-            for part in filter(None, (part.strip() for part in text.split(','))):
-                first, _, last = part.removeprefix('^').partition('-')
-                low, high = _number(first), _number(last or first)
-                span = (1 << high + 1) - (1 << low)
-                if span <= 0:
-                    raise ValueError
-                chosen = chosen & ~span if part[0] == '^' else chosen | span
+            every |= cpu_bits(text, _MOST)
         except ValueError:
             raise errors.BadFile(path, f'{text[:80]!r} is no set of numbers') from None
-        every |= chosen
-    return frozenset(number for number, bit in enumerate(f'{every:b}'[::-1]) if bit == '1')
-
-
-def _number(text: str) -> int:
-    number = int(text) if len(text) < 10 else _MOST
-    if not 0 <= number < _MOST:
-        raise ValueError(text)
-    return number
+    return frozenset(number for number in range(every.bit_length()) if every >> number & 1)
 
 
 def _parsed(content: bytes, path: str, tag: str) -> Element:

@@ -81,18 +81,31 @@ def _dedicated(wishes: Wishes) -> set[int] | None:
 
 def _masked(mask: str, count: int) -> set[int]:
     """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
-    taken, spared = set[int](), set[int]()
     rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
+    try:
+        bits = cpu_bits(rules, _MOST)
+    except ValueError:
+        raise Refusal(f'{mask!r} is no set of CPUs') from None
+    return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
+
+
+def cpu_bits(rules: str, most: int) -> int:
+    """Return the numbers of a set such as ``'1-4,^3,6'`` as bits.
+
+    :raises ValueError: if it is none, or a number reaches the most
+    """
+    taken = spared = 0
     for rule in filter(None, map(str.strip, rules.split(','))):
         first, dash, last = rule.removeprefix('^').partition('-')
-        try:
-            span = range(int(first), int(last if dash else first) + 1)
-        except ValueError:
-            span = range(0)
-        if not span or span.stop > _MOST:
-            raise Refusal(f'{rule!r} is no range of CPUs')
-        (spared if rule.startswith('^') else taken).update(span)
-    return taken - spared
+        low, high = int(first), int(last if dash else first)
+        if not 0 <= low <= high < most:
+            raise ValueError(rule)
+        span = (1 << high + 1) - (1 << low)
+        if rule.startswith('^'):
+            spared |= span
+        else:
+            taken |= span
+    return taken & ~spared
 
 
 def _check(
