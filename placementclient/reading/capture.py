@@ -3,11 +3,8 @@
 import datetime
 import random
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -19,7 +16,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot, SnapshotReader
 from placementclient.reading.facets import ALLOCATIONS, FACETS, with_facets
@@ -33,7 +30,6 @@ _NOBODY = '00000000-0000-0000-0000-000000000000'
 ATTEMPTS = 6
 
 T = TypeVar('T')
-U = TypeVar('U')
 
 
 class UnstableRead(errors.PlacementError):
@@ -72,7 +68,16 @@ def capture(
     client.require('a snapshot', SINCE)
     # Before the reading, which may take longer than a token is good for.
     origin = origin_of(client)
-    snapshot = _captured(client, trees, workers, progress, expect)
+    if client.snapshot_reader is not None:
+        snapshot = _at_once(client, client.snapshot_reader, trees)
+        if progress:
+            for root in snapshot.roots():
+                progress(root.name)
+    else:
+        listed = members(client, trees).values()
+        if expect:
+            expect(len(listed))
+        snapshot = _by_requests(client, listed, workers, progress)
     # One may have gone while it was read.
     snapshot.root_uuids(name for name in trees if not patterns.is_pattern(name))
     snapshot.origin = origin
@@ -85,71 +90,51 @@ def origin_of(client: Client) -> Origin:
     return Origin(begun.isoformat(timespec='seconds'), client.service, program())
 
 
-def _captured(
+def _by_requests(
     client: Client,
-    trees: Sequence[str],
+    listed: Iterable[Sequence[Provider]],
     workers: int,
     progress: Callable[[str], None] | None,
-    expect: Callable[[int], None] | None,
 ) -> Snapshot:
-    if client.snapshot_reader is not None:
-        return _at_once(client, client.snapshot_reader, trees, progress)
     reader = _CaptureReader(client)
-    captured: list[_CapturedTree] = []
-    listed = members(client, trees).values()
-    if expect:
-        expect(len(listed))
+    captured: list[Snapshot] = []
     for tree in parallel(reader.tree, listed, workers):
         captured.append(tree)
-        if progress and tree.states:
-            progress(tree.name)
+        if progress and tree.providers:
+            progress(_name(tree))
     attempts = 1
     while contradicting := _contradicting(captured, reader.consumers):
         if attempts == ATTEMPTS:
-            raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
+            raise UnstableRead(_name(captured[contradicting[0]]), ATTEMPTS)
         attempts += 1
         for index in contradicting:
-            captured[index] = reader.tree([state.provider for state in captured[index].states])
+            providers = captured[index].providers.values()
+            captured[index] = reader.tree([state.provider for state in providers])
     return Snapshot(
-        (state for tree in captured for state in tree.states),
-        {consumer.uuid: consumer for tree in captured for consumer in tree.consumers}.values(),
+        (state for tree in captured for state in tree.providers.values()),
+        (consumer for tree in captured for consumer in tree.consumers.values()),
     )
 
 
-def _at_once(
-    client: Client,
-    reader: SnapshotReader,
-    trees: Sequence[str],
-    progress: Callable[[str], None] | None,
-) -> Snapshot:
+def _name(tree: Snapshot) -> str:
+    """Return the name of the root of a tree."""
+    states = tree.providers.values()
+    return next(s.name for s in states if s.provider.parent_provider_uuid is None)
+
+
+def _at_once(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
     """The same from tables, once it is seen that the service grants reading."""
     roots = list(members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
     check((state.provider for state in snapshot.providers.values()), 'The database has')
-    if progress:
-        for root in snapshot.roots():
-            progress(root.name)
     return snapshot
 
 
 def capture_any(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
     """Read whole trees as :func:`capture` does; an empty snapshot without names."""
     return capture(client, trees, workers=workers) if trees else Snapshot((), ())
-
-
-@dataclass(frozen=True, slots=True)
-class _CapturedTree:
-    """A tree as it was at one moment, and its consumers as they were then."""
-
-    states: tuple[ProviderState, ...]
-    consumers: tuple[Consumer, ...]
-
-    @property
-    def name(self) -> str:
-        """The root's."""
-        return next(s.name for s in self.states if s.provider.parent_provider_uuid is None)
 
 
 class _Moved(Exception):
@@ -162,27 +147,26 @@ class _CaptureReader:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.consumers: dict[str, Consumer] = {}
-        # Two threads that need the same consumer wait for each other; others rarely do.
-        self._turns = [threading.Lock() for _ in range(61)]
         self._interned: dict[object, object] = {}
 
-    def tree(self, members: Sequence[Provider]) -> _CapturedTree:
+    def tree(self, members: Sequence[Provider]) -> Snapshot:
         """Read a tree until it held still; without providers, if it does not exist any more."""
         roots = (each for each in members if each.parent_provider_uuid is None)
         root = next(roots, members[0])
         name, any_provider = root.name, root.uuid
-        hidden: list[tuple[str, Counter[str]]] | None = None
+        hidden: dict[str, Resources] | None = None
         for attempt in range(ATTEMPTS):
             if attempt:
                 # With jitter, so that a writer with a rhythm is not met each time.
                 time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
                 members = whole_trees(self._client, any_provider)
                 if not members:
-                    return _CapturedTree((), ())
+                    return Snapshot((), ())
             try:
-                tree, unlisted = self._read(members, any_provider)
+                tree = self._read(members, any_provider)
             except (_Moved, errors.NotFound):
                 continue
+            unlisted = {uuid: left for uuid in tree.providers if (left := tree.unlisted(uuid))}
             # Used but listed nowhere: freed just between the two answers, or an allocation whose
             # consumer has no record. That one is there the next time too.
             if not unlisted or unlisted == hidden:
@@ -190,9 +174,7 @@ class _CaptureReader:
             hidden = unlisted
         raise UnstableRead(name, ATTEMPTS)
 
-    def _read(
-        self, members: Sequence[Provider], any_provider: str
-    ) -> tuple[_CapturedTree, list[tuple[str, Counter[str]]]]:
+    def _read(self, members: Sequence[Provider], any_provider: str) -> Snapshot:
         states: list[ProviderState] = []
         listed: dict[str, dict[str, Holding]] = {}
         for provider in members:
@@ -201,28 +183,27 @@ class _CaptureReader:
             for holding in holdings:
                 listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
         member_uuids = {provider.uuid for provider in members}
-        consumers = tuple(
+        consumers = [
             self._consumer(uuid, member_uuids, holdings) for uuid, holdings in listed.items()
-        )
-        current = self._current(members, states, any_provider)
-        return _CapturedTree(current, consumers), list(_unlisted(current, consumers))
+        ]
+        return Snapshot(self._current(members, states, any_provider), consumers)
 
     def _current(
         self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
-    ) -> tuple[ProviderState, ...]:
+    ) -> Sequence[ProviderState]:
         """Return all of a tree, if there was a moment at which it was like that."""
         if all(
             provider.generation == state.provider.generation
             for provider, state in zip(members, states, strict=True)
         ):
-            return tuple(states)
+            return states
         closing = {provider.uuid: provider for provider in whole_trees(self._client, any_provider)}
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
         }:
             raise _Moved
         # A new parent moves no generation, so what was listed first may be out of date.
-        return tuple(replace(state, provider=closing[state.uuid]) for state in states)
+        return [replace(state, provider=closing[state.uuid]) for state in states]
 
     def _provider(self, provider: Provider) -> tuple[ProviderState, Sequence[Holding]]:
         facets = with_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
@@ -245,15 +226,12 @@ class _CaptureReader:
 
     def _consumer(self, uuid: str, members: set[str], holdings: Mapping[str, Holding]) -> Consumer:
         """A consumer that says of itself what the providers of a tree say of it."""
-        with self._turns[hash(uuid) % len(self._turns)]:
-            cached = self.consumers.get(uuid)
-            if cached is not None and _agrees(cached, members, holdings):
-                return cached
-            consumer = allocation.show(self._client, uuid).value
-            self.consumers[uuid] = _lean(consumer)
+        consumer = self.consumers.get(uuid)
+        if consumer is None or not _agrees(consumer, members, holdings):
+            consumer = self.consumers[uuid] = _lean(allocation.show(self._client, uuid).value)
             if not _agrees(consumer, members, holdings):
                 raise _Moved
-            return self.consumers[uuid]
+        return consumer
 
 
 def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]) -> bool:
@@ -274,35 +252,15 @@ def _lean(consumer: Consumer) -> Consumer:
     )
 
 
-def _unlisted(
-    states: Iterable[ProviderState], consumers: Iterable[Consumer]
-) -> Iterator[tuple[str, Counter[str]]]:
-    """Return the usage of each provider that no consumer accounts for."""
-    listed: dict[str, Counter[str]] = {}
-    for consumer in consumers:
-        for uuid, resources in consumer.allocations.items():
-            listed.setdefault(uuid, Counter()).update(resources)
-    for state in states:
-        unlisted = Counter(state.usages)
-        unlisted.subtract(listed.get(state.uuid, {}))
-        if any(unlisted.values()):
-            yield state.uuid, +unlisted
-
-
-def _contradicting(
-    captured: Sequence[_CapturedTree], consumers: Mapping[str, Consumer]
-) -> list[int]:
+def _contradicting(captured: Sequence[Snapshot], consumers: Mapping[str, Consumer]) -> list[int]:
     """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
-    owner = {state.uuid: index for index, tree in enumerate(captured) for state in tree.states}
-    own_consumers: dict[int, set[str]] = {}
+    owner = {uuid: index for index, tree in enumerate(captured) for uuid in tree.providers}
     result: set[int] = set()
     for index, tree in enumerate(captured):
-        for consumer in tree.consumers:
-            if consumers[consumer.uuid] is not consumer:
+        for uuid, consumer in tree.consumers.items():
+            if consumers[uuid] != consumer:
                 result.add(index)
-            for elsewhere in {owner.get(uuid, index) for uuid in consumer.allocations} - {index}:
-                if elsewhere not in own_consumers:
-                    own_consumers[elsewhere] = {c.uuid for c in captured[elsewhere].consumers}
-                if consumer.uuid not in own_consumers[elsewhere]:
-                    result |= {index, elsewhere}
+            for other in {owner.get(provider, index) for provider in consumer.allocations}:
+                if uuid not in captured[other].consumers:
+                    result |= {index, other}
     return sorted(result)
