@@ -8,7 +8,6 @@ from typing import NamedTuple
 from placementclient.client.errors import ExitStatus
 from tests.interleavings.running import Outcome
 from tests.simulation import invariants
-from tests.simulation.command import Command
 from tests.simulation.invariants import Violation
 from tests.simulation.state import Delta, State, delta
 
@@ -49,7 +48,7 @@ def of_any(outcome: Outcome, end: State, uneven: set[str]) -> Iterator[Violation
 
     :param uneven: the consumers that may have more or less in all than before
     """
-    yield from invariants.of_end(Command([]), outcome.ended, outcome.written, end)
+    yield from invariants.of_end(outcome.ended, outcome.written, end)
     for uuid in sorted(outcome.uneven - uneven):
         yield Violation('conserves', f'a request has changed how much {uuid} has in all')
 

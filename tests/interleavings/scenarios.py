@@ -22,8 +22,8 @@ from tests.interleavings.acts import (
     USER,
     ZONE,
 )
-from tests.simulation.allocations import server_record
-from tests.simulation.readings import LINES
+from tests.simulation.commands import server_record
+from tests.simulation.lines import READING
 
 NEW = '33333333-4444-4444-8444-444444444444'
 #: Servers beside those of the tree: an audit believes no list that lacks one server of three.
@@ -31,7 +31,7 @@ OTHERS = tuple(f'44444444-5555-4555-8555-55555555555{digit}' for digit in range(
 OWNER = f'--project-id {PROJECT} --user-id {USER} --consumer-type INSTANCE'
 #: Commands that write nothing but files, or that have a service of their own.
 NOT_WRITING = {
-    *LINES,
+    *READING,
     *(
         f'resource provider reshape {verb}'
         for verb in ('assignments', 'demo', 'devices', 'plan', 'rehearse', 'show', 'status')

@@ -16,8 +16,6 @@ from tests.simulation.faults import Faults, Killed
 
 #: What a request takes, and a slow one; in virtual seconds.
 USUAL, SLOW = 0.02, 20.0
-#: How likely it is that others change, just before a request, what it writes or reads again.
-WRITTEN, READ_AGAIN = 0.2, 0.5
 
 
 class Ended:
@@ -47,12 +45,11 @@ class Operator:
         self.out, self.err = io.StringIO(), io.StringIO()
         self.is_joint = self.is_dead = False
         self.ended = Ended()
-        self.asked = set[str]()
 
     def run(self, words):
         """Run a command to its end, whatever that is."""
         self.out, self.err = io.StringIO(), io.StringIO()
-        self.ended, self.is_dead, self.asked = Ended(), False, set()
+        self.ended, self.is_dead = Ended(), False
         try:
             session = self.stage.session(self)
             self.ended.status = int(shell.main(words, session=session))
@@ -66,10 +63,10 @@ class Operator:
         self.ended.stdout, self.ended.stderr = self.out.getvalue(), self.err.getvalue()
         return self.ended
 
-    def handover(self, named='', odds=0.0):
+    def handover(self):
         """Let others do something, unless that would wait for this one."""
         if not self.is_joint:
-            self.stage.handover(self, named, odds)
+            self.stage.handover(self)
 
     @contextlib.contextmanager
     def transaction(self):
@@ -87,11 +84,7 @@ class Operator:
         if self.is_dead:
             raise Killed
         path = request.url.partition('//')[2].partition('/')[2]
-        # A command decides on what it reads first: what it reads again, or writes, may be another.
-        again = READ_AGAIN if path in self.asked else 0.0
-        odds = again if request.method == 'GET' else WRITTEN
-        self.handover(f'{path} {request.body or ""}', odds)
-        self.asked.add(path)
+        self.handover()
         kind = self.faults.draw(request.method) if self.faults else None
         self.stage.log(self.name, request.method, path, kind or '')
         if kind:

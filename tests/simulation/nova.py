@@ -71,18 +71,7 @@ class Nova:
     def move(self):
         """Something that Nova does now."""
         kinds = (self.boot, self.boot, self.delete, self.migrate, self.update, self.update)
-        return self.dice.choice((*kinds, self.toggle))()
-
-    def meddle(self, named):
-        """Something with a host or a consumer of which an operator asks just now.
-
-        :param named: the text of the request
-        """
-        found = [*self.hosts, *(self.state().consumers() if 'allocations' in named else ())]
-        uuid = self.dice.choice([uuid for uuid in found if uuid in named] or [''])
-        if uuid in self.hosts:
-            return self.toggle(uuid) if 'traits' in named else self.update(uuid)
-        return self.resize(uuid) if uuid else iter(())
+        return self.dice.choice((*kinds, self.toggle, self.resize))()
 
     def boot(self):
         """A new server: the scheduler asks for candidates and claims one of them."""
@@ -166,11 +155,15 @@ class Nova:
                 break
         self.migrating.pop(migration, None)
 
-    def resize(self, consumer):
+    def resize(self):
         """A server gets more, or less, of what it has on its host."""
+        still = sorted(self.servers.keys() - set(self.migrating.values()))
+        if not still:
+            return
+        consumer = self.dice.choice(still)
         status, there = self.call('GET', f'/allocations/{consumer}')
         yield
-        is_busy = consumer in self.migrating or consumer in self.migrating.values()
+        is_busy = consumer in self.migrating.values()
         if status != 200 or not there['allocations'] or is_busy:
             return
         held = {
@@ -180,12 +173,12 @@ class Nova:
         }
         self._put(consumer, there['allocations'] | held, there['consumer_generation'], there)
 
-    def update(self, host=None):
+    def update(self):
         """The periodic task of a nova-compute: its host shall be as the driver says."""
         up = sorted(self.hosts.keys() - self.stopped)
-        if not up or host in self.stopped:
+        if not up:
             return
-        host = host or self.dice.choice(up)
+        host = self.dice.choice(up)
         self.hosts[host]['DISK_GB'] = self.hosts[host]['DISK_GB'] | self._disk()
         status, there = self.call('GET', f'/resource_providers/{host}/inventories')
         yield
@@ -207,9 +200,9 @@ class Nova:
         total = self.dice.randint(480, 520)
         return {'total': total, 'max_unit': total}
 
-    def toggle(self, host=None):
+    def toggle(self):
         """A service is disabled or enabled, and nova-compute says so in its traits."""
-        host = host or self.dice.choice(sorted(self.hosts))
+        host = self.dice.choice(sorted(self.hosts))
         status, there = self.call('GET', f'/resource_providers/{host}/traits')
         yield
         if status == 200:

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import itertools
 import random
-import shutil
 import tempfile
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import distribution
 from pathlib import Path
 
-from placementclient import DISTRIBUTION
-from placementclient.loading.entry_points import COMMANDS
-from tests.simulation import allocations, edits, faults, invariants, plans, readings  # noqa: F401
+from tests.simulation import commands, faults, invariants
 from tests.simulation.actors import Operator, listening
 from tests.simulation.clock import Clock, virtual
-from tests.simulation.command import MAKERS, Command, Plan, Scene, nothing
+from tests.simulation.commands import WRITERS, Command, Missing, Scene
 from tests.simulation.invariants import Violation
+from tests.simulation.lines import READING
 from tests.simulation.nova import OWN_TRAITS
 from tests.simulation.stage import SHOWN, Stage
 from tests.simulation.world import World
 
 STEPS = 12
-#: The commands that operators type.
-NAMES = MAKERS.keys() & {
-    point.name.replace('_', ' ')
-    for point in distribution(DISTRIBUTION).entry_points.select(group=COMMANDS)
-}
-GPUS = {'total': plans.VGPUS, 'max_unit': plans.VGPUS, 'reserved': 0}
+GPUS = {'total': commands.VGPUS, 'max_unit': commands.VGPUS, 'reserved': 0}
 _OF_PLANS = [
     f'resource provider reshape {verb}'
     for verb in ('apply', 'apply', 'apply', 'rollback', 'status', 'verify')
 ]
-#: Commands that others may disturb between what they read and what they write.
-_READ_LONG_BEFORE = ('resource provider inventory set', 'resource provider allocation heal')
 #: How often each kind of step is, and what may happen to its requests.
 RATES = (0.0, 0.03, 0.12, 0.25)
 
@@ -107,8 +97,8 @@ class _Seed:
     def run(self, steps, only):
         dice = random.Random(f'cloud {self._seed}')
         build(self._stage, dice)
-        words = ['resource', 'provider', 'snapshot', 'save', str(self._folder / 'snapshot-0.json')]
-        self._quietly(Command(words))
+        path = str(self._folder / 'snapshot-0.json')
+        self._quietly(Command('resource provider snapshot save', [path]))
         for step in range(steps):
             self._step = step
             if not only or step in only:
@@ -120,25 +110,21 @@ class _Seed:
         return History(stage.digest.hexdigest(), self._ended)
 
     def _play(self, dice):
-        """Play a step: one command alone with its faults, or two beside each other and Nova."""
+        """Play a step: one command with its faults, or two, beside each other and Nova."""
         stage = self._stage
         stage.dice = stage.nova.dice = dice
         rate = dice.choice(RATES)
-        is_alone = dice.random() < 0.4
-        stage.unrest = 0.0 if is_alone else dice.choice([0.1, 0.3])
+        stage.unrest = dice.choice([0.0, 0.1, 0.3])
         pairs = [
             (self._operator(name, dice, rate), self._command(dice))
-            for name in (('A',) if dice.random() < 0.6 or is_alone else ('A', 'B'))
+            for name in (('A',) if dice.random() < 0.6 else ('A', 'B'))
         ]
-        stage.log('step', str(self._step), f'alone: {is_alone}', f'rate: {rate}')
-        before = self._saved() if is_alone else None
+        stage.log('step', str(self._step), f'rate: {rate}')
         self._stop_computes([command for _, command in pairs])
         results = stage.play(pairs)
         for (_, command), (ended, written) in zip(pairs, results, strict=True):
             self._judge(command, ended, written)
-        if before is not None:
-            self._check_completed(pairs[0][1], results[0][0], before)
-        elif dice.random() < 0.3:
+        if dice.random() < 0.3:
             self._check_steady(pairs[0][1], results[0][1])
 
     def _stop_computes(self, commands):
@@ -152,7 +138,7 @@ class _Seed:
         nova = self._stage.nova
         for host in plan.hosts & nova.hosts.keys():
             nova.hosts[host].pop('VGPU', None)
-            if plans.has_flat_gpus(self._stage.state, host):
+            if commands.has_flat_gpus(self._stage.state, host):
                 nova.hosts[host] = nova.hosts[host] | {'VGPU': GPUS}
         nova.stopped -= plan.hosts
 
@@ -165,12 +151,9 @@ class _Seed:
     def _command(self, dice):
         stage = self._stage
         scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans, self._numbers)
-        made: Command | None = None
-        while made is None:
-            made = dice.choice(MAKERS[self._name(dice)])(scene)
-        if '--yes' in made.words and made.plan is None and 'audit' not in made.words:
-            made = _varied(made, scene)
-        return made
+        while True:
+            with suppress(Missing):
+                return commands.made(self._name(dice), scene)
 
     def _name(self, dice):
         """The name of a command: more often one that writes, most often one of plans."""
@@ -179,14 +162,12 @@ class _Seed:
             return dice.choice(_OF_PLANS)
         if chance < 0.15:
             return 'resource provider reshape plan'
-        if chance < 0.25:
-            return dice.choice(_READ_LONG_BEFORE)
-        return dice.choice(sorted(NAMES if chance < 0.5 else NAMES - readings.LINES.keys()))
+        return dice.choice(sorted(READING) if chance < 0.3 else WRITERS)
 
     def _judge(self, command, ended, written):
         self._ended[command.name, ended.status] += 1
         found = [*written.violations]
-        found += invariants.of_end(command, ended, written, self._stage.state)
+        found += invariants.of_end(ended, written, self._stage.state)
         plan = command.plan
         if plan is not None:
             self._note(plan, command, ended, written)
@@ -201,7 +182,7 @@ class _Seed:
     def _note(self, plan, command, ended, written):
         """Remember a plan that was made, and what was done for it."""
         if command.verb == 'plan':
-            if plans.is_there(plan.path) and plan not in self._stage.plans:
+            if plan.is_written and plan not in self._stage.plans:
                 self._stage.plans.append(plan)
             return
         if command.verb == 'apply':
@@ -217,23 +198,6 @@ class _Seed:
             )
             raise Failed(self._seed, self._step, found[0]._replace(text=text), self._stage)
 
-    def _check_completed(self, command, ended, before):
-        """Whatever happened to a command, typed again it leads where it leads by itself."""
-        again, written = self._quietly(command)
-        self._judge(command, again, written)
-        found = self._stage.state
-        after = self._saved()
-        self._restore(before)
-        self._quietly(command)
-        expected = self._stage.state
-        if invariants.canonical(found) != invariants.canonical(expected):
-            difference = invariants.canonical(found)
-            difference.subtract(invariants.canonical(expected))
-            parts = [f'{n:+} {part}' for part, n in sorted(difference.items()) if n]
-            text = f'after {ended.status} ({ended.faults}) and {again.status} there is {parts[:6]}'
-            self._raise([Violation('converges', text)], command, again)
-        self._restore(after)
-
     def _check_steady(self, command, earlier):
         """What has succeeded, and is typed twice more, does nothing the second time."""
         ended, written = self._quietly(command)
@@ -243,7 +207,7 @@ class _Seed:
         again, written = self._quietly(command)
         written.disturbed |= earlier.disturbed
         self._judge(command, again, written)
-        if ended.status == 0 and written.net() and command.is_steady:
+        if ended.status == 0 and written.net():
             text = f'done before, and {sorted(written.net())[:4]} is written again'
             self._raise([Violation('steady', text)], command, again)
 
@@ -255,43 +219,13 @@ class _Seed:
     def _take_all_back(self):
         """Take every plan back: what nobody else has changed is as it was."""
         for plan in list(self._stage.plans):
-            command = plans.carried(plan, 'rollback')
+            command = commands.carried(plan, 'rollback')
             for _ in range(2):
                 ended, written = self._quietly(command)
                 self._judge(command, ended, written)
             if ended.status == 0 and written.net():
                 text = f'{sorted(written.net())[:4]} is taken back twice'
                 self._raise([Violation('steady', text)], command, ended)
-
-    def _saved(self):
-        self._stage.calm()
-        folder = tempfile.mkdtemp()
-        shutil.copytree(self._folder, folder, dirs_exist_ok=True)
-        return _Saved(self._stage.world.saved(), Path(folder))
-
-    def _restore(self, saved):
-        shutil.rmtree(self._folder)
-        shutil.move(saved.folder, self._folder)
-        self._stage.world.restore(saved.database)
-        self._stage.state = self._stage.world.state()
-
-
-@dataclass(frozen=True)
-class _Saved:
-    database: object
-    folder: Path
-
-
-def _varied(command, scene):
-    """The same, only looked at, or written as a plan."""
-    chance = scene.dice.random()
-    if chance < 0.1:
-        return Command([*command.words, '--dry-run'])
-    if chance < 0.45:
-        path = scene.file('plan')
-        plan = Plan(path, command)
-        return Command([*command.words, '--plan', path], nothing, plan=plan, verb='plan')
-    return command
 
 
 def build(stage, dice):

@@ -11,7 +11,7 @@ from keystoneauth1.session import Session
 
 from tests.simulation import invariants
 from tests.simulation.actors import USUAL, Operator
-from tests.simulation.command import Command, Plan
+from tests.simulation.commands import Command, Plan
 from tests.simulation.invariants import Written
 from tests.simulation.nova import Nova, Steps
 from tests.simulation.state import delta
@@ -87,17 +87,11 @@ class Stage:
             results.append((ended, written))
         return results
 
-    def handover(self, operator, named='', odds=0.0):
-        """Between two requests of an operator: others may have their turn.
-
-        :param named: the text of the next one
-        :param odds: how likely it is that Nova changes what it names
-        """
+    def handover(self, operator):
+        """Between two requests of an operator: others may have their turn."""
         self.clock.advance(USUAL)
         if self._returns is not None and self.clock.now >= self._returns:
             self.find_database()
-        if self.unrest and self.dice.random() < odds:
-            self._finish(self.nova.meddle(named))
         while self.dice.random() < self.unrest:
             self._move()
         self._switch(operator)
@@ -139,16 +133,11 @@ class Stage:
 
     def calm(self):
         """Let Nova end what it has begun."""
-        while self._moves:
-            self._finish(self._moves.pop())
-
-    def _finish(self, move):
         self._is_moving = True
-        try:
-            for _ in move:
+        while self._moves:
+            for _ in self._moves.pop():
                 pass
-        finally:
-            self._is_moving = False
+        self._is_moving = False
 
     def _call_of_nova(self, method, path, body=None):
         status, answer = self.world.call(method, path, body)

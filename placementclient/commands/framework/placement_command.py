@@ -62,6 +62,7 @@ class PlacementCommand(command.Command):
     endpoint: ClassVar[Endpoint | None] = None
     #: The first microversion with which the command can do its work; None: the endpoint's.
     first_version: ClassVar[Microversion | None] = None
+    _provider_uuid: str | None = None
     options: ClassVar[Sequence[Option]] = ()
     #: The arguments of command lines that the help shows below the docstring.
     examples: ClassVar[Sequence[str]] = ()
@@ -292,10 +293,13 @@ class PlacementCommand(command.Command):
         client: Client = self.app.client_manager.placement
         return client
 
-    @functools.cached_property
+    @property
     def provider_uuid(self) -> str:
         """The UUID of the argument ``<provider>``."""
-        return api.resource_provider.find(self.client, self.args.provider)
+        # Not a cached_property: with Python 3.11, commands of a batch would wait for each other.
+        if self._provider_uuid is None:
+            self._provider_uuid = api.resource_provider.find(self.client, self.args.provider)
+        return self._provider_uuid
 
     @property
     def version(self) -> Microversion:
