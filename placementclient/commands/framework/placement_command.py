@@ -62,7 +62,6 @@ class PlacementCommand(command.Command):
     endpoint: ClassVar[Endpoint | None] = None
     #: The first microversion with which the command can do its work; None: the endpoint's.
     first_version: ClassVar[Microversion | None] = None
-    _provider_uuid: str | None = None
     options: ClassVar[Sequence[Option]] = ()
     #: The arguments of command lines that the help shows below the docstring.
     examples: ClassVar[Sequence[str]] = ()
@@ -77,6 +76,7 @@ class PlacementCommand(command.Command):
         super().__init__(*args, **kwargs)
         self.log.addFilter(_make_printable)
         self._suggestions: dict[str | None, str] = {}
+        self._provider_uuid: str | None = None
 
     @property
     def _is_lean(self) -> bool:
