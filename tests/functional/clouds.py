@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sqlite3
 import threading
 import uuid
 
+import requests
+from keystoneauth1 import exceptions
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
@@ -226,17 +229,34 @@ def watched(client):
 
 
 @contextlib.contextmanager
-def disturbed(client, method, part, disturb, times=1):
-    """Do something just before the first requests of a method and a part of a path."""
-    session = client.session
+def disturbed(
+    client, method, part, disturb=lambda: None, times=1, *, number=1, lost='', reply=None
+):
+    """Let something happen at the requests of a method and a part of a path.
+
+    :param disturb: called just before each of them
+    :param times: how many are concerned
+    :param number: the first of them, from 1
+    :param lost: ``unsent`` or ``sent``, where there is no answer
+    :param reply: the answer, where the service gets nothing of it
+    """
+    session, seen = client.session, itertools.count(1)
     send = session.request
-    left = [times]
 
     def request(url, verb, **kwargs):
-        if verb == method and part in url and left[0]:
-            left[0] -= 1
-            disturb()
-        return send(url, verb, **kwargs)
+        if verb != method or part not in url or next(seen) not in range(number, number + times):
+            return send(url, verb, **kwargs)
+        disturb()
+        if reply is not None:
+            answer = requests.Response()
+            answer.status_code, answer._content = reply.status, json.dumps(reply.body).encode()
+            return answer
+        if lost == 'unsent':
+            raise exceptions.ConnectFailure('the connection was reset')
+        answer = send(url, verb, **kwargs)
+        if lost:
+            raise exceptions.ConnectFailure('the connection was reset')
+        return answer
 
     session.request = request
     try:

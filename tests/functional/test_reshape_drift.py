@@ -46,6 +46,18 @@ def grow(client):
     inventory.set(client, ROOT, 'VCPU', fields, read.generation)
 
 
+def resize(total, provider_uuid=ROOT, **fields):
+    """Change the inventory that the plan moves."""
+
+    def disturb(client):
+        read = inventory.show(client, provider_uuid, 'VGPU')
+        assert read.generation is not None
+        changed = replace(read.value, total=total, **fields).as_fields()
+        inventory.set(client, provider_uuid, 'VGPU', changed, read.generation)
+
+    return disturb
+
+
 def hand_over(client):
     consumer = allocation.show(client, uuid_of('server0.1')).value
     allocation.set(client, replace(consumer, project_id=uuid_of('another')))
@@ -181,18 +193,6 @@ def test_reserved_since_then_is_not_decided_here(client, tmp_path):
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
     assert len(clouds.captured(client).providers) == 1
-
-
-def resize(total, **fields):
-    """Change the inventory that the plan moves."""
-
-    def disturb(client):
-        read = inventory.show(client, ROOT, 'VGPU')
-        assert read.generation is not None
-        changed = replace(read.value, total=total, **fields).as_fields()
-        inventory.set(client, ROOT, 'VGPU', changed, read.generation)
-
-    return disturb
 
 
 @pytest.mark.parametrize('when', ['before', 'POST /reshaper'])

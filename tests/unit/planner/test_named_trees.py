@@ -9,10 +9,8 @@ import pytest
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
-from placementclient.reading.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
-from tests.unit.reshape.memory import Placement
 
 HOSTS = range(3)
 MOVES = [
@@ -44,7 +42,7 @@ FORMS: dict[str, Any] = {
 
 @pytest.fixture(scope='module')
 def snapshot():
-    return capture(Placement(clouds.cloud(hosts=len(HOSTS))).client())
+    return clouds.used(clouds.cloud(hosts=len(HOSTS)))
 
 
 def tree_of(snapshot, root):

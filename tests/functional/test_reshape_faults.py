@@ -1,0 +1,404 @@
+"""One tree or several, what goes wrong while they are carried out, and how each ends."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+import pytest
+from keystoneauth1 import exceptions
+from msgspec import structs
+
+from placementclient.api import allocation, attempts, resource_provider, trait
+from placementclient.changes import comparison
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.model.outcomes import State, Status
+from placementclient.model.snapshots import Snapshot
+from placementclient.reading import scope
+from placementclient.reshape import engines
+from tests.functional import clouds
+from tests.functional.clouds import disturbed, uuid_of
+from tests.functional.test_reshape_drift import (
+    ROOT,
+    Disturb,
+    add_trait,
+    allocate,
+    free,
+    resize,
+    touch,
+)
+from tests.unit.dialogue import Reply, fault
+
+DONE, LEFT, FAILED = State.APPLIED, State.LEFT_ALONE, State.FAILED
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / 'plan.journal')
+
+
+def made(client, children=1, hosts=1, servers=2):
+    """A plan that moves the VGPU of hosts to children."""
+    before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=servers))
+    return clouds.plan_of(before, children, moved_trait=True)
+
+
+def rename(client, name='another'):
+    resource_provider.set(client, ROOT, name)
+    touch(client)  # no generation guards the name
+
+
+def occupy(client):
+    """Somebody else's provider has the name of a child."""
+    resource_provider.create(client, 'compute0_gpu0', uuid=uuid_of('another'))
+
+
+class Lost(NamedTuple):
+    method: str
+    part: str
+    number: int = 1
+
+
+#: The first POST /reshaper is the question whether it is allowed.
+LOST = (
+    Lost('POST', '/resource_providers'), Lost('PUT', '/traits', 2), Lost('POST', '/reshaper', 2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('lost', ['unsent', 'sent'])
+@pytest.mark.parametrize('request_', LOST, ids=str)
+def test_a_lost_answer_is_read_back(client, path, request_, lost):
+    plan = made(client)
+    method, part, number = request_
+    with disturbed(client, method, part, number=number, lost=lost):
+        assert engines.apply(client, plan, path).trees[0].state is DONE
+    assert engines.verify(client, plan, journal_path=path) == []
+    (child,) = plan.trees[0].created()
+    consumers = clouds.captured(client).consumers_on(child.uuid)
+    assert len(consumers) == 2
+
+
+@pytest.mark.parametrize('lost', ['unsent', 'sent'])
+@pytest.mark.parametrize('method', ['POST', 'PUT', 'DELETE'])
+def test_an_answer_that_is_lost_on_the_way_back_is_read_back(client, path, method, lost):
+    plan, before = made(client), clouds.captured(client)
+    engines.apply(client, plan, path)
+    with disturbed(client, method, '', number=1 + (method == 'POST'), lost=lost):
+        assert engines.rollback(client, plan, path).trees[0].state is State.ROLLED_BACK
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
+
+
+class Case(NamedTuple):
+    """What others do just before a request, and how the tree ends."""
+
+    disturb: Disturb
+    part: str
+    state: State
+    reason: str
+    children: int = 1
+
+
+CASES = (
+    Case(free, '/reshaper', DONE, 'planned again'),
+    Case(allocate('new', 1), '/reshaper', DONE, 'planned again'),
+    Case(allocate('new', 1), '/reshaper', LEFT, 'impossible', 2),
+    Case(resize(5), '/reshaper', LEFT, 'inventories of compute0'),
+    Case(rename, '/reshaper', LEFT, 'is called another now'),
+    Case(occupy, '/resource_providers', LEFT, 'exists elsewhere'),
+)
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_what_others_do_in_the_middle_is_found_out(client, path, case):
+    plan = made(client, case.children)
+    number = 2 if case.part == '/reshaper' else 1
+    disturb = functools.partial(case.disturb, client)
+    with disturbed(client, 'POST', case.part, disturb, number=number):
+        (result,) = engines.apply(client, plan, path).trees
+    assert (result.state, case.reason in result.reason) == (case.state, True), result
+    live = clouds.captured(client)
+    is_done = case.state is DONE
+    assert bool(live.children(ROOT)) == is_done
+    assert ('VGPU' in live.providers[ROOT].inventories) != is_done
+
+
+def test_a_request_that_is_refused_twice_fails(client, path):
+    plan, reply = made(client), fault(409, 'no room')
+    with disturbed(client, 'POST', '/reshaper', times=9, number=2, reply=reply):
+        (result,) = engines.apply(client, plan, path).trees
+    assert (result.state, 'no room' in result.reason) == (FAILED, True)
+    assert clouds.captured(client).children(ROOT) == []
+
+
+def test_a_tree_that_others_always_change_first_is_left_alone(client, path, monkeypatch):
+    monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
+    plan, busy = made(client), functools.partial(touch, client)
+    with disturbed(client, 'POST', '/reshaper', busy, times=99, number=2):
+        (result,) = engines.apply(client, plan, path).trees
+    assert (result.state, 'generation conflict' in result.reason) == (LEFT, True)
+    assert clouds.captured(client).children(ROOT) == []
+
+
+def test_what_was_granted_is_read_back(client, path):
+    """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
+    plan = made(client, 2)
+    one, other = (change.uuid for change in plan.trees[0].created())
+
+    def misplace():
+        consumer = clouds.captured(client).consumers_on(one)[0]
+        held = {uuid: dict(resources) for uuid, resources in consumer.allocations.items()}
+        held[other] = held.pop(one)
+        allocation.set(client, structs.replace(consumer, allocations=held))
+
+    with disturbed(client, 'GET', '/allocations/', misplace):
+        outcome = engines.apply(client, plan, path)
+    assert outcome.trees[0].state is FAILED
+    assert outcome.trees[0].reason.startswith('verification: consumer ')
+    assert outcome.exit_status is ExitStatus.DIFFERS
+
+
+def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(client, path):
+    plan = made(client, 2, servers=0)
+    gpu = next(plan.trees[0].created())
+    shrink = functools.partial(resize(1, gpu.uuid), client)
+    with disturbed(client, 'GET', f'{gpu.uuid}/inventories', shrink):
+        (result,) = engines.apply(client, plan, path).trees
+    assert result.state is FAILED
+    assert result.reason.startswith(f'verification: the inventory of VGPU on {gpu.name} is not')
+
+
+@pytest.mark.parametrize(
+    ('error', 'message'),
+    [
+        (exceptions.ServiceUnavailable('Keystone is away'), 'Keystone is away'),
+        (ZeroDivisionError('nobody thought of this'), 'ZeroDivisionError: nobody thought of this'),
+    ],
+)
+def test_whatever_ends_a_run_all_trees_are_told(client, path, monkeypatch, error, message):
+    monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
+    plan = made(client, hosts=3)
+
+    def disturb():
+        raise error
+
+    with disturbed(client, 'POST', '/reshaper', disturb, times=9999, number=3):
+        outcome = engines.apply(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [DONE, FAILED, State.NOT_STARTED]
+    assert outcome.exit_status is ExitStatus.PARTIAL
+    assert message in str(outcome.stopped)
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
+
+
+@pytest.mark.parametrize('workers', [1, 2])
+def test_an_interrupted_run(client, path, workers):
+    """Ctrl-C when the second tree has ended: it reaches the thread that waits for the workers."""
+    plan, ended = made(client, hosts=5), []
+
+    def report(tree):
+        ended.append(tree)
+        if len(ended) == 2:
+            raise KeyboardInterrupt
+
+    outcome = engines.apply(client, plan, path, workers=workers, report=report)
+    states = [tree.state for tree in outcome.trees]
+    assert set(states) == {DONE, State.NOT_STARTED}
+    # What was under way has come to its end.
+    assert 2 <= states.count(DONE) <= 2 + workers
+    assert outcome.exit_status is ExitStatus.INTERRUPTED
+    assert isinstance(outcome.stopped, errors.Interrupted)
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
+
+
+@pytest.mark.parametrize('part', ['/resource_providers', '/reshaper'])
+def test_status_repeats_why_a_tree_was_left_alone(client, path, part):
+    plan = made(client, hosts=2)
+    method, number = ('POST', 2) if part == '/reshaper' else ('GET', 1)
+    change = functools.partial(rename, client)
+    with disturbed(client, method, part, change, number=number):
+        left = engines.apply(client, plan, path).trees[0]
+    assert left.state is LEFT
+
+    def status():
+        first, second = engines.status(client, plan, journal_path=path)
+        assert second.status is Status.APPLIED
+        return first.status, first.is_left_alone, first.reason
+
+    assert status() == (Status.DIFFERS, True, f'left alone: {left.reason}')
+    rename(client, 'compute0')
+    resize(9)(client)
+    state, is_left_alone, reason = status()
+    assert (state, is_left_alone) == (Status.DIFFERS, True)
+    assert reason.startswith('the inventories of compute0 have changed; left alone at 20')
+    resize(8)(client)
+    state, is_left_alone, reason = status()
+    assert (state, is_left_alone) == (Status.PENDING, False)
+    message = re.escape(left.reason)
+    assert re.fullmatch(f'apply tries this tree again; left alone at 20.+: {message}', reason)
+    assert engines.apply(client, plan, path).trees[0].state is DONE
+
+
+GONE_NOW = fault(404, 'no such provider')
+
+
+@pytest.mark.parametrize(
+    ('part', 'reply', 'times', 'state'),
+    [
+        (f'{ROOT}/inventories', GONE_NOW, 1, LEFT),
+        # It changes at each of the readings of the first look.
+        (f'{ROOT}/allocations', None, 5, DONE),
+    ],
+)
+def test_a_provider_that_goes_or_changes_while_all_trees_are_looked_at_ends_nothing(
+    client, path, part, reply, times, state
+):
+    plan = made(client, hosts=2)
+    add_trait(client)
+    disturb = functools.partial(touch, client) if reply is None else lambda: None
+    with disturbed(client, 'GET', part, disturb, times, reply=reply):
+        outcome = engines.apply(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [state, DONE], outcome
+
+
+@pytest.mark.parametrize(
+    ('reply', 'outcome'), [(Reply(502), 'not known: '), (fault(409, 'no'), 'refused: ')]
+)
+def test_the_journal_tells_a_refusal_from_what_is_not_known(client, path, reply, outcome):
+    plan = made(client)
+    with disturbed(client, 'POST', '/reshaper', number=2, reply=reply):
+        engines.apply(client, plan, path)
+    with open(path) as lines:
+        assert sum(f'"outcome":"{outcome}' in line for line in lines) == 1
+
+
+def test_a_server_that_was_migrated_since_is_no_damage(client):
+    (tree,) = made(client, 2).trees
+    consumer = next(each for each in tree.consumers if each.moves)
+    live = clouds.captured(client)
+    whole = {'VCPU': 2, 'MEMORY_MB': 2048, 'VGPU': 1}
+    for place, is_damage in ((uuid_of('elsewhere'), False), (ROOT, True)):
+        moved = structs.replace(live.consumers[consumer.uuid], allocations={place: whole})
+        snapshot = Snapshot(live.providers.values(), [moved])
+        found = [each for each in comparison.deviations(tree, snapshot) if each.kind == 'misplaced']
+        assert [each.is_damage for each in found] == [is_damage]
+
+
+def test_what_was_left_alone_at_once_has_nothing_to_take_back(client, path):
+    plan = made(client)
+    resize(5)(client)
+    assert engines.apply(client, plan, path).trees[0].state is LEFT
+    with clouds.watched(client) as requests:
+        outcome = engines.rollback(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [State.ALREADY_BACK]
+    assert outcome.exit_status is ExitStatus.DONE
+    assert {method for method, url in requests if url != '/reshaper'} == {'GET'}
+
+
+@pytest.mark.parametrize(('hosts', 'lists'), [(2, 2), (3, 1)])
+def test_many_trees_are_listed_with_one_request(client, path, monkeypatch, hosts, lists):
+    monkeypatch.setattr(scope, '_MANY', 3)
+    plan = made(client, children=2, hosts=hosts)
+
+    def listed(run):
+        with clouds.watched(client) as requests:
+            results = run()
+        assert lists == sum(
+            method == 'GET' and url.partition('?')[0] == '/resource_providers'
+            for method, url in requests
+        )
+        return results
+
+    outcome = listed(lambda: engines.apply(client, plan, path))
+    assert {result.state for result in outcome.trees} == {DONE}
+    states = listed(lambda: engines.status(client, plan))
+    assert {each.status for each in states} == {Status.APPLIED}
+
+
+@pytest.mark.parametrize('disturb', [touch, add_trait, free, allocate('new', 1), rename, occupy])
+def test_what_happens_after_the_list_of_all_trees_is_found_out(
+    client, tmp_path, monkeypatch, disturb
+):
+    before, ends = clouds.cloud(servers=2), []
+    for many in (1, 99):
+        monkeypatch.setattr(scope, '_MANY', many)
+        clouds.emptied(client)
+        plan = clouds.plan_of(clouds.loaded(client, before), 1, moved_trait=True)
+        act = functools.partial(disturb, client)
+        with disturbed(client, 'GET', f'{ROOT}/inventories', act):
+            outcome = engines.apply(client, plan, str(tmp_path / f'journal{many}'))
+        ends.append([(result.state, result.reason) for result in outcome.trees])
+    assert ends[0] == ends[1]
+
+
+PARTS = ('inventories', 'allocations')
+
+
+@pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 10), (4, 2, 13), (2, 0, 9)])
+def test_the_requests_of_a_tree(client, path, children, servers, number):
+    """Each gives a guarantee: ``benchmarks/apply.py`` says which."""
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=servers)), children)
+    with clouds.watched(client) as requests:
+        engines.apply(client, plan, path)
+    host, *made = (f'/resource_providers/{each.uuid}' for each in plan.trees[0].providers)
+    consumers, looks = plan.trees[0].consumers, 2 if servers else 1
+    if not servers:
+        back = [f'GET {each}/inventories' for each in (host, *made)]
+    elif children < servers:
+        back = [f'GET {each}/allocations' for each in (host, *made)]
+    else:
+        back = [f'GET /allocations/{consumer.uuid}' for consumer in consumers]
+    of_tree = [
+        *(f'GET {host}/{part}' for part in PARTS[:looks]),
+        *['POST /resource_providers'] * children,
+        *(f'PUT {child}/traits' for child in made),
+        'POST /reshaper',
+        *back,
+    ]
+    of_run = ['POST /reshaper', 'GET /resource_providers', 'PUT /traits/CUSTOM_GPU']
+    sent = [f'{method} {url.partition("?")[0]}' for method, url in requests]
+    assert sent == [*of_run[:2], *of_tree[:looks], of_run[2], *of_tree[looks:]]
+    assert len(of_tree) == number
+
+
+def mark(client, uuid):
+    """Let another operator add a trait to a provider."""
+    traits = trait.list_of_provider(client, uuid)
+    assert traits.generation is not None
+    trait.set_on_provider(client, uuid, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
+
+
+def test_a_child_that_others_have_changed_is_not_taken_back(client, path):
+    plan = made(client)
+    (child,) = plan.trees[0].created()
+    engines.apply(client, plan, path)
+    mark(client, child.uuid)
+    (result,) = engines.rollback(client, plan, path).trees
+    assert (result.state, 'HW_CPU_X86_SSE' in result.reason) == (LEFT, True), result
+    assert 'VGPU' in clouds.captured(client).providers[child.uuid].inventories
+
+
+def test_what_was_prepared_stays_if_others_have_changed_it(client, path):
+    plan = made(client)
+    (child,) = plan.trees[0].created()
+
+    def disturb():
+        resize(5)(client)
+        mark(client, child.uuid)
+
+    with disturbed(client, 'POST', '/reshaper', disturb, number=2):
+        (result,) = engines.apply(client, plan, path).trees
+    assert (result.state, 'what was prepared is still there' in result.reason) == (LEFT, True)
+    assert child.uuid in clouds.captured(client).providers
+
+
+def test_there_is_no_way_back_without_the_root(client, path):
+    plan = made(client, hosts=2, servers=0)
+    engines.apply(client, plan, path)
+    for consumer in clouds.captured(client).consumers_on(ROOT):
+        allocation.delete(client, consumer.uuid)
+    for change in reversed(plan.trees[0].providers):
+        resource_provider.delete(client, change.uuid)
+    first, second = engines.rollback(client, plan, path).trees
+    assert (first.state, second.state) == (LEFT, State.ROLLED_BACK)
+    assert 'No resource provider has the UUID' in first.reason

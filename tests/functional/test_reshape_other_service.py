@@ -1,0 +1,80 @@
+"""A plan that is applied to another service than the one that it was made for."""
+
+from dataclasses import replace
+
+import pytest
+
+from placementclient.api import allocation, resource_provider
+from placementclient.changes.tree_queue import OtherService
+from placementclient.model.outcomes import State
+from placementclient.model.snapshots import Origin, Snapshot
+from placementclient.reshape import engines
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+from tests.functional.test_reshape_drift import resize
+
+RUNS = (engines.apply, engines.rollback)
+URL = 'https://right.test/placement'
+
+
+def planned(client, service=URL):
+    """A plan, made of what is there; its file says that it was made elsewhere."""
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2, servers=2)), 2)
+    return replace(plan, origin=Origin('2026-11-22T00:00:00+00:00', service))
+
+
+@pytest.mark.parametrize('run', RUNS)
+def test_where_none_of_the_trees_is_nothing_is_noted(client, run, tmp_path):
+    plan, path = planned(client), tmp_path / 'journal'
+    clouds.emptied(client)
+    clouds.load(client, Snapshot([clouds.host('another')], []))
+    with clouds.watched(client) as requests, pytest.raises(OtherService) as caught:
+        run(client, plan, str(path))
+    assert str(caught.value) == (
+        f'This is {client.service}, and none of the trees of the plan exists here. The plan was '
+        f'made of {URL}. Nothing was sent. Connect to the service that the plan is for; if it is '
+        'this one, give --other-service'
+    )
+    assert caught.value.exit_status == 1
+    assert {method for method, url in requests if url != '/reshaper'} == {'GET'}
+    assert not path.exists()
+
+
+def test_one_tree_that_is_gone_is_left_alone(client, tmp_path):
+    """The others are there: this is the service, and the host was removed."""
+    plan, path = planned(client, client.service), str(tmp_path / 'journal')
+    gone = uuid_of('compute0')
+    for consumer in clouds.captured(client).consumers_on(gone):
+        allocation.delete(client, consumer.uuid)
+    resource_provider.delete(client, gone)
+    outcome = engines.apply(client, plan, path, trees=['compute0'])
+    assert [tree.state for tree in outcome.trees] == [State.LEFT_ALONE]
+
+
+def test_where_all_is_equal_another_url_is_no_obstacle(client, tmp_path):
+    plan, path = planned(client), str(tmp_path / 'journal')
+    applied = engines.apply(client, plan, path, limit=1)
+    assert [tree.state for tree in applied.trees] == [State.APPLIED, State.NOT_STARTED]
+    applied = engines.apply(client, plan, path)
+    assert [tree.state for tree in applied.trees] == [State.ALREADY_APPLIED, State.APPLIED]
+    back = engines.rollback(client, plan, path)
+    assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
+
+
+def test_where_trees_differ_another_url_is_one(client, tmp_path):
+    plan, path = planned(client), tmp_path / 'journal'
+    resize(9, uuid_of('compute1'))(client)
+    with pytest.raises(OtherService, match='compute1: the inventories of compute1'):
+        engines.apply(client, plan, str(path))
+    with pytest.raises(OtherService, match='compute1: it is neither as it was'):
+        engines.rollback(client, plan, str(path))
+    assert not path.exists()
+    outcome = engines.apply(client, plan, str(path), other_service=True)
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
+
+
+def test_of_the_same_service_a_difference_is_no_more_than_that(client, tmp_path):
+    plan, path = planned(client, client.service), str(tmp_path / 'journal')
+    resize(9, uuid_of('compute1'))(client)
+    outcome = engines.apply(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]

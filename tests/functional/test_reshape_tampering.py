@@ -1,0 +1,100 @@
+"""Plans and journals that say something of the present that is not so."""
+
+import copy
+
+import pytest
+
+from placementclient.changes.records.changes import record
+from placementclient.files.encoding import builtins
+from placementclient.model.outcomes import State
+from placementclient.reshape import engines
+from tests.functional import clouds
+from tests.unit.reshape.test_attacks import (
+    OTHER,
+    ROOT,
+    children,
+    edited,
+    first_consumer,
+    holdings,
+    noted,
+    root,
+)
+
+
+def false_inventory(tree):
+    """Of a class that does not move."""
+    for side in ('before', 'after'):
+        root(tree, side)['inventories']['VCPU']['total'] = 320
+
+
+def false_holdings(tree):
+    """A consumer holds more, and gets more."""
+    consumer = first_consumer(tree)
+    for side in ('before', 'after'):
+        for resources in holdings(tree, side).values():
+            if 'VGPU' in resources:
+                resources['VGPU'] = 2
+    for row in tree['rows']:
+        if row['consumer_uuid'] == consumer:
+            row['amount'] = 2
+
+
+def less_memory(tree):
+    """A consumer loses some of what it keeps on the root."""
+    for side in ('before', 'after'):
+        holdings(tree, side)[ROOT]['MEMORY_MB'] = 1
+
+
+def another_parent(tree):
+    for child in children(tree):
+        child['parent_provider_uuid'] = OTHER
+
+
+@pytest.fixture
+def plan(client):
+    before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
+    return clouds.plan_of(before, 2, moved_trait=True)
+
+
+def test_what_is_as_it_was_is_applied(client, plan, tmp_path):
+    same = edited(plan, tmp_path / 'plan.json', lambda document: None)
+    path = noted(same, tmp_path / 'journal', builtins(record(same.trees[0])))
+    outcome = engines.apply(client, same, path)
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
+
+
+@pytest.mark.parametrize('mutation', [false_inventory, false_holdings, less_memory])
+@pytest.mark.parametrize('is_in_journal', [False, True])
+def test_what_is_false_in_a_plan_changes_nothing(client, plan, mutation, is_in_journal, tmp_path):
+    before, path = clouds.captured(client), str(tmp_path / 'journal')
+    engines.apply(client, plan, str(tmp_path / 'true'), trees=['compute0'])
+    expected = clouds.content(clouds.captured(client))
+    engines.rollback(client, plan, str(tmp_path / 'true'))
+    assert clouds.content(clouds.captured(client)) == clouds.content(before)
+    if is_in_journal:
+        tree = copy.deepcopy(builtins(record(plan.trees[0])))
+        mutation(tree)
+        noted(plan, tmp_path / 'journal', tree)
+    else:
+        plan = edited(plan, tmp_path / 'plan.json', lambda it: mutation(it['trees'][0]))
+    (result,) = engines.apply(client, plan, path, trees=['compute0']).trees
+    assert result.state is State.APPLIED
+    assert result.reason.startswith('planned again, as ')
+    assert clouds.content(clouds.captured(client)) == expected
+
+
+@pytest.mark.parametrize('is_in_journal', [False, True])
+def test_a_child_is_made_in_no_other_tree(client, plan, is_in_journal, tmp_path):
+    before, path = clouds.content(clouds.captured(client)), str(tmp_path / 'journal')
+    if is_in_journal:
+        tree = copy.deepcopy(builtins(record(plan.trees[0])))
+        another_parent(tree)
+        noted(plan, tmp_path / 'journal', tree)
+    else:
+        plan = edited(plan, tmp_path / 'plan.json', lambda it: another_parent(it['trees'][0]))
+    for run, state in (
+        (engines.apply, State.LEFT_ALONE), (engines.rollback, State.ALREADY_BACK),
+    ):  # fmt: skip
+        (result,) = run(client, plan, path, trees=['compute0']).trees
+        assert result.state is state
+        assert clouds.content(clouds.captured(client)) == before

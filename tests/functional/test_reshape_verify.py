@@ -1,0 +1,138 @@
+"""A plan that is pending, one that others changed something of later, and one that is damaged."""
+
+import pytest
+
+from placementclient.api import allocation, inventory, resource_provider
+from placementclient.model.outcomes import Status
+from placementclient.render import runs
+from placementclient.reshape import engines
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+from tests.functional.test_reshape_drift import ROOT, hand_over, resize
+
+
+@pytest.fixture
+def plan(client):
+    return clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2, moved_trait=True)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / 'plan.journal')
+
+
+def rows(client, plan, journal=None):
+    found = engines.verify(client, plan, journal_path=journal)
+    return [(each.kind, str(each.verdict), each.is_damage) for each in found]
+
+
+def status(client, plan):
+    (tree,) = engines.status(client, plan)
+    return tree.status, tree.reason
+
+
+PENDING = ('not-applied', 'pending', False)
+
+
+def test_a_tree_that_was_never_applied_is_pending(client, plan):
+    assert rows(client, plan) == [PENDING]
+    assert status(client, plan) == (Status.PENDING, '')
+
+
+def test_one_changed_total_of_it_is_one_row(client, plan):
+    resize(9)(client)
+    assert rows(client, plan) == [PENDING, ('inventory', 'changed later', False)]
+    assert status(client, plan) == (
+        Status.DIFFERS,
+        'not applied, and the inventory of VGPU on compute0 is not what the plan starts from: '
+        'total 9 instead of 8',
+    )
+
+
+def test_what_others_changed_after_it_is_no_damage(client, plan, path):
+    engines.apply(client, plan, path)
+    assert rows(client, plan, path) == []
+    child, _ = plan.trees[0].created()
+    resize(5, child.uuid)(client)
+    allocation.delete(client, uuid_of('server0.0'))
+    hand_over(client)
+    assert sorted(rows(client, plan, path)) == [
+        ('gone', 'changed later', False),
+        ('inventory', 'changed later', False),
+        ('owner', 'changed later', False),
+    ]
+
+
+def test_what_is_on_both_sides_is_damage(client, plan, path):
+    engines.apply(client, plan, path)
+    # As a nova-compute of the old release does.
+    fields = plan.trees[0].providers[0].content_before.inventories['VGPU'].as_fields()
+    inventory.create(client, ROOT, 'VGPU', fields, resource_provider.generation(client, ROOT))
+    assert rows(client, plan, path) == [('inventory', 'damaged', True)]
+
+
+def test_a_child_that_is_gone_is_damage(client, plan, path):
+    engines.apply(client, plan, path)
+    child, _ = plan.trees[0].created()
+    for consumer in clouds.captured(client).consumers_on(child.uuid):
+        allocation.delete(client, consumer.uuid)
+    resource_provider.delete(client, child.uuid)
+    assert set(rows(client, plan, path)) == {
+        ('missing', 'damaged', True),
+        ('gone', 'changed later', False),
+    }
+
+
+def test_what_was_applied_and_is_undone_is_damage(client, plan, path):
+    engines.apply(client, plan, path)
+    engines.rollback(client, plan, f'{path}.other')
+    assert rows(client, plan, path) == [('not-applied', 'damaged', True)]
+
+
+def test_what_was_taken_back_is_not_overdue(client, plan, path):
+    engines.apply(client, plan, path)
+    engines.rollback(client, plan, path)
+    (row,) = engines.verify(client, plan, journal_path=path)
+    assert (row.message, row.verdict, row.is_overdue) == (
+        'the plan was taken back',
+        'pending',
+        False,
+    )
+
+
+def test_the_table_has_the_verdict(client, plan, path):
+    found = engines.verify(client, plan)
+    columns, table = runs.verification(plan.trees, found)
+    assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
+    message = 'the plan is not applied to this tree'
+    assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]
+    engines.apply(client, plan, path)
+    _, table = runs.verification(plan.trees, engines.verify(client, plan))
+    assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
+
+
+def test_status_of_what_was_applied_names_what_differs(client, plan, path):
+    engines.apply(client, plan, path)
+    child, _ = plan.trees[0].created()
+    resize(5, child.uuid)(client)
+    assert status(client, plan) == (
+        Status.DIFFERS,
+        'the inventory of VGPU on compute0_gpu0 is not that of the plan: total 5 instead of 4',
+    )
+
+
+def test_trees_that_are_pending_are_no_damage(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=3, servers=2)), 1)
+
+    def found():
+        return [(d.tree, d.is_damage) for d in engines.verify(client, plan, journal_path=path)]
+
+    assert found() == [(f'compute{n}', False) for n in range(3)]
+    engines.apply(client, plan, path, limit=1)
+    assert found() == [('compute1', False), ('compute2', False)]
+    engines.apply(client, plan, path)
+    assert found() == []
+    engines.rollback(client, plan, f'{path}.other', trees=['compute1'])
+    assert found() == [('compute1', True)]
+    engines.rollback(client, plan, path, trees=['compute0'])
+    assert found() == [('compute0', False), ('compute1', True)]
