@@ -3,6 +3,7 @@
 import datetime
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -147,6 +148,8 @@ class _CaptureReader:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.consumers: dict[str, Consumer] = {}
+        # Two threads that need the same consumer wait for each other; others rarely do.
+        self._turns = [threading.Lock() for _ in range(61)]
         self._interned: dict[object, object] = {}
 
     def tree(self, members: Sequence[Provider]) -> Snapshot:
@@ -226,12 +229,13 @@ class _CaptureReader:
 
     def _consumer(self, uuid: str, members: set[str], holdings: Mapping[str, Holding]) -> Consumer:
         """A consumer that says of itself what the providers of a tree say of it."""
-        consumer = self.consumers.get(uuid)
-        if consumer is None or not _agrees(consumer, members, holdings):
-            consumer = self.consumers[uuid] = _lean(allocation.show(self._client, uuid).value)
-            if not _agrees(consumer, members, holdings):
-                raise _Moved
-        return consumer
+        with self._turns[hash(uuid) % len(self._turns)]:
+            consumer = self.consumers.get(uuid)
+            if consumer is None or not _agrees(consumer, members, holdings):
+                consumer = self.consumers[uuid] = _lean(allocation.show(self._client, uuid).value)
+                if not _agrees(consumer, members, holdings):
+                    raise _Moved
+            return consumer
 
 
 def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]) -> bool:
