@@ -146,8 +146,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every auth type; :class:`Connection` uses those of the selected one."""
     group = parser.add_argument_group(
         'connection options',
-        'Each way to authenticate has options of its own, and variables that stand for them, such '
-        'as --os-auth-url and OS_AUTH_URL. --help beside --os-auth-type prints them.',
+        'Each way to authenticate has options and variables of its own, such as --os-auth-url and '
+        'OS_AUTH_URL. --help beside --os-auth-type prints them.',
     )
     group.add_argument(
         '--os-cloud',

@@ -36,11 +36,9 @@ ANYTHING = 'anything'
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The syntax of a command, or of the program.
+    """The kinds of values after the options of a command (``''``: none), and of its arguments.
 
-    :param options: what follows each option: nothing (``''``), or a kind of value
-    :param arguments: the kinds of the arguments
-    :param endless: whether the last may be repeated
+    :param endless: whether the last argument may be repeated
     """
 
     options: Mapping[str, str] = field(default_factory=dict)

@@ -3,11 +3,10 @@
 import argparse
 import functools
 import pkgutil
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from placementclient.client.wording import closest, did_you_mean, suggestion
+from placementclient.client.wording import closest, did_you_mean
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
@@ -58,10 +57,7 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 
 def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
-    """Return suggestions for a mistyped option or choice, to follow an error of argparse."""
-    choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message)
-    if choice:
-        return suggestion(choice[1], re.findall("[^', ]+", choice[2]))
+    """Return suggestions for a mistyped option, to follow an error of argparse."""
     if not message.startswith('unrecognized arguments: '):
         return ''
     shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]

@@ -35,12 +35,7 @@ def migrations_option(purpose: str) -> Option:
 
 
 class Source(NamedTuple):
-    """The source of a list.
-
-    :param service: the word that stands for its service
-    :param ask: asks the service for it
-    :param parse: makes records of it; the second argument is its name for errors
-    """
+    """The source of a list: the word for its service, a request for it, and a parser."""
 
     service: str
     ask: Callable[[Client], list[Any]]

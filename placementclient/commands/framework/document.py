@@ -18,10 +18,8 @@ _WIDEST = 100
 
 
 class Text(NamedTuple):
-    """A printable text.
+    """A printable text, and its fields for ``-f json`` and ``-f yaml``.
 
-    :param data: its fields, for ``-f json`` and ``-f yaml``
-    :param lines: the text
     :param painted: whether there are colours in it
     """
 
@@ -69,8 +67,7 @@ class DocumentCommand(base.ShowOne):
 class LineLister(base.Lister):
     """A command that prints rows: as text on a terminal, otherwise as a table.
 
-    Its :meth:`execute` sets ``lines`` of the arguments: a function of the names of the columns,
-    the rows as texts, and the width of a line.
+    It sets ``args.lines``: a function of the columns, the rows as texts, and the width of a line.
     """
 
     formatter_namespace = 'placementclient.formatter.lines'

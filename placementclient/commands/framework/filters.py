@@ -24,8 +24,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     """Return the options of a filter.
 
     :param since: the first microversion of each, by its name without the hyphens
-    :param settings: keyword arguments of ``add_argument``, where the options are not of the command
-        as a whole
+    :param settings: keyword arguments of ``add_argument`` for options of a group
     """
     repeated = settings or {'action': 'append', 'default': []}
     return (

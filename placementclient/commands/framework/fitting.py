@@ -30,8 +30,6 @@ _PART = re.compile(
 class Fitted:
     """A formatter of cliff that prints rows no wider than a terminal, if words allow that.
 
-    :param formatter: what draws the table
-    :param width: of the terminal, in characters
     :param warn: called with a sentence on the columns that are left out
     """
 
@@ -44,7 +42,9 @@ class Fitted:
         listed = [tuple(row) for row in rows]
         least = [_least(column) for column in zip(names, *listed, strict=True)]
         shown, left_out = list(range(len(names))), []
-        for name in dict.fromkeys((*_empty(names, listed), *LEFT_OUT)):
+        columns = zip(names, *listed, strict=True)
+        empty = [name for name, *cells in columns if cells and all(cell == '' for cell in cells)]
+        for name in dict.fromkeys((*empty, *LEFT_OUT)):
             if _table_width([least[place] for place in shown]) > self._width and name in names:
                 shown.remove(names.index(name))
                 left_out.append(name)
@@ -71,12 +71,6 @@ class Fitted:
                 break
             widths[max(slack, key=widths.__getitem__)] -= 1
         return widths
-
-
-def _empty(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the columns in which no row has a value; none of a table without rows."""
-    columns = zip(names, *rows, strict=True)
-    return [name for name, *cells in columns if cells and not any(cell != '' for cell in cells)]
 
 
 def _table_width(widths: Sequence[int]) -> int:

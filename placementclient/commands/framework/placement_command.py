@@ -340,12 +340,8 @@ def _example(line: str) -> str:
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit for wrong usage: the message first, then one line of usage."""
-    arguments = ' '.join(
-        action.metavar or action.dest
-        for action in command_help.actions(parser)
-        if not action.option_strings and isinstance(action.metavar, str | None)
-    )
-    usage = ' '.join(f'{parser.prog} [options] {arguments}'.split())
+    arguments = [a.metavar for a in command_help.actions(parser) if not a.option_strings]
+    usage = ' '.join([parser.prog, '[options]', *filter(None, map(str, arguments))])
     parser.exit(
         errors.ExitStatus.USAGE,
         f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',

@@ -67,7 +67,6 @@ def assumed(
     """Return a snapshot under the assumptions of ``--assume``, and log them.
 
     :param warn: called with each assumption and its effects; default: the log
-    :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
     from placementclient.producers.assuming import Assumed
 

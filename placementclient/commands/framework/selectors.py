@@ -71,13 +71,10 @@ def trees(
     snapshot: Snapshot | None = None,
     named: Sequence[str] | None = None,
 ) -> Sequence[str]:
-    """Return the trees that the options select, by any of their providers; without options all.
-
-    A tree is selected if one of its providers meets all conditions.
+    """Return the trees with a provider that meets all conditions of the options; refuse if none.
 
     :param snapshot: where to look for them; ``None``: in the live cloud
     :param named: the trees to select from; default: those of ``--tree``
-    :raises errors.PlacementError: if none is selected
     """
     named = command.args.tree if named is None else named
     if not are_given(command.args):

@@ -167,11 +167,6 @@ def test_an_option_that_does_not_exist_is_told_with_a_near_one(placement, servic
             'unrecognized arguments: --os-placement-timeot. Did you mean "--os-placement-timeout"? '
             'See placement --help',
         ),
-        (
-            'trait list -f jsn',
-            "placement trait list: error: argument -f/--format: invalid choice: 'jsn' (choose from "
-            "'csv', 'json', 'table', 'value', 'yaml'). Did you mean \"json\"?",
-        ),
     ):
         result = placement(command)
         assert (result.status, result.stdout) == (2, '')
