@@ -37,7 +37,6 @@ ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 #: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
-#: The way to authenticate without Keystone.
 DIRECT = 'placement_direct'
 #: Those of osc-lib that log all options, of which it knows by their names which are secret; and
 #: the one that logs requests.

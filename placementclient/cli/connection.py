@@ -43,7 +43,6 @@ class Connection:
         # In this order, as OpenStackClient has it.
         self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
         self.region_name: Any = options.os_region_name
-        #: What is set for this service alone, by OpenStackClient's names.
         self.settings: dict[str, Any] = {
             name: os.environ.get(f'OS_{name.upper()}') for name in plugin.SETTINGS
         }

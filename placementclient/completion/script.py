@@ -11,7 +11,6 @@ from placementclient.loading import command_help
 SHELLS = ('bash', 'zsh', 'fish')
 #: Patterns, and what the table says of them.
 Rows = Iterable[tuple[Sequence[str], str]]
-#: The values of an option, by its metavar.
 BY_METAVAR = {
     '<provider>': 'providers',
     '<resource_class>': 'classes',
@@ -30,7 +29,6 @@ BY_METAVAR = {
 }
 #: Where it is no more than a name: by the subject of the command.
 BY_SUBJECT = {'resource provider': 'providers', 'resource class': 'classes', 'trait': 'traits'}
-#: A value of which nothing is known.
 ANYTHING = 'anything'
 
 
@@ -67,7 +65,6 @@ def _kind(action: argparse.Action, command: str) -> str:
     if action.metavar == '<name>' and not command.endswith(' create'):
         return BY_SUBJECT.get(command_help.subject(command), ANYTHING)
     metavar = str(action.metavar).removesuffix('[,...]')
-    # Such as <file>|nova.
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 

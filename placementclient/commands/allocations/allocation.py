@@ -34,7 +34,6 @@ _GENERATION = Option(
     help='Write only if the consumer still has this generation; default: retry after a conflict',
 )
 
-#: Owner and type of a consumer.
 OWNER = (
     Option('--project-id <project>', required_since='1.8', help='ID of its project'),
     Option('--user-id <user>', required_since='1.8', help='ID of its user'),

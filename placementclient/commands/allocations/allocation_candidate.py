@@ -52,7 +52,6 @@ def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return groups
 
 
-#: The options that describe a request for candidates.
 FILTERS: tuple[Option, ...] = (
     *filters.options(
         since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},

@@ -205,7 +205,6 @@ class ShowOne(_Table, command.ShowOne):
 class NameShowOne(ShowOne):
     """A command that shows whether a name exists."""
 
-    #: Reads it.
     function: staticmethod[[Client, str], Read[str]]
 
     def execute(self) -> Output:

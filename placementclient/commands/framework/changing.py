@@ -24,13 +24,9 @@ PLAN = Option(
     '--plan <file>',
     help='Write the changes to this plan file, for "resource provider reshape", and make none',
 )
-#: The argument with a plan.
 PLAN_FILE = Option('plan', help='The file of the plan')
-#: Printed for a plan that changes no tree.
 NOTHING = 'Nothing to change: the plan has no trees'
-#: So many rows stand before the question.
 _SHOWN = 40
-#: The options of each of these commands.
 OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from placementclient.producers.edits import Edits
     from placementclient.render.columns import Columns, Output
 
-#: The options for many.
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
 #: Stands first; with selectors it may be the first of the names.
 PROVIDER = Option(
@@ -35,7 +34,6 @@ PROVIDER = Option(
 class Editing(Changing):
     """Edits many resource providers through a plan; a subclass edits a single one."""
 
-    #: The columns for one resource provider.
     prints_one: Sequence[str] = ()
     #: The options that mean nothing for one.
     only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
@@ -88,14 +86,12 @@ class Editing(Changing):
 class NamesEditing(Editing):
     """Adds or removes names of a resource provider: traits or aggregates."""
 
-    #: The field of a provider's state.
     facet = ''
     #: The functions of the API that read the names of a resource provider, and replace them.
     functions: tuple[
         Callable[[Client, str], Read[list[str]]],
         Callable[[Client, str, list[str], int], Read[list[str]]],
     ]
-    #: The argument with the names, and the column of those of one provider.
     names: Option
     column: Columns
     removes = False

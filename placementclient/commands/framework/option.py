@@ -9,9 +9,7 @@ from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
 from placementclient.plugin import whole
 
-#: The metavars of whole numbers.
 _NUMBERS = ('<number>', '<seconds>')
-#: The actions of options without a value.
 _FLAGS = ('store_true', argparse.BooleanOptionalAction)
 
 
@@ -128,7 +126,6 @@ OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
 OUTPUT = Option('-o', '--output <file>', default='-', help='File to write; default: stdout')
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
-#: Of a command that lists names, and may print how many providers have each.
 PRESENCE = (
     Flag('--long', help='Also print how many providers and hosts have it, and the only host'),
     Option('--snapshot <file>', help='Like --long, for this snapshot file, not the live cloud'),

@@ -40,7 +40,6 @@ _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
 STABLE = Microversion(1, 37)
 
 
-#: The exit statuses of every command.
 USUAL = (
     (errors.ExitStatus.DONE, 'done'),
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
@@ -69,7 +68,6 @@ class PlacementCommand(command.Command):
     statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
     auth_required = True
-    #: The values of the options.
     args: argparse.Namespace
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -13,7 +13,6 @@ from placementclient.client.printable import printable
 from placementclient.client.wording import tally
 from placementclient.render.style import Style
 
-#: Erases the line of the cursor.
 _ERASE = '\r\x1b[K'
 #: At least so many seconds are between two drawings for parts that end.
 _PAUSE = 0.1

@@ -24,7 +24,6 @@ ASSUME = Option(
     help='Look at the cloud as it would be after the changes in this file: other inventories or '
     'traits, new hosts, hosts that are off, more servers, or a plan. Nothing is written',
 )
-#: Of a command that only looks.
 OPTIONS = (SNAPSHOT, ASSUME)
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'

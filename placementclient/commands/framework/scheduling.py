@@ -41,9 +41,7 @@ AGGREGATES = Option(
     help='The host aggregates, for zones, projects and isolated aggregates: the answer of GET '
     '/os-aggregates, or nova: ask Nova',
 )
-#: Of a command that takes flavors.
 CLOUD = (NOVA_CONF, AGGREGATES, PROFILES)
-#: Of a command that takes flavors for servers that are to come.
 SERVER = (
     Option(
         '--image <file>|<id>',
@@ -53,7 +51,6 @@ SERVER = (
     Option('--zone <zone>', help='The availability zone of the server'),
     Option('--project <id>', help='The project of the server, by its ID'),
 )
-#: Of a command that takes one server.
 ONE = (
     Option(
         '--ports <file>|neutron',

@@ -37,9 +37,7 @@ def _conditions(those: str) -> tuple[Option, ...]:
 
 
 _CONDITIONS = _conditions('Those')
-#: For a command that takes providers.
 OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
-#: For a command that takes whole trees.
 OF_TREES = _conditions('Only trees with providers')
 TREE = Option(
     '--tree <provider>...',

@@ -38,7 +38,6 @@ WORSE: tuple[int, ...] = (
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
-#: How much of a line that is longer is shown, in characters.
 _SHOWN = 60
 #: What a line may begin with: no command does.
 _PROGRAMS = ('openstack', 'placement')

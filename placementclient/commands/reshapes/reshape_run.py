@@ -15,9 +15,7 @@ from placementclient.model.outcomes import Outcome, State, Status, TreeResult, T
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.render import failures, runs
 
-#: The options of the commands that only read.
 _READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
-#: The options of the commands that carry out a plan or take it back.
 _RUN = (
     PLAN_FILE,
     *selectors.TREES,

@@ -21,7 +21,6 @@ _WITH = (
     option.workers('trees to read'),
 )
 
-#: The kind of a picture by the end of its file's name.
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
