@@ -199,12 +199,14 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
     for number, content in enumerate(_lines(file), 1):
         if number == 1:
             content = content.removeprefix(codecs.BOM_UTF8)
-        text, words, refusal = _read(content)
-        if refusal:
-            message = f'{errors.BadFile(path, refusal, number)}\n'
-            yield CommandLine(number, text, (), message)
-        elif words:
-            yield CommandLine(number, text, words, '')
+        text, words, refusal = content.decode(errors='backslashreplace').strip(' \t'), [], ''
+        try:
+            words = _words(content)
+        except ValueError as reason:
+            text = text if len(content) <= LONGEST else f'{text[:_SHOWN]}…'
+            refusal = f'{errors.BadFile(path, str(reason), number)}\n'
+        if words or refusal:
+            yield CommandLine(number, text, words, refusal)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -216,37 +218,29 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
             line = file.readline(size)
 
 
-def _read(content: bytes) -> tuple[str, list[str], str]:
-    """The text of a line, its words without the program's name, and why it cannot be run."""
+def _words(content: bytes) -> list[str]:
+    """Return the words of a line, as a shell splits them, without the program's name.
+
+    :raises ValueError: if the line cannot be run
+    """
     if len(content) > LONGEST:
-        text = content[:_SHOWN].decode(errors='backslashreplace')
-        return f'{text}…', [], f'the line is longer than {LONGEST >> 10} KiB'
+        raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        text = content.decode(errors='backslashreplace').strip(' \t')
-        return text, [], '' if text.startswith('#') else 'the line is not UTF-8'
+        if content.lstrip(b' \t').startswith(b'#'):
+            return []
+        raise ValueError('the line is not UTF-8') from None
     if control := _CONTROL.search(text):
         name = control[0].encode('unicode_escape').decode()
-        return text, [], f'control character {name} at column {control.start() + 1}'
-    text = text.strip(' \t')
-    try:
-        words = _words(text)
-    except ValueError as unreadable:
-        return text, [], str(unreadable)
-    if words and words[0] in _PROGRAMS:
-        del words[0]
-    return text, words, ''
-
-
-def _words(text: str) -> list[str]:
-    """The words of a line, as a shell splits them: # begins a comment where a word would begin."""
+        raise ValueError(f'control character {name} at column {control.start() + 1}')
     lexer: Any = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ''
     words: list[str] = []
+    # A comment begins where a word would begin.
     while not _END.match(text, lexer.instream.tell()):
         words.append(lexer.get_token())
-    return words
+    return words[1:] if words and words[0] in _PROGRAMS else words
 
 
 def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
