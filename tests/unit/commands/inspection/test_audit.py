@@ -19,7 +19,6 @@ from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.insight.clouds import cloud, consumer, provider
 
-AUDIT = 'resource provider audit --snapshot {} '
 #: The last line.
 WRONG = 'something is wrong, and is not fixed (exit 3)\n'
 #: Printed where servers and migrations are all that is known, or nothing is.
@@ -33,15 +32,25 @@ ALL_LEFT_OUT = LEFT_OUT.replace('11', '21')
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
 
 
-def listing(folder):
-    """The options for the lists of servers and migrations."""
-    servers, migrations = save(folder, 's.json', SERVERS), save(folder, 'm.json', [])
-    return f'--servers {servers} --migrations {migrations}'
+@pytest.fixture
+def audit(placement, tmp_path):
+    """Audit a saved cloud, with lists by the names of their options."""
+
+    def run(options='-f json', live=None, **lists):
+        file = save(tmp_path, 'cloud.json', live or small())
+        paths = {name: save(tmp_path, f'{name}.json', records) for name, records in lists.items()}
+        sources = ''.join(f' --{name} {path}' for name, path in paths.items())
+        return placement(f'resource provider audit --snapshot {file}{sources} {options}')
+
+    return run
 
 
-def test_checks_that_were_left_out_are_named_on_demand(placement, tmp_path):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(f'-v {AUDIT.format(file)} {listing(tmp_path)} -f json')
+def rows(result):
+    return json.loads(result.stdout)
+
+
+def test_checks_that_were_left_out_are_named_on_demand(audit):
+    result = audit('-f json -v', servers=SERVERS, migrations=[])
     first, *groups, last = result.stderr.splitlines(keepends=True)
     assert (first, last) == (LEFT_OUT, WRONG)
     assert [group.strip() for group in groups] == [
@@ -52,12 +61,14 @@ def test_checks_that_were_left_out_are_named_on_demand(placement, tmp_path):
     ]  # fmt: skip
 
 
-def test_findings_are_data(placement, tmp_path):
-    lists = listing(tmp_path)
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(AUDIT.format(file) + f'-f json {lists}')
+def test_findings_are_data(audit, tmp_path):
+    result = audit(servers=SERVERS, migrations=[])
+    files = (
+        f'--snapshot {tmp_path}/cloud.json --servers {tmp_path}/servers.json '
+        f'--migrations {tmp_path}/migrations.json'
+    )
     assert result.stderr == LEFT_OUT + WRONG
-    assert json.loads(result.stdout) == [
+    assert rows(result) == [
         {
             'id': 'doubled',
             'severity': 'error',
@@ -67,18 +78,16 @@ def test_findings_are_data(placement, tmp_path):
                 'holds': {'host1': {'VCPU': 2}, 'host2': {'VCPU': 1}, 'nfs': {'DISK_GB': 40}},
                 'host': 'host1',
             },
-            'command': f'placement resource provider audit --snapshot {file} {lists} --id doubled '
-            '--subject s --fix --yes',
+            'command': f'placement resource provider audit {files} --id doubled --subject s --fix '
+            '--yes',
             'reason': '',
         }
     ]
 
 
-def test_a_list_that_is_not_complete_is_told(placement, tmp_path):
-    cloud = save(tmp_path, 'cloud.json', small())
-    nobody = save(tmp_path, 'nobody.json', [])
-    result = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
-    [row] = json.loads(result.stdout)
+def test_a_list_that_is_not_complete_is_told(audit):
+    result = audit(servers=[], migrations=[])
+    [row] = rows(result)
     assert (row['id'], row['command']) == ('orphan', '')
     assert row['reason'] == 'the list of servers does not look complete'
     assert result.stderr == LEFT_OUT + (
@@ -87,19 +96,16 @@ def test_a_list_that_is_not_complete_is_told(placement, tmp_path):
         'complete, check each consumer with openstack server show, and delete what it holds with '
         'resource provider allocation delete\n' + WRONG
     )
-    lists = f'--servers {nobody} --migrations {nobody}'
-    fixed = placement(AUDIT.format(cloud) + f'{lists} --fix --yes -f json')
+    fixed = audit('--fix --yes -f json', servers=[], migrations=[])
     assert (fixed.status, fixed.stderr) == (3, result.stderr)
-    assert [row['fix'] for row in json.loads(fixed.stdout)] == ['left to you']
+    assert [row['fix'] for row in rows(fixed)] == ['left to you']
 
 
-def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(placement, tmp_path):
+def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(audit, tmp_path):
     os.mkfifo(tmp_path / 'pipe')
-    migrations, file = save(tmp_path, 'm.json', []), save(tmp_path, 'cloud.json', small())
     writer = threading.Thread(target=(tmp_path / 'pipe').write_text, args=[json.dumps(SERVERS)])
     writer.start()
-    lists = f'--servers {tmp_path / "pipe"} --migrations {migrations}'
-    [row] = json.loads(placement(AUDIT.format(file) + f'{lists} -f json').stdout)
+    [row] = rows(audit(f'--servers {tmp_path / "pipe"} -f json', migrations=[]))
     writer.join()
     assert (row['id'], row['command']) == ('doubled', '')
     assert row['reason'] == (
@@ -107,13 +113,12 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(placement, tmp
     )
 
 
-def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
+def test_one_check_and_one_subject_can_be_chosen(audit):
     live = cloud(
         [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
         [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
     )
-    command = AUDIT.format(save(tmp_path, 'cloud.json', live)) + '-f value -c id -c subject '
-    result = [
+    expected = [
         ('', 'reserved-above-total a host\nreserved-above-total b\non-several-trees s\n'),
         ('--id on-several-trees', 'on-several-trees s\n'),
         ("--id on-several-trees --subject 'a host'", ''),
@@ -121,9 +126,9 @@ def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
         ('--subject b --subject s', 'reserved-above-total b\non-several-trees s\n'),
         ('--id on-several-trees --ignore on-several-trees', ''),
     ]
-    for options, printed in result:
-        assert placement(command + options).stdout == printed, options
-    nothing = placement(command.split('-f')[0] + '--id on-several-trees --subject b')
+    for options, printed in expected:
+        assert audit(f'-f value -c id -c subject {options}', live).stdout == printed, options
+    nothing = audit('--id on-several-trees --subject b', live)
     assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
 
 
@@ -134,32 +139,29 @@ def test_one_check_and_one_subject_can_be_chosen(placement, tmp_path):
         ('x', 'Give a name of a provider, or a UUID of a consumer'),
     ],
 )
-def test_a_subject_that_nothing_has_is_refused(placement, tmp_path, subject, near):
-    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'--subject {subject}'
-    result = placement(command)
+def test_a_subject_that_nothing_has_is_refused(audit, subject, near):
+    result = audit(f'--subject {subject}')
     assert (result.status, result.stdout) == (1, '')
     message = 'no provider, consumer, aggregate, server or flavor is'
     assert result.stderr.splitlines()[-1] == f'--subject: {message} "{subject}". {near}'
     # The printed command that fixes something may delete its subject, and is safe to run again.
-    again = placement(f'{command} --fix --yes')
-    assert again.status == 0
+    assert audit(f'--subject {subject} --fix --yes').status == 0
 
 
-def test_nothing_is_said_with_what_was_looked_at(placement, tmp_path):
-    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore on-several-trees'
+def test_nothing_is_said_with_what_was_looked_at(audit):
     made = sum(not check.needs for check in CHECKS) - 1
-    assert placement(command) == Result(
+    assert audit('--ignore on-several-trees') == Result(
         0,
         '',
         f'{ALL_LEFT_OUT}Nothing found: {made} checks of 3 trees with 4 providers and 1 consumer\n',
     )
-    one = placement(f'{command} --tree nfs')
+    one = audit('--ignore on-several-trees --tree nfs')
     assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
 @pytest.mark.parametrize('option', ['--ignore', '--id', '--explain'])
-def test_a_check_that_does_not_exist(placement, tmp_path, option):
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} what')
+def test_a_check_that_does_not_exist(audit, option):
+    result = audit(f'{option} what')
     assert result.status == 2
     for check in CHECKS:
         assert check.id in result.stderr
@@ -193,37 +195,31 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
         ),
     ],
 )
-def test_an_audit_that_cannot_be_made_is_refused(placement, tmp_path, options, status, message):
+def test_an_audit_that_cannot_be_made_is_refused(audit, tmp_path, options, status, message):
     files = {
         'none': save(tmp_path, 'x.json', {'what': 1}),
         'later': save(tmp_path, 'h.json', HYPERVISORS),
     }
-    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + options.format_map(files)
-    assert placement(command) == Result(status, '', f'{message.format_map(files)}\n')
+    result = Result(status, '', f'{message.format_map(files)}\n')
+    assert audit(options.format_map(files)) == result
 
 
-def test_a_tree_is_chosen_by_any_of_its_providers(placement, tmp_path):
-    file = save(tmp_path, 'cloud.json', small())
-    for tree, status in (('host1_gpu', 3), ('host2', 3), ('nfs', 3)):
-        assert placement(AUDIT.format(file) + f'--tree {tree}').status == status
+def test_a_tree_is_chosen_by_any_of_its_providers(audit):
+    for tree in ('host1_gpu', 'host2', 'nfs'):
+        assert audit(f'--tree {tree}').status == 3
 
 
-def test_a_service_that_is_away_is_not_asked_for_each_repair(placement, service, tmp_path):
+def test_a_service_that_is_away_is_not_asked_for_each_repair(audit, service):
     allocated = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
     live = cloud(
         [provider('host1', VCPU=8), provider('host2', VCPU=8)],
         [consumer(name, **allocated) for name in ('a', 'b', 'c')],
     )
-    file = save(tmp_path, 'cloud.json', live)
-    servers = save(tmp_path, 's.json', [SERVERS[0] | {'ID': name} for name in ('a', 'b', 'c')])
-    migrations = save(tmp_path, 'm.json', [])
+    servers = [SERVERS[0] | {'ID': name} for name in ('a', 'b', 'c')]
     service.fail(requests.ConnectionError('away'))
-    command = f'{AUDIT.format(file)} --servers {servers} --migrations {migrations} --fix --yes'
-    result = placement(f'{command} -f json')
+    result = audit('--fix --yes -f json', live, servers=servers, migrations=[])
     assert result.status == 3
-    ends = [row['fix'] for row in json.loads(result.stdout)]
-    assert len(ends) == 3
-    assert all(end.startswith('failed: ') for end in ends)
+    assert [row['fix'][:8] for row in rows(result)] == ['failed: '] * 3
     assert len({request.url for request in service.history}) == 1
 
 
@@ -332,19 +328,19 @@ def test_a_check_is_explained(placement, service):
         assert f'\n\n{label}: ' in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert placement('resource provider audit --explain ironic-node -f table') == result
-    [row] = json.loads(placement('resource provider audit --explain ironic-node -f json').stdout)
+    [row] = rows(placement('resource provider audit --explain ironic-node -f json'))
     assert (row['id'], row['needs']) == ('ironic-node', ['nodes'])
     one = placement('resource provider audit --explain ironic-node -f value -c summary')
     assert one.stdout == f'{summary}\n'
 
 
-def test_findings_are_paragraphs_on_a_terminal(placement, tmp_path, monkeypatch):
+def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
     """A table of them is wider than a terminal."""
     monkeypatch.setenv('COLUMNS', '80')
     live = cloud(
         [provider('host', VCPU=Inventory(8, reserved=9), VGPU=2)], [consumer('s', host={'VGPU': 3})]
     )
-    file = save(tmp_path, 'cloud.json', live)
+    file = tmp_path / 'cloud.json'
     again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
     expected = (
         'error over-capacity host\n'
@@ -356,14 +352,13 @@ def test_findings_are_paragraphs_on_a_terminal(placement, tmp_path, monkeypatch)
         '  resource_class VCPU, reserved 9, total 8\n'
         f'  Run: {again} --subject host --fix --yes\n'
     )
-    table = placement(AUDIT.format(file))
-    assert table.stdout.startswith('+---')
-    assert placement(AUDIT.format(file) + '-f text').stdout == expected
+    table = audit('', live).stdout
+    assert table.startswith('+---')
+    assert audit('-f text', live).stdout == expected
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
-    assert placement(AUDIT.format(file)).stdout == expected
-    assert placement(AUDIT.format(file) + '-f table --wide').stdout == table.stdout
-    ids = placement(AUDIT.format(file) + '-c id')
-    assert ids.stdout == 'over-capacity\n\nreserved-above-total\n'
+    assert audit('', live).stdout == expected
+    assert audit('-f table --wide', live).stdout == table
+    assert audit('-c id', live).stdout == 'over-capacity\n\nreserved-above-total\n'
 
 
 DETAILED = {
@@ -372,26 +367,22 @@ DETAILED = {
     'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
     'OS-EXT-STS:vm_state': 'active',
 }  # fmt: skip
-WITHOUT = AUDIT + '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json '
+WITHOUT = '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json'
 
 
-def test_what_heal_needs_is_in_its_command(placement, tmp_path, monkeypatch):
+def test_what_heal_needs_is_in_its_command(audit, tmp_path, monkeypatch):
     monkeypatch.setattr(compute, 'servers', lambda client: [DETAILED])
-    file = save(tmp_path, 'cloud.json', small())
-    servers, migrations = save(tmp_path, 's.json', [DETAILED]), save(tmp_path, 'm.json', [])
-    heal = 'placement resource provider allocation heal --server new'
-    for lists, options in (
-        (f'--servers {servers}', f' --servers {servers}'),
-        (
-            f'--servers {servers} --migrations {migrations}',
-            f' --servers {servers} --migrations {migrations}',
-        ),
+    servers, migrations = (f' --{n} {tmp_path}/{n}.json' for n in ('servers', 'migrations'))
+    for result, options in (
+        (audit(WITHOUT, servers=[DETAILED]), servers),
+        (audit(WITHOUT, servers=[DETAILED], migrations=[]), servers + migrations),
         # Nova is asked beside a snapshot; heal asks it too, where it could not read the file.
-        ('--servers nova', ''),
-        (f'--servers {save(tmp_path, "x.json", [{"ID": "new", "Host": "host1"}])}', ''),
+        (audit(f'{WITHOUT} --servers nova'), ''),
+        (audit(WITHOUT, servers=[{'ID': 'new', 'Host': 'host1'}]), ''),
     ):
-        [row] = json.loads(placement(WITHOUT.format(file) + lists).stdout)
-        assert (row['id'], row['command']) == ('without-allocations', f'{heal}{options}')
+        [row] = rows(result)
+        command = f'placement resource provider allocation heal --server new{options}'
+        assert (row['id'], row['command']) == ('without-allocations', command)
 
 
 @pytest.mark.parametrize(
@@ -407,21 +398,19 @@ def test_what_heal_needs_is_in_its_command(placement, tmp_path, monkeypatch):
         ('2026-11-02T09:00:00+00:00', '', 1),
     ],
 )
-def test_servers_that_may_be_new_are_left_out(placement, tmp_path, captured_at, changed_at, count):
-    cloud = small()
-    cloud.origin = Origin(captured_at)
-    servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
-    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
-    assert len(json.loads(placement(command).stdout)) == count
+def test_servers_that_may_be_new_are_left_out(audit, captured_at, changed_at, count):
+    live = small()
+    live.origin = Origin(captured_at)
+    servers = [DETAILED | {'updated': changed_at}]
+    assert len(rows(audit(WITHOUT, live, servers=servers))) == count
 
 
-def test_those_that_are_passed_over_are_counted(placement, tmp_path):
+def test_those_that_are_passed_over_are_counted(audit):
     live = small()
     live.origin = Origin('2026-11-02T09:05:00+00:00')
     fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
     fresh.append(DETAILED | {'id': 'busy', 'updated': '', 'OS-EXT-STS:task_state': 'rebuilding'})
-    lists = f'--servers {save(tmp_path, "s.json", fresh)}'
-    result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', live)) + lists)
+    result = audit(WITHOUT, live, servers=fresh)
     assert (result.status, result.stdout) == (0, '[]\n')
     assert result.stderr.splitlines()[-1] == (
         'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
@@ -439,22 +428,21 @@ ODD = [
 
 
 @pytest.mark.parametrize('name', ODD)
-def test_a_name_steers_no_command(placement, tmp_path, name):
+def test_a_name_steers_no_command(audit, name):
     """The commands may be typed, or run by placement batch, line by line."""
     host = provider('host', traits=['OWNER_NOVA'])
     child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
     child = replace(child, provider=replace(child.provider, name=name))
     live = cloud([host, child], [consumer('s', u={'VCPU': 9})])
-    command = AUDIT.format(save(tmp_path, 'cloud.json', live)) + '-f json'
-    rows = {row['id']: row for row in json.loads(placement(command).stdout)}
-    assert rows['owner-missing']['reason'].endswith(
+    by_id = {row['id']: row for row in rows(audit('-f json', live))}
+    assert by_id['owner-missing']['reason'].endswith(
         'placement resource provider trait add u OWNER_NOVA'
     )
-    assert rows['over-capacity']['reason'].endswith(
+    assert by_id['over-capacity']['reason'].endswith(
         'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
     )
-    again = rows['reserved-above-total']
+    again = by_id['reserved-above-total']
     assert again['command'] == ('' if name in ODD[:4] else again['command'])
     assert bool(again['command']) != bool(again['reason'])
-    for row in rows.values():
+    for row in by_id.values():
         assert row['command'].isprintable()
