@@ -1,7 +1,7 @@
 """Selectors of providers, in a file or in options."""
 
 import fnmatch
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from placementclient.client import errors
 from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.requests import alternatives
 from placementclient.placing.shapes import has_each
@@ -17,7 +17,7 @@ from placementclient.placing.shapes import has_each
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
 #: The fields of :class:`ProviderSelector`, in the order in which they are looked at.
-_CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
+CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ProviderSelector:
         :raises errors.NoSuchProvider: likewise, in options
         """
         selected = list(states)
-        for field in _CONDITIONS:
+        for field in CONDITIONS:
             if condition := getattr(self, field):
                 selected = [state for state in selected if _meets(field, condition, state)]
                 if not selected:
@@ -85,42 +85,3 @@ def _meets(field: str, condition: Any, state: ProviderState) -> bool:
         case 'member_of':
             return has_each(state.aggregates, alternatives(condition))
     return (condition in state.traits) is (field == 'with_trait')
-
-
-def _member_of(cursor: Cursor) -> tuple[str, ...]:
-    items = cursor.items() if isinstance(cursor.value, list) else [cursor]
-    return tuple(','.join(_aggregates(item)) for item in items)
-
-
-def _aggregates(at: Cursor) -> list[str]:
-    uuids = at.text().split(',')
-    for uuid in uuids:
-        if not is_uuid(uuid):
-            raise at.error(
-                f'{uuid!r} is no UUID of an aggregate: resource provider aggregate list HOST '
-                'prints them'
-            )
-    return list(map(normalized, uuids))
-
-
-#: The readers of the fields of a selector, by name.
-READERS: Mapping[str, Callable[[Cursor], Any]] = {
-    'match': Cursor.text,
-    'with_trait': Cursor.symbol,
-    'without_trait': Cursor.symbol,
-    'with_class': Cursor.symbol,
-    'member_of': _member_of,
-}
-
-
-def taken(at: Cursor, fields: dict[str, Any]) -> ProviderSelector:
-    """Remove the fields of a selector from an entry, and return the selector.
-
-    :param at: the entry
-    :param fields: what :data:`READERS` have read, among others
-    :raises errors.BadFile: if there is no condition
-    """
-    conditions = {name: fields.pop(name) for name in READERS if name in fields}
-    if not conditions:
-        raise at.error(f'selects nothing: give {", ".join(READERS)}')
-    return ProviderSelector(**conditions, at=at)

@@ -1,14 +1,17 @@
 """A file of assumptions: changes to a snapshot, each with its line and column."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor, read
-from placementclient.insight import selecting, shapes
-from placementclient.insight.shapes import Flavors
+from placementclient.insight.selecting import CONDITIONS, ProviderSelector
+from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Plan
+from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import Scheduling
 from placementclient.planner.specification.specification import inventory_fields
@@ -28,11 +31,12 @@ class NamedFiles(NamedTuple):
     """The functions that read files which an assumption names.
 
     :param plan: reads a plan, given its path
+    :param flavors: lists flavors, given the path of a file; given ``None``, it asks for them
     :param scheduling: of servers of a flavor
     """
 
     plan: Callable[[str], Plan]
-    flavors: Flavors
+    flavors: Callable[[str | None], Sequence[Flavor]]
     scheduling: Scheduling = Scheduling()
 
 
@@ -84,8 +88,28 @@ def _changes(
     return changes
 
 
+def _member_of(cursor: Cursor) -> tuple[str, ...]:
+    items = cursor.items() if isinstance(cursor.value, list) else [cursor]
+    return tuple(','.join(_aggregates(item)) for item in items)
+
+
+def _aggregates(at: Cursor) -> list[str]:
+    uuids = at.text().split(',')
+    for uuid in uuids:
+        if not is_uuid(uuid):
+            raise at.error(
+                f'{uuid!r} is no UUID of an aggregate: resource provider aggregate list HOST '
+                'prints them'
+            )
+    return list(map(normalized, uuids))
+
+
 _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
-    **selecting.READERS,
+    'match': Cursor.text,
+    'with_trait': Cursor.symbol,
+    'without_trait': Cursor.symbol,
+    'with_class': Cursor.symbol,
+    'member_of': _member_of,
     'inventories': lambda at: at.entries(inventory_fields),
     'traits': lambda at: _changes(at, Cursor.symbols),
     'aggregates': lambda at: _changes(at, lambda names: names.each(Cursor.uuid)),
@@ -94,10 +118,12 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
 
 def _edit(at: Cursor, _: NamedFiles) -> Assumption:
     fields = at.fields(_EDIT)
-    selector = selecting.taken(at, fields)
+    conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
+    if not conditions:
+        raise at.error(f'selects nothing: give {", ".join(CONDITIONS)}')
     if not fields:
         raise at.error('changes nothing: give inventories, traits or aggregates')
-    inventories = fields.pop('inventories', {})
+    selector, inventories = ProviderSelector(**conditions, at=at), fields.pop('inventories', {})
     return partial(
         overlay.edit_providers, at=at, selector=selector, inventories=inventories, names=fields
     )
@@ -135,15 +161,39 @@ def _texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
+_SERVERS: Mapping[str, Callable[[Cursor], Any]] = {
+    'flavor': Cursor.text,
+    'flavors': Cursor.text,
+    'resources': lambda at: at.entries(lambda amount: amount.integer(1, UNLIMITED)),
+    'required': Cursor.symbols,
+    'forbidden': Cursor.symbols,
+    'count': lambda at: at.integer(1, MOST),
+    'on': _texts,
+}
+
+
 def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
     inside = at.keys(['servers'])['servers']
-    readers = {
-        **shapes.READERS,
-        'count': lambda cursor: cursor.integer(1, MOST),
-        'on': _texts,
-    }
-    fields = inside.fields(readers, ['count'])
-    shape = shapes.taken(inside, fields, sources.flavors, sources.scheduling)
-    if fields.get('on') == (ANY,):
-        del fields['on']
-    return partial(overlay.add_servers, at=inside, shape=shape, **fields)
+    fields = inside.fields(_SERVERS, ['count'])
+    count, hosts = fields.pop('count'), fields.pop('on', ())
+    return partial(
+        overlay.add_servers,
+        at=inside,
+        shape=_shape(inside, fields, sources),
+        count=count,
+        on=() if hosts == (ANY,) else hosts,
+    )
+
+
+def _shape(at: Cursor, fields: dict[str, Any], sources: NamedFiles) -> overlay.ServerShape:
+    if ('flavor' in fields) == ('resources' in fields):
+        raise at.error('has to have either a flavor or resources')
+    path = fields.pop('flavors', None)
+    if 'resources' in fields:
+        return overlay.ServerShape(**fields)
+    if 'required' in fields or 'forbidden' in fields:
+        raise at.error('required and forbidden are for resources: a flavor has its own')
+    name, flavors = fields['flavor'], {flavor.name: flavor for flavor in sources.flavors(path)}
+    if name not in flavors:
+        raise at.inside('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
+    return overlay.ServerShape(flavors[name], scheduling=sources.scheduling)

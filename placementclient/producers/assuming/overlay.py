@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
 from msgspec.structs import replace
@@ -12,17 +13,20 @@ from placementclient.changes.tree_rebase import rebase_change
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
+from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.insight.shapes import ServerShape
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, gained, together
+from placementclient.model.consumers import Consumer, Resources, gained, together
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.providers import LONGEST_NAME, Provider
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.server_request import Scheduling
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
@@ -129,6 +133,35 @@ def remove_hosts(cloud: Assumed, at: Cursor, without: Sequence[str]) -> None:
         _note(cloud, at, [f'{message}: {listed(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
     _set(cloud, states, consumers)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerShape:
+    """The request of each of some servers.
+
+    :param flavor: ``None``: the others say it
+    """
+
+    flavor: Flavor | None = None
+    resources: Resources = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    scheduling: Scheduling = field(default_factory=Scheduling, compare=False)
+
+    def __str__(self) -> str:
+        if self.flavor is not None:
+            return self.flavor.name
+        return ','.join(f'{name}={amount}' for name, amount in self.resources.items())
+
+    def requests(self, snapshot: Snapshot) -> tuple[CandidateRequest, ...]:
+        """Return the request, and the second one that Nova sends for some flavors.
+
+        :raises Refusal: if Nova refuses the flavor
+        """
+        if self.flavor is None:
+            return (CandidateRequest(Filter(self.resources, self.required, self.forbidden)),)
+        is_owned = owners.is_owner_required(snapshot)
+        return self.scheduling.requested(self.flavor, is_owned=is_owned).requests
 
 
 def add_servers(
