@@ -70,15 +70,15 @@ class Server(msgspec.Struct, frozen=True, gc=False):
     changed_at: str | None = None
     status: str | None = None
     name: str | None = None
+    flavor: Flavor | None = None
+    image_properties: Mapping[str, str] | None = None
     is_detailed: bool = False
     node: str | None = None
-    flavor: Flavor | None = None
     project_id: str = ''
     user_id: str = ''
     boots_from_volume: bool = False
     zone: str | None = None
     is_pinned: bool | None = None
-    image_properties: Mapping[str, str] | None = None
 
     @property
     def is_offloaded(self) -> bool:

@@ -135,8 +135,8 @@ def servers(document: Any, path: str) -> dict[str, Server]:
     result = {}
     for place, record in decoded(document, path, _ServerRecord):
         is_detailed = not place.lacking(*_DETAILS) and isinstance(record.flavor, Mapping)
-        server = _server(record)
-        result[server.uuid] = _detailed(server, place, record, {}) if is_detailed else server
+        server = _server(place, record, {})
+        result[server.uuid] = _detailed(server, place, record) if is_detailed else server
     return result
 
 
@@ -150,11 +150,19 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
         # A missing field must not be taken for an empty one.
         for name in place.lacking(*_DETAILS):
             raise place.error(f'has no {name!r}: GET /servers/detail has it')
-        result.append(_detailed(_server(record), place, record, flavors))
+        result.append(_detailed(_server(place, record, flavors), place, record))
     return result
 
 
-def _server(record: _ServerRecord) -> Server:
+def _server(place: RecordPlace, record: _ServerRecord, flavors: Mapping[str, Flavor]) -> Server:
+    flavor, embedded = None, record.flavor
+    if isinstance(embedded, Mapping):
+        if 'id' in embedded:
+            flavor = flavors.get(str(embedded['id']))
+        elif 'extra_specs' in embedded:  # else the policy of the cloud hides them
+            inside = RecordPlace(place.path, f'{place.name}.flavor', embedded)
+            flavor = _flavor(convert(inside, _FlavorRecord), inside)
+    properties = record.image.properties if isinstance(record.image, ImageRecord) else None
     return Server(
         record.id.lower(),
         tuple(filter(None, (record.host, record.node))),
@@ -162,40 +170,30 @@ def _server(record: _ServerRecord) -> Server:
         record.updated_at,
         _lower(record.vm_state or record.status),
         record.name,
+        flavor=flavor,
+        image_properties=None if properties is None else _texts(properties),
     )
 
 
-def _detailed(
-    server: Server, place: RecordPlace, record: _ServerRecord, flavors: Mapping[str, Flavor]
-) -> Server:
-    embedded = record.flavor
-    if not isinstance(embedded, Mapping):
+def _detailed(server: Server, place: RecordPlace, record: _ServerRecord) -> Server:
+    if not isinstance(record.flavor, Mapping):
         raise place.error('its flavor is not one of GET /servers/detail')
     for name in ('tenant_id', 'user_id'):
         if getattr(record, name) is None:
             raise place.error(f'has no {name!r}')
-    flavor = None
-    if 'id' in embedded:
-        flavor = flavors.get(str(embedded['id']))
-    elif 'extra_specs' in embedded:  # else the policy of the cloud hides them
-        inside = RecordPlace(place.path, f'{place.name}.flavor', embedded)
-        flavor = _flavor(convert(inside, _FlavorRecord), inside)
     is_pinned = None
     if 'pinned_availability_zone' in place.fields:
         is_pinned = place.fields['pinned_availability_zone'] is not None
-    properties = record.image.properties if isinstance(record.image, ImageRecord) else None
     return replace(
         server,
         is_detailed=True,
         node=record.node,
-        flavor=flavor,
         project_id=record.tenant_id,
         user_id=record.user_id,
         # The API says '' of a server that was booted from a volume.
         boots_from_volume=not record.image,
         zone=record.zone,
         is_pinned=is_pinned,
-        image_properties=None if properties is None else _texts(properties),
     )
 
 

@@ -129,7 +129,8 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
     Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
     """
     for server, consumer, root in _on_one_host(cloud):
-        if server.flavor is None or not cloud.named([root], server.hosts):
+        is_comparable = server.is_detailed and cloud.named([root], server.hosts)
+        if server.flavor is None or not is_comparable:
             continue
         try:
             requested = resources(server.flavor, boots_from_volume=server.boots_from_volume)

@@ -196,6 +196,11 @@ def test_a_list_of_servers_has_the_details_that_the_service_says():
     assert records.servers([DETAIL | changes], 'x.json') == {'s1': expected}
 
 
+def test_the_flavor_needs_no_other_details():
+    server = records.servers([{'id': 's', 'flavor': DETAIL['flavor']}], 'x.json')['s']
+    assert (server.flavor, server.is_detailed) == (SMALL, False)
+
+
 def test_what_openstackclient_lists_has_no_details():
     with pytest.raises(errors.BadFile, match='GET /servers/detail'):
         server_details([DETAIL | {'flavor': 'm'}], 's.json')
