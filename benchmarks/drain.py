@@ -45,13 +45,13 @@ def cloud(rng: random.Random, hosts: int, least: float, most: float) -> Snapshot
         name, size = f'compute{number:05}', rng.choice(HOSTS)
         amounts = dict(zip(('VCPU', 'MEMORY_MB', 'DISK_GB'), size, strict=True))
         used = Counter[str]()
-        for each, held in enumerate(_servers(rng, amounts, rng.uniform(least, most))):
-            used.update(held)
-            consumers.append(Consumer(f'{name}-{each}', {name: held}, 'p', 'u', 1, None))
+        for server, resources in enumerate(_servers(rng, amounts, rng.uniform(least, most))):
+            used.update(resources)
+            consumers.append(Consumer(f'{name}-{server}', {name: resources}, 'p', 'u', 1, None))
         states.append(
             ProviderState(
                 Provider(name, name, 1, None, name),
-                {each: Inventory(total) for each, total in amounts.items()},
+                {resource: Inventory(total) for resource, total in amounts.items()},
                 frozenset({'COMPUTE_NODE', 'HW_CPU_X86_AVX2'}),
                 frozenset({f'zone{number % 4}'}),
                 dict(used),
@@ -63,10 +63,10 @@ def cloud(rng: random.Random, hosts: int, least: float, most: float) -> Snapshot
 def _servers(rng: random.Random, amounts: dict[str, int], part: float) -> Iterator[dict[str, int]]:
     left = {name: amount * part for name, amount in amounts.items()}
     for _ in range(200):
-        held = dict(zip(amounts, rng.choice(FLAVORS), strict=True))
-        if all(left[name] >= amount for name, amount in held.items()):
-            left = {name: free - held[name] for name, free in left.items()}
-            yield held
+        flavor = dict(zip(amounts, rng.choice(FLAVORS), strict=True))
+        if all(left[name] >= amount for name, amount in flavor.items()):
+            left = {name: free - flavor[name] for name, free in left.items()}
+            yield flavor
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ def main() -> None:
     scene = DrainCloud(snapshot)
     if arguments.rolling:
         rolling = roll(scene, batches(scene, scene.hosts, arguments.batch))
-        found = {
+        answer = {
             'verdict': rolling.verdict,
             'batches': len(rolling.order),
             'blocked': len(rolling.blocked),
@@ -93,7 +93,7 @@ def main() -> None:
         }
     else:
         decision = decide(scene, rng.sample(scene.hosts, arguments.emptied))
-        found = {
+        answer = {
             'verdict': decision.verdict,
             'servers': decision.strict.total,
             'movable': decision.bounds,
@@ -103,7 +103,7 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     machine = f'{os.cpu_count()} CPUs, Python {sys.version.split()[0]}'
     size = {'hosts': arguments.hosts, 'consumers': len(snapshot.consumers)}
-    print(json.dumps({**size, **found, 'seconds': seconds, 'MiB': peak, 'machine': machine}))
+    print(json.dumps({**size, **answer, 'seconds': seconds, 'MiB': peak, 'machine': machine}))
 
 
 if __name__ == '__main__':

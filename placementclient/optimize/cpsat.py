@@ -22,7 +22,7 @@ class Solved(NamedTuple):
     effort: float
 
     @property
-    def found(self) -> bool:
+    def is_feasible(self) -> bool:
         """Return whether there is a solution."""
         return self.status in ('OPTIMAL', 'FEASIBLE')
 

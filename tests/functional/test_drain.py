@@ -33,8 +33,8 @@ def real(snapshot, name):
     :param name: of the cloud
     """
 
-    def renamed(each):
-        return each and str(uuid.uuid5(_NAMESPACE, f'{name} {each}'))
+    def renamed(old):
+        return old and str(uuid.uuid5(_NAMESPACE, f'{name} {old}'))
 
     states = [
         replace(
@@ -52,14 +52,14 @@ def real(snapshot, name):
     ]
     consumers = [
         Consumer(
-            renamed(each.uuid),
-            {renamed(uuid): held for uuid, held in each.allocations.items()},
+            renamed(server.uuid),
+            {renamed(uuid): resources for uuid, resources in server.allocations.items()},
             'project',
             'user',
             1,
             'INSTANCE',
         )
-        for each in snapshot.consumers.values()
+        for server in snapshot.consumers.values()
     ]
     return Snapshot(states, consumers)
 
@@ -78,8 +78,9 @@ def _begin(client, move):
     server = allocation.show(client, move.server).value
     assert server.allocations == move.before
     holder = Consumer(migration, server.allocations, 'project', 'user', None, 'MIGRATION')
-    bodies = (holder, replace(server, allocations={}))
-    allocation.replace(client, {each.uuid: allocation.body_of(each, version) for each in bodies})
+    both = (holder, replace(server, allocations={}))
+    bodies = {consumer.uuid: allocation.body_of(consumer, version) for consumer in both}
+    allocation.replace(client, bodies)
     claimed = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')
     allocation.set(client, claimed)
     return migration

@@ -206,7 +206,7 @@ class DrainCloud:
         if (requested := self.knowledge.requests.get(server.server)) is not None:
             return self._distinct.setdefault(requested, requested)
         allocations = dict(sorted(server.before.items()))
-        key = server.source, tuple((uuid, *held.items()) for uuid, held in allocations.items())
+        key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
         if key not in self._distinct:
             root = self.snapshot.providers[server.source]
             request = requests.strict(self.snapshot, root, allocations)
@@ -215,8 +215,8 @@ class DrainCloud:
 
     def lax(self, server: ServerMove) -> Request:
         """Return a request that is certainly necessary for a server; equal ones are one object."""
-        known = self.knowledge
-        request = known.least.get(server.server) or known.requests.get(server.server)
+        knowledge = self.knowledge
+        request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
         request = request or requests.lax(self.snapshot, server.before)
         return self._distinct.setdefault(request, request)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -83,9 +84,8 @@ class _RemedySearch:
 
     def ratios(self) -> Iterator[str]:
         """Return the least ratio on all other hosts that would be enough, of the first class."""
-        classes = {
-            name for server in self._left for held in server.before.values() for name in held
-        }
+        allocations = (part for server in self._left for part in server.before.values())
+        classes = set(chain.from_iterable(allocations))
         for name, tenths in RATIOS.items():
             if name in classes:
                 least = _least(partial(self._ratio, name), tenths)

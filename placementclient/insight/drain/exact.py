@@ -104,7 +104,7 @@ def _search(
     while True:
         model = _GroupModel(problem, alike, patterns)
         solved = budget.solve(model.model)
-        if not solved.found:
+        if not solved.is_feasible:
             return best
         bound = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
         packing, failed = _deal(problem, list(model.shares(solved.solver)), bound)

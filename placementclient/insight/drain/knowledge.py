@@ -68,7 +68,7 @@ def learn(
         stays = bool(zones) and server.zone is not None and server.is_pinned is not False
         # Hosts in no zone are in Nova's default zone, whatever its name is.
         name = zone(server.zone or '' if server.zone in zones else '')
-        request = requests.known(
+        request = requests.of_nova(
             snapshot,
             requested,
             consumer.allocations,

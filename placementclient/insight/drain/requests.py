@@ -69,7 +69,7 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     )
 
 
-def known(
+def of_nova(
     snapshot: Snapshot,
     requested: CandidateRequest,
     allocations: Allocations,

@@ -207,7 +207,7 @@ class _Model:
         solved = self._budget.solve(self._model, effort)
         if effort == inf and solved.status == 'UNKNOWN':
             raise OutOfBudget
-        return self._read(solved.solver) if solved.found else None
+        return self._read(solved.solver) if solved.is_feasible else None
 
     def _read(self, solver: Any) -> list[list[ItemPlacement]]:
         result: list[list[ItemPlacement]] = []

@@ -175,7 +175,7 @@ def add_servers(
     roots = _roots(cloud.snapshot, on, at.inside('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
     requested = [
-        requests.known(cloud.snapshot, request, {}) for request in shape.requests(cloud.snapshot)
+        requests.of_nova(cloud.snapshot, request, {}) for request in shape.requests(cloud.snapshot)
     ]
     problem = drain.problem([(request, ()) for request in requested], ())
     servers: dict[str, Consumer] = {}

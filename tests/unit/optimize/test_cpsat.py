@@ -36,10 +36,11 @@ def test_the_best_solution_or_that_there_is_none():
     variable = model.new_int_var(0, 7, '')
     model.maximize(variable)
     solved = cpsat.solve(model)
-    assert (solved.status, solved.found, solved.solver.value(variable)) == ('OPTIMAL', True, 7)
+    assert (solved.status, solved.is_feasible) == ('OPTIMAL', True)
+    assert solved.solver.value(variable) == 7
     model.add(variable >= 8)
     solved = cpsat.solve(model)
-    assert (solved.status, solved.found) == ('INFEASIBLE', False)
+    assert (solved.status, solved.is_feasible) == ('INFEASIBLE', False)
 
 
 @pytest.mark.slow
@@ -66,8 +67,8 @@ def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch):
     monkeypatch.setattr(cpsat, 'solve', solve)
     monkeypatch.setattr(cpsat.time, 'monotonic', lambda: now[0])
     budget = cpsat.Budget(5.0)
-    found = [budget.solve(None, 3.0).found, *(budget.solve(None).found for _ in range(3))]
-    assert found == [True, True, True, False]
+    results = [budget.solve(None, 3.0), *(budget.solve(None) for _ in range(3))]
+    assert [result.is_feasible for result in results] == [True, True, True, False]
     assert calls == [(3.0, 5.0), (4.0, 3.0), (3.0, 1.0)]
 
 

@@ -49,7 +49,7 @@ NO_NOVA = (
 
 
 @pytest.mark.parametrize(
-    ('options', 'status', 'said'),
+    ('options', 'status', 'message'),
     [
         (
             'compute1 --strict',
@@ -85,10 +85,11 @@ NO_NOVA = (
         ),
     ],
 )
-def test_no_plan(placement, file, options, status, said):
-    said = said.replace('\n', f' (exit {status})\n', 1)
-    assert placement(PLAN.format(file=file) + options) == Result(status, '', said)
-    assert placement(f'{PLAN.format(file=file)}{options} -f json') == Result(status, '[]\n', said)
+def test_no_plan(placement, file, options, status, message):
+    message = message.replace('\n', f' (exit {status})\n', 1)
+    assert placement(PLAN.format(file=file) + options) == Result(status, '', message)
+    printed = placement(f'{PLAN.format(file=file)}{options} -f json')
+    assert printed == Result(status, '[]\n', message)
 
 
 def test_losses(placement, file):
@@ -106,15 +107,15 @@ def test_losses(placement, file):
 def test_no_loss_is_too_much(placement, tmp_path, number, worst):
     states = [provider(name, VCPU=8) for name in ('a', 'b', 'c')]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', b={'VCPU': 3})]))
-    said = (
+    message = (
         '3 of 3 losses checked: each leaves a place for every server. The largest: '
         f'{worst}, with 1 server\n'
     )
-    assert placement(f'{PLAN.format(file=path)} --lose {number}') == Result(0, '', said)
+    assert placement(f'{PLAN.format(file=path)} --lose {number}') == Result(0, '', message)
 
 
 @pytest.mark.parametrize(
-    ('options', 'status', 'said'),
+    ('options', 'status', 'message'),
     [
         ('', 2, 'Give hosts, --match, --with-trait, --with-class or --member-of'),
         ('compute1 --batch 2', 2, '--batch is for --rolling'),
@@ -127,8 +128,8 @@ def test_no_loss_is_too_much(placement, tmp_path, number, worst):
         ('compute1 --match compute2 --member-of x', 1, NO_NOVA),
     ],
 )
-def test_usage(placement, file, options, status, said):
-    assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{said}\n')
+def test_usage(placement, file, options, status, message):
+    assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{message}\n')
 
 
 def detailed(uuid, vcpus, state='active'):
@@ -153,8 +154,8 @@ def test_requests(placement, file, tmp_path, monkeypatch):
         'Free afterwards: VCPU 1 of 16, at most 1 on a provider\n',
     )
     assert placement(command + path) == expected
-    for name, found in lists.items():
-        monkeypatch.setattr(compute, name, lambda client, found=found: found)
+    for name, records in lists.items():
+        monkeypatch.setattr(compute, name, lambda client, records=records: records)
     assert placement(command + 'nova') == expected
     save(tmp_path, 'nova.json', {'migrations': []})
     assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')
@@ -237,7 +238,7 @@ def test_the_answer_in_a_file(placement, file, tmp_path):
     written = tmp_path / 'drain.json'
     placement(f'{PLAN.format(file=file)} compute2 -o {written}')
     answer = json.loads(written.read_text())
-    said, free = answer.pop('said'), answer.pop('free')
+    messages, free = answer.pop('said'), answer.pop('free')
     assert answer == {
         'format': 'placementclient/drain-plan', 'version': 1, 'assuming': [],
         'verdict': 'no', 'hosts': ['compute2'], 'moves': [],
@@ -246,8 +247,8 @@ def test_the_answer_in_a_file(placement, file, tmp_path):
     }  # fmt: skip
     assert free[0]['resource_class'] == 'VCPU'
     page = placement(f'resource provider report --snapshot {file} --drain {written}').stdout
-    assert said[0] == 'Impossible: 0 of 1 server can move (proved)'
-    assert said[0] in page
+    assert messages[0] == 'Impossible: 0 of 1 server can move (proved)'
+    assert messages[0] in page
     placement(f'{PLAN.format(file=file)} compute2 --rolling -o {written}')
     answer = json.loads(written.read_text())
     blocked = {'hosts': ['compute2'], 'servers': ['s3'], 'is_proved': False}
@@ -299,8 +300,8 @@ def test_a_child_means_its_host_and_a_pattern_passes_over_storage(
     path = save(tmp_path, 'cloud.json', with_storage())
     expected = placement(PLAN.format(file=path) + hosts)
     result = placement(PLAN.format(file=path) + f"'{name}'")
-    said = f'{name} is a part of the host host1: the plan empties all of host1\n' * is_part
-    assert result == Result(expected.status, expected.stdout, said + expected.stderr)
+    message = f'{name} is a part of the host host1: the plan empties all of host1\n' * is_part
+    assert result == Result(expected.status, expected.stdout, message + expected.stderr)
 
 
 @pytest.mark.parametrize('options', ['nfs', 'host1 nfs', "'nf*'", 'nfs --lose 1', 'nfs --rolling'])

@@ -51,7 +51,7 @@ def case(seed):
         is_empty = kind == 'alike' and name not in emptied
         most = 7 if kind == 'alike' else 4 if name in emptied else 3
         for number in range(0 if is_empty else rng.randint(1, most)):
-            allocations = _held(rng, snapshot, name, used, 6 if kind == 'alike' else 3)
+            allocations = _allocations(rng, snapshot, name, used, 6 if kind == 'alike' else 3)
             if allocations:
                 consumers.append(Consumer(f'{name}-{number}', allocations, 'p', 'u', 1, 'INSTANCE'))
                 _enter(used, allocations)
@@ -59,7 +59,7 @@ def case(seed):
 
 
 def _host(rng, name, kind):
-    traits = ['COMPUTE_NODE', *(each for each in _TRAITS if rng.random() < 0.3)]
+    traits = ['COMPUTE_NODE', *(name for name in _TRAITS if rng.random() < 0.3)]
     traits += [DISABLED] if rng.random() < 0.15 else []
     aggregates = [AGGREGATE] if kind == 'shared' and rng.random() < 0.8 else []
     aggregates += ['zone'] if rng.random() < 0.3 else []
@@ -71,7 +71,7 @@ def _host(rng, name, kind):
     )
     yield provider(name, traits=traits, aggregates=aggregates, **amounts)
     for number in range(rng.randint(1, 3) if kind == 'cards' or cells else 0):
-        marks = [each for each in _TRAITS if rng.random() < 0.2]
+        marks = [name for name in _TRAITS if rng.random() < 0.2]
         inside = {'VCPU': _inventory(rng, 4)} if cells else {'VGPU': _inventory(rng, 3)}
         yield provider(f'{name}_{number}', name, traits=marks, **inside)
 
@@ -87,21 +87,21 @@ def _inventory(rng, most):
     )
 
 
-def _held(rng, snapshot, host, used, most):
+def _allocations(rng, snapshot, host, used, most):
     """Return what a new server gets on a host; nothing if the first try fails."""
-    asked = [('VCPU', rng.randint(1, most)), ('MEMORY_MB', rng.randint(1, most + 1))]
-    asked += [('VGPU', rng.randint(1, 2)) for _ in range(rng.choice((0, 1, 1, 2)))]
-    asked += [('DISK_GB', rng.randint(1, 3))]
-    found: dict[str, dict[str, int]] = {}
-    for name, amount in asked:
+    amounts = [('VCPU', rng.randint(1, most)), ('MEMORY_MB', rng.randint(1, most + 1))]
+    amounts += [('VGPU', rng.randint(1, 2)) for _ in range(rng.choice((0, 1, 1, 2)))]
+    amounts += [('DISK_GB', rng.randint(1, 3))]
+    allocations: dict[str, dict[str, int]] = {}
+    for name, amount in amounts:
         places = [state for state in _serving(snapshot, host) if name in state.inventories]
         if not places:
             continue
         state = rng.choice(places)
-        held = found.setdefault(state.uuid, {})
-        held[name] = held.get(name, 0) + amount
-    has_cpus = any('VCPU' in resources for resources in found.values())
-    return found if has_cpus and _are_granted(snapshot, found, used) else {}
+        resources = allocations.setdefault(state.uuid, {})
+        resources[name] = resources.get(name, 0) + amount
+    has_cpus = any('VCPU' in resources for resources in allocations.values())
+    return allocations if has_cpus and _are_granted(snapshot, allocations, used) else {}
 
 
 def _serving(snapshot, host):
@@ -140,8 +140,8 @@ def strict(snapshot, emptied):
 
     def take(server, image, sign):
         # What is on shared storage is there twice for a while, then once again.
-        stays = server[1].allocations.keys()
-        _enter(used, {uuid: held for uuid, held in image.items() if uuid not in stays}, sign)
+        new = image.keys() - server[1].allocations.keys()
+        _enter(used, {uuid: image[uuid] for uuid in new}, sign)
 
     servers = list(_servers(snapshot, emptied))
     options = [list(_images(snapshot, emptied, *server)) for server in servers]
@@ -193,15 +193,15 @@ def _images(snapshot, emptied, host, consumer):
             if len({state.uuid for state in chosen}) < len(chosen):
                 continue
             pairs = list(zip(consumer.allocations.items(), chosen, strict=True))
-            if all(_is_like(snapshot.providers[uuid], held, to) for (uuid, held), to in pairs):
-                yield {to.uuid: held for (_, held), to in pairs}
+            if all(_is_like(snapshot.providers[uuid], part, to) for (uuid, part), to in pairs):
+                yield {to.uuid: resources for (_, resources), to in pairs}
 
 
-def _is_like(before, held, after):
+def _is_like(before, resources, after):
     return (
         before.traits - {DISABLED} <= after.traits
         and before.aggregates <= after.aggregates
-        and held.keys() <= after.inventories.keys()
+        and resources.keys() <= after.inventories.keys()
     )
 
 
@@ -229,8 +229,8 @@ def lax(snapshot, emptied):
     return most_placed(sums, [targets] * len(sums), fits, take)
 
 
-def _sums_fit(snapshot, target, wanted, free):
-    for name, amount in wanted.items():
+def _sums_fit(snapshot, target, needed, free):
+    for name, amount in needed.items():
         states = [state for state in _serving(snapshot, target) if name in state.inventories]
         inventories = [state.inventories[name] for state in states]
         if not states or (len(states) == 1 and not inventories[0].admits(amount)):
@@ -240,7 +240,7 @@ def _sums_fit(snapshot, target, wanted, free):
             if states[0].free(name) < amount:
                 return False
             continue
-        largest = sum(each.max_unit - each.max_unit % each.step_size for each in inventories)
+        largest = sum(stock.max_unit - stock.max_unit % stock.step_size for stock in inventories)
         if amount > min(free[target, name], largest):
             return False
     return True
@@ -257,9 +257,9 @@ def fault(seed):
         expected, possible = DrainVerdict.YES, total
     elif possible < total:
         expected = DrainVerdict.NO
-    said = decision.strict.total, decision.strict.count, decision.bounds[1], decision.verdict
-    if said != (total, certain, possible, expected):
-        return f'{said}, not {(total, certain, possible, str(expected))}'
+    answer = decision.strict.total, decision.strict.count, decision.bounds[1], decision.verdict
+    if answer != (total, certain, possible, expected):
+        return f'{answer}, not {(total, certain, possible, str(expected))}'
     return next(_faults(snapshot, emptied, decision), None)
 
 

@@ -30,8 +30,8 @@ def two_hosts(*traits, servers=1):
         provider('old', traits=[NODE, 'CUSTOM_GPU'], VCPU=8, MEMORY_MB=256),
         provider('new', traits=[NODE, *traits], VCPU=8, MEMORY_MB=256),
     ]
-    held = {'VCPU': 2, 'MEMORY_MB': 64}
-    return cloud(states, [consumer(f's{number}', old=held) for number in range(servers)])
+    resources = {'VCPU': 2, 'MEMORY_MB': 64}
+    return cloud(states, [consumer(f's{number}', old=resources) for number in range(servers)])
 
 
 def answer(snapshot, document):
@@ -95,7 +95,7 @@ def test_what_is_not_known_stays_bracketed(changes, reason):
 def test_a_server_with_devices_takes_the_place_of_devices():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
     scheduling = Scheduling(Settings(True, pci_in_placement=True, aliases=(alias,)))
-    held = {'old': {'VCPU': 2, 'MEMORY_MB': 64}, 'old_gpu': {'PGPU': 1}}
+    resources = {'old': {'VCPU': 2, 'MEMORY_MB': 64}, 'old_gpu': {'PGPU': 1}}
 
     def verdict(*traits, settings):
         states = [
@@ -104,7 +104,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
             provider('new', traits=[NODE], VCPU=8, MEMORY_MB=256),
             provider('new_gpu', 'new', traits=traits, PGPU=1),
         ]
-        snapshot = cloud(states, [consumer('s0', **held)])
+        snapshot = cloud(states, [consumer('s0', **resources)])
         servers = [listed('s0', {'pci_passthrough:alias': 'gpu:1'})]
         knowledge, _ = learn(snapshot, servers, 'x.json', settings)
         return decide(DrainCloud(snapshot, knowledge), ['old']).verdict
@@ -193,8 +193,8 @@ def test_server_groups_decide(group, verdict):
 @pytest.mark.parametrize(('most', 'verdict'), [(1, DrainVerdict.NO), (2, DrainVerdict.YES)])
 def test_servers_of_the_group_that_are_there_already_count(most, verdict):
     states = two_hosts().providers.values()
-    held = {'VCPU': 2, 'MEMORY_MB': 64}
-    snapshot = cloud(states, [consumer('s0', old=held), consumer('s1', new=held)])
+    resources = {'VCPU': 2, 'MEMORY_MB': 64}
+    snapshot = cloud(states, [consumer('s0', old=resources), consumer('s1', new=resources)])
     group = {'id': 'g', 'policy': 'anti-affinity', 'members': ['s0', 's1']}
     group['rules'] = {'max_server_per_host': most}
     document = {'servers': [listed('s0'), listed('s1')], 'server_groups': [group]}

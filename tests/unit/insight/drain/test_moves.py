@@ -23,8 +23,8 @@ def move(server, source, target, amount, wave=0):
 
 
 def test_a_move_waits_for_the_room_that_another_one_leaves():
-    found = waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
-    assert found == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
+    planned = waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
+    assert planned == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
 
 
 @pytest.mark.parametrize(

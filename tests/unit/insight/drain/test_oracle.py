@@ -18,8 +18,8 @@ CASES = 500
 
 @pytest.mark.parametrize('first', range(0, CASES, 50))
 def test_the_most_that_can_move_and_the_verdict(first):
-    found = {seed: oracle.fault(seed) for seed in range(first, first + 50)}
-    assert {seed: said for seed, said in found.items() if said} == {}
+    faults = {seed: oracle.fault(seed) for seed in range(first, first + 50)}
+    assert {seed: fault for seed, fault in faults.items() if fault} == {}
 
 
 @pytest.mark.slow
@@ -34,10 +34,8 @@ def test_the_cases_need_every_step(monkeypatch):
     )
     assert calls['solve'] >= 20
     assert calls['patterns'] >= 3
-    assert (
-        min(verdicts[each] for each in (DrainVerdict.YES, DrainVerdict.NO, DrainVerdict.DEPENDS))
-        >= 20
-    )
+    for verdict in (DrainVerdict.YES, DrainVerdict.NO, DrainVerdict.DEPENDS):
+        assert verdicts[verdict] >= 20
 
 
 @pytest.mark.slow

@@ -82,11 +82,11 @@ def test_cells_and_what_is_below_them_stay_together():
         ]
 
     server = consumer('s', old_0={'VCPU': 4}, old_0_card={'VGPU': 1})
-    there = consumer('there', new_0={'VCPU': 1})
+    resident = consumer('there', new_0={'VCPU': 1})
     both = [*cells('old', 0), *cells('new', 1)]
-    assert drained(both, [server, there]).verdict is DrainVerdict.YES
+    assert drained(both, [server, resident]).verdict is DrainVerdict.YES
     apart = [*cells('old', 0), *cells('new', 0)]
-    assert drained(apart, [server, there]).verdict is DrainVerdict.DEPENDS
+    assert drained(apart, [server, resident]).verdict is DrainVerdict.DEPENDS
 
 
 @pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide
-from placementclient.insight.drain.requests import known
+from placementclient.insight.drain.requests import of_nova
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
@@ -25,10 +25,10 @@ def hosts(*sizes, aggregates=None):
     ]
 
 
-def servers(**held):
+def servers(**by_host):
     return [
         consumer(f'{host}-{number}', **{host: {'VCPU': amount}})
-        for host, amounts in held.items()
+        for host, amounts in by_host.items()
         for number, amount in enumerate(amounts)
     ]
 
@@ -38,7 +38,7 @@ def test_each_host_is_empty_once_and_back_before_the_next():
     rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert (rolling.verdict, rolling.order) == (DrainVerdict.YES, [('h0',), ('h1',), ('h2',)])
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
-    on = {uuid: next(iter(each.allocations)) for uuid, each in snapshot.consumers.items()}
+    on = {uuid: next(iter(server.allocations)) for uuid, server in snapshot.consumers.items()}
     emptied = []
     for move in rolling.moves:
         on[move.server] = move.target
@@ -85,7 +85,7 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     server = consumer('s', h1={'VCPU': 2}, nfs2={'DISK_GB': 9})
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
-    knowledge = Knowledge({'s': known(snapshot, request, server.allocations)})
+    knowledge = Knowledge({'s': of_nova(snapshot, request, server.allocations)})
     rolling = roll(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
@@ -102,8 +102,8 @@ def _may_be_empty(snapshot, emptied):
             for name, inventory in state.inventories.items():
                 room[target, name] += max(inventory.capacity, state.used(name))
     servers = []
-    for each in snapshot.consumers.values():
-        local = [held for uuid, held in each.allocations.items() if uuid != 'nfs']
+    for server in snapshot.consumers.values():
+        local = [resources for uuid, resources in server.allocations.items() if uuid != 'nfs']
         servers.append(sum(map(Counter, local), Counter[str]()))
 
     def fits(amounts, target):
@@ -119,11 +119,11 @@ def _may_be_empty(snapshot, emptied):
 def _have_a_place_alone(snapshot, emptied):
     """Whether the servers of some hosts have a place on others that are empty."""
     left = [
-        each
-        for each in snapshot.consumers.values()
-        if any(uuid.partition('_')[0] in emptied for uuid in each.allocations)
+        server
+        for server in snapshot.consumers.values()
+        if any(uuid.partition('_')[0] in emptied for uuid in server.allocations)
     ]
-    alone = cloud([replace(each, usages={}) for each in snapshot.providers.values()], left)
+    alone = cloud([replace(state, usages={}) for state in snapshot.providers.values()], left)
     return oracle.lax(alone, emptied) == len(left)
 
 
@@ -150,9 +150,9 @@ def test_each_loss_is_what_a_drain_says():
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        found = host_failure.check(scene, scene.hosts, 1)
+        losses = host_failure.check(scene, scene.hosts, 1)
         alone = {host: decide(scene, [host]) for host in scene.hosts}
-        verdicts = {failure.hosts[0]: failure.verdict for failure in found.failures}
+        verdicts = {failure.hosts[0]: failure.verdict for failure in losses.failures}
         for host, decision in alone.items():
             if not decision.unsettled:
                 assert verdicts.get(host, DrainVerdict.YES) is decision.verdict
@@ -162,18 +162,17 @@ def test_too_many_losses_are_undetermined(monkeypatch):
     monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)
-    found = host_failure.check(scene, scene.hosts, 2)
-    assert (found.verdict, found.checked, found.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
-    assert found.worst is not None
-    assert found.worst.hosts == ('h0', 'h1')
+    losses = host_failure.check(scene, scene.hosts, 2)
+    assert (losses.verdict, losses.checked, losses.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
+    assert losses.worst.hosts == ('h0', 'h1')
 
 
 def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
-    asked = CandidateRequest(Filter({'VCPU': 1}))
+    request = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)
     knowledge = Knowledge(
-        {name: known(snapshot, asked, {}, limits=('g',)) for name in names[:2]},
+        {name: of_nova(snapshot, request, {}, limits=('g',)) for name in names[:2]},
         limits={'g': 1},
         groups=dict.fromkeys(names[:2], ('g',)),
     )
@@ -181,7 +180,7 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     assert not is_never(scene, ['h0'])
     rolling = roll(scene, [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.YES
-    where = {uuid: set(each.allocations) for uuid, each in snapshot.consumers.items()}
+    where = {uuid: set(server.allocations) for uuid, server in snapshot.consumers.items()}
     for move in rolling.moves:
         where[move.server] = set(move.after)
         assert where[names[0]] != where[names[1]]
