@@ -92,7 +92,7 @@ class ExplainCandidate(DocumentCommand):
         is_calculated = self.args.snapshot or self.args.assume
         explained = self._of_snapshot if is_calculated else self._of_service
         try:
-            explanation, asked = explained()
+            explanation, nova_request = explained()
         except errors.BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise errors.UsageError(str(wrong)) from None
@@ -102,8 +102,8 @@ class ExplainCandidate(DocumentCommand):
         shown = explanations.lines(explanation, self.args.hosts)
         lines = [wording.with_names(line, names) for line in shown]
         data = explanations.data(explanation)
-        if asked is not None:
-            data |= {'unknown': list(asked.unknown), 'filters': list(asked.filters)}
+        if nova_request is not None:
+            data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
         return Text(data, lines)
 
     @property
@@ -133,13 +133,13 @@ class ExplainCandidate(DocumentCommand):
             except errors.BadRequest:  # a service that does not know the trait
                 return False
 
-        requests, asked = self._requests(self.client, is_owned)
+        requests, nova_request = self._requests(self.client, is_owned)
         index = inquiry.service_index(self.client, requests)
         explanations = (
             explain(request, index, inquiry.asker(self.client, request.limit), self.args.hosts)
             for request in requests
         )
-        return self._either(explanations), asked
+        return self._either(explanations), nova_request
 
     def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
@@ -148,7 +148,7 @@ class ExplainCandidate(DocumentCommand):
         snapshot = reading.cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
-        requests, asked = self._requests(
+        requests, nova_request = self._requests(
             nobody,
             lambda: owners.is_owner_required(snapshot),
             lambda name: snapshot.existing(name).uuid,
@@ -160,12 +160,12 @@ class ExplainCandidate(DocumentCommand):
 
         def explained(request: CandidateRequest) -> Explanation:
             result = explanation.explain(request, index, hosts=self.args.hosts)
-            if asked is None or not result.is_met:
+            if nova_request is None or not result.is_met:
                 return result
-            limited = request._replace(limit=asked.first.limit)
+            limited = request._replace(limit=nova_request.first.limit)
             return replace(result, count=counting.counted(index.topology, limited))
 
-        return self._either(map(explained, requests)), asked
+        return self._either(map(explained, requests)), nova_request
 
     def _either(self, explanations: Iterator[Explanation]) -> Explanation:
         """Return the explanation of the first request, unless a second one can be met."""
@@ -193,12 +193,12 @@ class ExplainCandidate(DocumentCommand):
             raise errors.UsageError(
                 '--flavor says what is asked for: leave out --resource, --group'
             )
-        asked = self._asked(is_owned())
-        if asked.impossible:
-            raise errors.BadArgument(f'Placement refuses the request: {asked.impossible}')
-        return [part.restricted(request) for part in asked.requests], asked
+        nova_request = self._nova_request(is_owned())
+        if nova_request.impossible:
+            raise errors.BadArgument(f'Placement refuses the request: {nova_request.impossible}')
+        return [part.restricted(request) for part in nova_request.requests], nova_request
 
-    def _asked(self, is_owned: bool | None) -> NovaRequest:
+    def _nova_request(self, is_owned: bool | None) -> NovaRequest:
         """Return what Nova asks for a server of the flavor, or for the server; log the rest."""
         from placementclient.nova import records, service
 
@@ -209,20 +209,22 @@ class ExplainCandidate(DocumentCommand):
             document = service.server(self.client, uuid, is_whole=True)
             if not document:
                 raise errors.BadArgument(f'Nova has no server {uuid}')
-            asked = how.of_server(records.scheduled(document, COMPUTE_SERVICE), is_owned=is_owned)
+            nova_request = how.of_server(
+                records.scheduled(document, COMPUTE_SERVICE), is_owned=is_owned
+            )
         else:
             flavors = scheduling.flavors(self, self.args.flavors)
-            known = {flavor.name: flavor for flavor in flavors}
-            if name not in known:
+            by_name = {flavor.name: flavor for flavor in flavors}
+            if name not in by_name:
                 raise errors.BadArgument(
                     f'No flavor is called {name!r}: see openstack flavor list --all'
-                    f'{wording.suggestion(name, known)}'
+                    f'{wording.suggestion(name, by_name)}'
                 )
-            asked = how.requested(known[name], is_owned=is_owned)
-        if asked.uncounted and (self.args.print_request or not asked.impossible):
+            nova_request = how.requested(by_name[name], is_owned=is_owned)
+        if nova_request.uncounted and (self.args.print_request or not nova_request.impossible):
             subject = f'flavor {name}' if name else 'the server'
-            self.log.warning(f'{subject}: not counted: {", ".join(asked.uncounted)}')
-        return asked
+            self.log.warning(f'{subject}: not counted: {", ".join(nova_request.uncounted)}')
+        return nova_request
 
     def _printed(self) -> Text:
         from placementclient.api import query
@@ -233,15 +235,15 @@ class ExplainCandidate(DocumentCommand):
             from placementclient.insight import owners
 
             is_owned = owners.is_owner_required(reading.cloud(self).snapshot)
-        asked = self._asked(is_owned)
-        if asked.impossible:
-            self.log.warning(f'Placement refuses the request: {asked.impossible}')
-        paths = [query.of_scheduler(request) for request in asked.requests]
+        nova_request = self._nova_request(is_owned)
+        if nova_request.impossible:
+            self.log.warning(f'Placement refuses the request: {nova_request.impossible}')
+        paths = [query.of_scheduler(request) for request in nova_request.requests]
         data = {
             'path': paths[0],
             'second': paths[1] if len(paths) > 1 else None,
             'microversion': MICROVERSION,
-            'unknown': list(asked.unknown),
-            'filters': list(asked.filters),
+            'unknown': list(nova_request.unknown),
+            'filters': list(nova_request.filters),
         }
         return Text(data, paths)

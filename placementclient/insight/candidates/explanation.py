@@ -154,9 +154,9 @@ class _RequestDiagnosis:
 
     def completed(self, explanation: Explanation, hosts: int) -> Explanation:
         """Return the explanation with conflicts, relaxations and the nearest trees."""
-        is_known = not self._matcher.is_met(self._all)
+        is_predicted = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: let it say itself what is too much.
-        conflicts = [] if is_known else [minimized(self._needs, self._granted)]
+        conflicts = [] if is_predicted else [minimized(self._needs, self._granted)]
         search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
         sizes = [list(sets) for _, sets in groupby(list(search.corrections()), key=len)]
         self._read |= self._index.read_trees(list(self._nearest(hosts)))
@@ -178,7 +178,9 @@ class _RequestDiagnosis:
                     host.missing,
                 ),
             ),
-            has_more_conflicts=(search.is_cut or not is_known or len(search.conflicts) > MAX_SETS),
+            has_more_conflicts=(
+                search.is_cut or not is_predicted or len(search.conflicts) > MAX_SETS
+            ),
             is_cut=search.is_cut,
         )
 
@@ -253,9 +255,9 @@ class _RequestDiagnosis:
 
     def _relaxations(self, corrections: Sequence[frozenset[Requirement]]) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
-        for given_up in corrections:
-            retained, lowered = self._all - given_up, dict[Requirement, int]()
-            for need in [need for need in self._needs if need in given_up]:
+        for correction in corrections:
+            retained, lowered = self._all - correction, dict[Requirement, int]()
+            for need in [need for need in self._needs if need in correction]:
                 amount = self._enough(need, retained)
                 if amount:
                     lowered[need] = amount

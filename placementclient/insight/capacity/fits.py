@@ -46,10 +46,10 @@ def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
 
 def _together(first: Fits, second: Fits) -> Fits:
     shared = {name: n for name, n in first.by_class.items() if name in second.by_class}
-    own = [sorted(one.by_class.keys() - shared.keys()) for one in (first, second)]
+    single = [sorted(fits.by_class.keys() - shared.keys()) for fits in (first, second)]
     either = {
         f'{name} or {other}': first.by_class[name] + second.by_class[other]
-        for name, other in zip(*own, strict=False)
+        for name, other in zip(*single, strict=False)
     }
     count = min((first.count + second.count, *shared.values()))
     return Fits.of(first.name, count, {**either, **shared})
