@@ -96,38 +96,6 @@ def test_what_is_now_is_read_and_left_as_it_is(client, placement):
 
 
 @pytest.mark.usefixtures('assumed')
-def test_a_request_that_can_be_met_only_then(placement):
-    command = 'allocation candidate explain --resource VGPU=9 -f json'
-    assert placement(command).status == 4
-    # A GPU's max_unit is still that of the host.
-    result = placement(
-        'allocation candidate explain --resource VGPU=8 --assume assume.yaml -f json'
-    )
-    assert result.status == 0, result
-    assert json.loads(result.stdout)['assuming'] == ['assume.yaml']
-
-
-@pytest.mark.usefixtures('assumed')
-def test_trees_are_shown_as_they_would_be(placement):
-    result = placement('resource provider tree list --assume assume.yaml')
-    assert (result.status, result.stderr[: len(SAID)]) == (0, SAID)
-    assert 'compute1' not in result.stdout
-    assert 'VGPU 10/20' in ' '.join(result.stdout.split())
-
-
-@pytest.mark.usefixtures('assumed')
-def test_what_is_assumed_differs_from_what_is(placement):
-    result = placement(
-        'resource provider snapshot diff live live --kind provider --assume assume.yaml -f json'
-    )
-    assert result.status == 3
-    assert {(row['name'], row['field']) for row in json.loads(result.stdout)} == {
-        ('compute0', 'inventories.VGPU.total'),
-        ('compute1', ''),
-    }
-
-
-@pytest.mark.usefixtures('assumed')
 def test_a_plan_is_looked_at_before_it_is_applied(client, placement):
     edit = 'resource provider inventory set --match compute* --amend --resource VCPU:total=64'
     assert placement(*f'{edit} --plan plan.json'.split()).status == 0

@@ -109,29 +109,23 @@ def test_a_pool_serves_whoever_comes_and_is_counted_once():
     assert counts(snapshot, DISK_GB=10) == {'host1': 3, 'host2': 3, 'nfs': 3, ALL: 3}
 
 
-def test_an_own_disk_spares_the_pool():
-    hosts = [
-        provider('rich', aggregates=['shared'], VCPU=2, DISK_GB=1),
-        provider('poor', aggregates=['shared'], VCPU=2),
-    ]
-    snapshot = cloud([*hosts, pool('nfs', DISK_GB=2)])
-    assert counts(snapshot, VCPU=1, DISK_GB=1) == {'rich': 2, 'poor': 2, ALL: 3}
+RICH = provider('rich', aggregates=['shared'], VCPU=2, DISK_GB=1)
+POOR = provider('poor', aggregates=['shared'], VCPU=2)
+CHILD = provider('nic', 'host', aggregates=['shared'])
+HOST = provider('host', VCPU=2)
 
 
-def test_a_child_brings_its_whole_tree_to_a_pool():
-    snapshot = cloud(
-        [
-            provider('host', VCPU=2),
-            provider('nic', 'host', aggregates=['shared']),
-            pool('nfs', DISK_GB=2),
-        ]
-    )
-    assert counts(snapshot, VCPU=1, DISK_GB=1) == {'host': 2, ALL: 2}
-
-
-def test_only_trees_that_have_all_classes_are_told():
-    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VCPU=0, VGPU=1)])
-    assert counts(snapshot, VCPU=1, VGPU=1) == {'host2': 0, ALL: 0}
+@pytest.mark.parametrize(
+    ('states', 'shape', 'expected'),
+    [
+        ([RICH, POOR, pool('nfs', DISK_GB=2)], {'DISK_GB': 1}, {'rich': 2, 'poor': 2, ALL: 3}),
+        ([HOST, CHILD, pool('nfs', DISK_GB=2)], {'DISK_GB': 1}, {'host': 2, ALL: 2}),
+        ([HOST, provider('other', VCPU=0, VGPU=1)], {'VGPU': 1}, {'other': 0, ALL: 0}),
+    ],
+    ids=['an own disk spares the pool', 'a child reaches a pool', 'all classes on one tree'],
+)
+def test_trees_and_pools_together(states, shape, expected):
+    assert counts(cloud(states), VCPU=1, **shape) == expected
 
 
 def test_where_each_class_alone_would_do_none_is_called_scarce():
