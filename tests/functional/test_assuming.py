@@ -54,8 +54,8 @@ def test_what_is_assumed_is_as_if_it_were_made(
     build(client, holder('server', {'compute1': {'VCPU': 2}, 'compute1_gpu0': {'VGPU': 1}}))
     Path('assume.yaml').write_text(assumption)
     exported = placement(f'{PROVIDER} tree export --tree compute1').stdout
-    own = re.sub(r'.*uuid: .*\n', '', exported)
-    Path('third.yaml').write_text(own.replace('compute1', 'third'))
+    anonymous = re.sub(r'.*uuid: .*\n', '', exported)
+    Path('third.yaml').write_text(anonymous.replace('compute1', 'third'))
 
     def shown(more):
         answers = [json.loads(placement(f'{line} -f json {more}').stdout) for line in SHOWING]

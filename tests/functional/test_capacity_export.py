@@ -34,11 +34,11 @@ def when(port, *, is_up):
     """The first scrape that says whether the service is there."""
     for _ in range(600):
         try:
-            found = scraped(port)
+            scrape = scraped(port)
         except OSError:
-            found = {}
-        if found.get(UP) == [float(is_up)]:
-            return found
+            scrape = {}
+        if scrape.get(UP) == [float(is_up)]:
+            return scrape
         time.sleep(0.2)
     raise AssertionError(f'{UP} never becomes {is_up}')
 
@@ -99,9 +99,9 @@ def test_served(service):
             assert when(port, is_up=False)[CAPACITY] == first[CAPACITY]
         when(port, is_up=True)
         exporter.send_signal(signal.SIGTERM)
-        _, said = exporter.communicate(timeout=60)
+        _, message = exporter.communicate(timeout=60)
         assert exporter.returncode == 0
-        assert f'Serving http://127.0.0.1:{port}/metrics' in said
+        assert f'Serving http://127.0.0.1:{port}/metrics' in message
         # Once for each time that it is away, however long that is.
-        assert said.count('The figures stay as they are: ') == 1
-        assert said.count('The figures are read again') == 1
+        assert message.count('The figures stay as they are: ') == 1
+        assert message.count('The figures are read again') == 1

@@ -191,7 +191,7 @@ PLANTED = {
 
 
 def pairs(conflict):
-    return sorted((each['kind'], each['value']) for each in conflict)
+    return sorted((item['kind'], item['value']) for item in conflict)
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -211,11 +211,11 @@ def test_the_planted_reason_is_named(placement, client, where, planted):
     assert planted.enough in enough[0], shown.stdout
     assert planted.shortages in enough[2], shown.stdout
     assert ('calculated' in enough[0]) == bool(where)
-    asked = [url for _, url in requests if 'allocation_candidates' in url]
-    assert len(asked) <= (0 if where else inquiry.ASKED)
+    requested = [url for _, url in requests if 'allocation_candidates' in url]
+    assert len(requested) <= (0 if where else inquiry.ASKED)
     data = json.loads(placement(f'{command} -f json').stdout)
     assert [pairs(conflict) for conflict in data['conflicts']] == planted.conflicts
-    assert all(each['is_asked'] != bool(where) for each in data['enough'])
+    assert all(item['is_asked'] != bool(where) for item in data['enough'])
 
 
 def test_several_reasons_are_told_apart(placement, where):
@@ -231,8 +231,8 @@ def test_several_reasons_are_told_apart(placement, where):
         [('forbidden trait of the root', 'COMPUTE_NODE'), ('trait', 'CUSTOM_T4,CUSTOM_A40')],
     ]
     [both] = data['enough']
-    assert [each['enough'] for each in both['instead']] == [16]
-    assert [each['value'] for each in both['without']] == ['COMPUTE_NODE']
+    assert [item['enough'] for item in both['instead']] == [16]
+    assert [item['value'] for item in both['without']] == ['COMPUTE_NODE']
     assert both['trees'] == 3
 
 
@@ -244,23 +244,23 @@ def nearest(placement, request):
 
 
 def test_a_tree_that_is_asked_for_is_the_one_that_is_shown(placement, where):
-    text, found = nearest(placement, f'--in-tree compute2 --resource VCPU=99 {where}')
-    assert list(found) == ['compute2']
+    text, nearest_of = nearest(placement, f'--in-tree compute2 --resource VCPU=99 {where}')
+    assert list(nearest_of) == ['compute2']
     assert 'in the tree of compute2' in text
     assert uuid_of('compute2') not in text
 
 
 def test_a_pool_is_no_tree_that_lacks_a_trait(placement, where):
-    _, found = nearest(placement, f'--resource DISK_GB=1 --required CUSTOM_RARE {where}')
-    assert sorted(found) == ['compute0', 'compute1', 'compute2']
+    _, nearest_of = nearest(placement, f'--resource DISK_GB=1 --required CUSTOM_RARE {where}')
+    assert sorted(nearest_of) == ['compute0', 'compute1', 'compute2']
 
 
 def test_what_would_be_enough_is_what_the_nearest_have(placement, client, where):
     request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
-    text, found = nearest(placement, request)
+    text, nearest_of = nearest(placement, request)
     assert 'VCPU=16 instead of 99: 3 trees' in text
-    [lacks] = found.values()
-    assert [(each['reason'], each['has']) for each in lacks] == [('free', 64), ('max_unit', 16)]
+    [lacks] = nearest_of.values()
+    assert [(item['reason'], item['has']) for item in lacks] == [('free', 64), ('max_unit', 16)]
 
 
 def test_what_can_be_met_is_said(placement, where):
@@ -326,13 +326,13 @@ class Judge:
 
     def trees(self, parts):
         """Return the number of trees with candidates; ``None`` if this is no request."""
-        kept = frozenset(parts)
-        asked = restricted(self._request, sorted(kept, key=str))
-        if asked is not None and kept not in self._trees:
-            offer = inquiry.asker(self._client)(asked)
+        retained = frozenset(parts)
+        requested = restricted(self._request, sorted(retained, key=str))
+        if requested is not None and retained not in self._trees:
+            offer = inquiry.asker(self._client)(requested)
             assert offer is not None
-            self._trees[kept] = offer.trees
-        return self._trees.get(kept)
+            self._trees[retained] = offer.trees
+        return self._trees.get(retained)
 
     def is_conflict(self, parts):
         """Return True if no part of the request that has these can be met.
@@ -340,11 +340,11 @@ class Judge:
         Nor can it with less of the other resources.
         """
         choices = [
-            (None, each, replace(each, amount=1))
-            if each.kind is Kind.RESOURCE and not each.group
-            else (None, each)
-            for each in self.all
-            if each not in parts
+            (None, item, replace(item, amount=1))
+            if item.kind is Kind.RESOURCE and not item.group
+            else (None, item)
+            for item in self.all
+            if item not in parts
         ]
         return not any(self.trees(parts.union(filter(None, more))) for more in product(*choices))
 
@@ -372,29 +372,29 @@ def _unmet():
 def test_every_set_of_an_explanation_is_true_of_the_service(client):
     index, unmet = snapshot_index(clouds.captured(client)), 0
     for request in _unmet():
-        found, judge = explain(request, index), Judge(client, request)
-        if found.is_met:
+        explained, judge = explain(request, index), Judge(client, request)
+        if explained.is_met:
             continue
         unmet += 1
-        for relaxation in found.relaxations:
+        for relaxation in explained.relaxations:
             lowered = dict(relaxation.lowered)
-            kept = [each for each in judge.all if each not in {*relaxation.dropped, *lowered}]
-            kept += [replace(each, amount=amount) for each, amount in lowered.items()]
-            assert judge.trees(kept), (request, relaxation)
+            retained = [item for item in judge.all if item not in {*relaxation.dropped, *lowered}]
+            retained += [replace(item, amount=amount) for item, amount in lowered.items()]
+            assert judge.trees(retained), (request, relaxation)
         if len(judge.all) > 6:
             continue
-        assert not found.has_more_conflicts
-        for conflict in found.conflicts:
+        assert not explained.has_more_conflicts
+        for conflict in explained.conflicts:
             assert judge.is_conflict(conflict), (request, conflict)
             # A part that is no request is judged by providers alone.
             assert not any(
-                judge.trees(conflict - {each}) is not None and judge.is_conflict(conflict - {each})
-                for each in conflict
+                judge.trees(conflict - {item}) is not None and judge.is_conflict(conflict - {item})
+                for item in conflict
             ), (request, conflict)
         for size in range(1, len(judge.all)):
             for parts in map(frozenset, combinations(judge.all, size)):
                 if judge.trees(parts) is not None and judge.is_conflict(parts):
-                    assert any(each <= parts for each in found.conflicts), (request, parts)
+                    assert any(item <= parts for item in explained.conflicts), (request, parts)
     assert unmet > 10
 
 
@@ -424,7 +424,7 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does(placement, where, tmp_path)
     barred = placement(f'{program} --flavor small --required CUSTOM_RARE {flavors} {where}')
 
     assert [met.status, unmet.status, barred.status] == [0, 4, 4], met.stderr
-    asked = {each['value'] for each in json.loads(met.stdout)['alone']}
-    assert asked == {'VCPU', 'MEMORY_MB', 'COMPUTE_STATUS_DISABLED'}
-    conflicts = [json.loads(each.stdout)['conflicts'] for each in (unmet, barred)]
-    assert [each[0][0]['value'] for each in conflicts] == ['VGPU', 'CUSTOM_RARE']
+    requested = {item['value'] for item in json.loads(met.stdout)['alone']}
+    assert requested == {'VCPU', 'MEMORY_MB', 'COMPUTE_STATUS_DISABLED'}
+    conflicts = [json.loads(item.stdout)['conflicts'] for item in (unmet, barred)]
+    assert [item[0][0]['value'] for item in conflicts] == ['VGPU', 'CUSTOM_RARE']

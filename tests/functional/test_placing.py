@@ -87,10 +87,10 @@ def _provider(cloud, chance, name, parent, *, sharing=False):
     is_sharing = sharing or chance.random() < 0.04
     cloud.provider(
         name,
-        {each: _inventory(chance) for each in classes},
+        {name: _inventory(chance) for name in classes},
         parent,
         (*traits, *((SHARING_TRAIT,) if is_sharing else ())),
-        tuple(each for each in AGGREGATES if chance.random() < (0.6 if sharing else 0.3)),
+        tuple(name for name in AGGREGATES if chance.random() < (0.6 if sharing else 0.3)),
     )
 
 
@@ -187,22 +187,22 @@ def worked_out(snapshot, request):
     The service keeps what sharing providers alone can give to the common group for one of the trees
     that they reach, and which one that is nobody can tell.
     """
-    cloud, asked = DrainCloud(snapshot), parsed(request)
+    cloud, parts = DrainCloud(snapshot), parsed(request)
     cloud.hosts = list(cloud.topology.trees)
-    problem = cloud.problem([(asked, ())], ())
+    problem = cloud.problem([(parts, ())], ())
     for host in problem.hosts:
-        options = every_option(problem, asked, host, host.room, problem.pools)
-        is_admitted = problem.suitable(asked, host.shape) is not None
-        assert bool(options) == (is_admitted and problem.option(asked, host) is not None)
+        options = every_option(problem, parts, host, host.room, problem.pools)
+        is_admitted = problem.suitable(parts, host.shape) is not None
+        assert bool(options) == (is_admitted and problem.option(parts, host) is not None)
         for option in options:
             allocations: dict[str, dict[str, int]] = {}
             mappings: dict[str, list[str]] = {}
-            for part, place in zip(asked.parts, option.places, strict=True):
+            for part, place in zip(parts.parts, option.places, strict=True):
                 provider = host.providers[place]
                 mappings.setdefault(part.group, []).append(provider)
-                held = allocations.setdefault(provider, {}) if part.resources else {}
+                resources = allocations.setdefault(provider, {}) if part.resources else {}
                 for name, amount in part.resources:
-                    held[name] = held.get(name, 0) + amount
+                    resources[name] = resources.get(name, 0) + amount
             common = mappings.get('', [])
             shared = common and all(is_sharing(snapshot.providers[uuid]) for uuid in common)
             yield host.uuid, _served(allocations, mappings), not (shared and request.groups)
@@ -210,7 +210,7 @@ def worked_out(snapshot, request):
 
 def _served(allocations, mappings):
     return (
-        frozenset((u, n, a) for u, each in allocations.items() for n, a in each.items()),
+        frozenset((u, n, a) for u, amounts in allocations.items() for n, a in amounts.items()),
         frozenset((suffix, frozenset(providers)) for suffix, providers in mappings.items()),
     )
 
@@ -276,7 +276,7 @@ def check(snapshot, request, candidates, case):
         assert (number.total, number.is_exact) == (len(granted), True), case
     counts = fits.by_tree(topology, [request])
     names = {snapshot.providers[root].name for root in roots}
-    assert {each.name for each in counts if each.count} - {ALL} == names, case
+    assert {item.name for item in counts if item.count} - {ALL} == names, case
 
 
 def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
@@ -288,7 +288,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         cloud.hosts = list(topology.trees)
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
-            counts = {each.name: each.count for each in fits.by_tree(topology, [request])}
+            counts = {item.name: item.count for item in fits.by_tree(topology, [request])}
             parts = parsed(request)
             problem = cloud.problem([(parts, ())], ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
@@ -307,12 +307,12 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
 
 def most_servers(problem, request, host):
     """Return how many servers fit on a host, by trying all options for each of them."""
-    known: dict[object, int] = {}
+    best: dict[object, int] = {}
 
     def most(room, pools):
         key = tuple(room), tuple(pools.values())
-        if key not in known:
-            known[key] = 0
+        if key not in best:
+            best[key] = 0
             options = every_option(problem, request, host, room, pools)
             for local, shared in {(option.local, option.shared) for option in options}:
                 left, pooled = list(room), dict(pools)
@@ -320,8 +320,8 @@ def most_servers(problem, request, host):
                     left[at] -= amount
                 for pool, amount in shared:
                     pooled[pool] -= amount
-                known[key] = max(known[key], 1 + most(left, pooled))
-        return known[key]
+                best[key] = max(best[key], 1 + most(left, pooled))
+        return best[key]
 
     return most(host.room, problem.pools)
 
@@ -342,9 +342,9 @@ def test_as_many_servers_fit_as_can_be_claimed(service_clients):
 def _claimed(client, request, case):
     """Claim what is granted until nothing is, and return how often."""
     count, servers = _count(client, request), list[str]()
-    while found := allocation_candidate.list(client, request)[0]:
+    while candidates := allocation_candidate.list(client, request)[0]:
         # Not every candidate leaves as many for others.
-        for candidate in found:
+        for candidate in candidates:
             servers.append(uuid_of(f'claim{len(servers)}'))
             server = Consumer(servers[-1], candidate.allocations, 'p', 'u', None, 'INSTANCE')
             allocation.set(client, server)

@@ -65,26 +65,26 @@ def used(snapshot):
 
 def test_nothing_is_assumed():
     before = small()
-    found = assumed(before, ())
-    assert found == Assumed(before)
+    result = assumed(before, ())
+    assert result == Assumed(before)
 
 
 def test_providers_get_what_is_given_and_keep_the_rest():
-    found = under(
+    result = under(
         '- match: compute?\n'
         '  inventories: {VCPU: {allocation_ratio: 4.0}, CUSTOM_X: {total: 3}}\n'
         '  traits: {add: [CUSTOM_FAST], remove: [CUSTOM_SSD]}\n'
         '  aggregates: {remove: [1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa]}\n'
     )
-    host = found.snapshot.providers['compute1']
+    host = result.snapshot.providers['compute1']
     assert host.inventories == {
         'VCPU': Inventory(8, allocation_ratio=4.0),
         'MEMORY_MB': Inventory(4096),
         'CUSTOM_X': Inventory(3),
     }
     assert host.traits == {'CUSTOM_FAST'}
-    assert found.snapshot.providers['nfs'] == small().providers['nfs']
-    assert found.notes == [
+    assert result.snapshot.providers['nfs'] == small().providers['nfs']
+    assert result.notes == [
         'assume.yaml:1: No resource provider that is selected has the aggregate '
         '1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa',
     ]
@@ -104,26 +104,26 @@ def test_providers_get_what_is_given_and_keep_the_rest():
     ],
 )
 def test_a_selector_selects(selector, names):
-    found = under(f'- {{{selector}, traits: {{add: [CUSTOM_NEW]}}}}').snapshot
-    assert {s.name for s in found.providers.values() if 'CUSTOM_NEW' in s.traits} == names
+    result = under(f'- {{{selector}, traits: {{add: [CUSTOM_NEW]}}}}').snapshot
+    assert {s.name for s in result.providers.values() if 'CUSTOM_NEW' in s.traits} == names
 
 
 def test_a_new_host_is_an_empty_copy_with_its_children():
-    found = under('- {add: 2, like: compute1, name: "new{n:02d}"}').snapshot
-    assert [root.name for root in found.roots()] == [
+    result = under('- {add: 2, like: compute1, name: "new{n:02d}"}').snapshot
+    assert [root.name for root in result.roots()] == [
         'compute1',
         'compute2',
         'new01',
         'new02',
         'nfs',
     ]
-    new = found.named('new01')
+    new = result.named('new01')
     assert new is not None
-    child = found.named('new01_gpu')
-    assert [state.name for state in found.tree(new.uuid)] == ['new01', 'new01_gpu']
+    child = result.named('new01_gpu')
+    assert [state.name for state in result.tree(new.uuid)] == ['new01', 'new01_gpu']
     assert child is not None
     assert child.provider.root_provider_uuid == new.uuid
-    old = found.providers['compute1']
+    old = result.providers['compute1']
     assert (new.inventories, new.traits, new.aggregates) == (
         old.inventories,
         old.traits,
@@ -141,55 +141,55 @@ def test_a_new_host_is_an_empty_copy_with_its_children():
     ],
 )
 def test_new_hosts_have_numbers_in_their_names(name, names):
-    found = under(f'[{{add: 3, like: compute2, name: "{name}"}}]').snapshot
-    assert {root.name for root in found.roots()} == {'compute1', 'compute2', 'nfs', *names}
+    result = under(f'[{{add: 3, like: compute2, name: "{name}"}}]').snapshot
+    assert {root.name for root in result.roots()} == {'compute1', 'compute2', 'nfs', *names}
 
 
 def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front():
-    there = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
-    found = under('- {add: 1, like: compute1, name: new}', there).snapshot
-    assert found.named('new_bridge') is not None
+    bare = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
+    result = under('- {add: 1, like: compute1, name: new}', bare).snapshot
+    assert result.named('new_bridge') is not None
 
 
 def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere():
-    found = under('- without: compute2')
-    assert sorted(found.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
-    assert found.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
-    assert found.lost == {'b'}
-    assert found.notes == ['assume.yaml:1: Lost: 1 consumer on compute2: b']
-    found = under('- without: ["compute1*"]')
-    assert sorted(found.snapshot.consumers) == ['b']
-    assert used(found.snapshot)['nfs'] == {'DISK_GB': 10}
+    result = under('- without: compute2')
+    assert sorted(result.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
+    assert result.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
+    assert result.lost == {'b'}
+    assert result.notes == ['assume.yaml:1: Lost: 1 consumer on compute2: b']
+    result = under('- without: ["compute1*"]')
+    assert sorted(result.snapshot.consumers) == ['b']
+    assert used(result.snapshot)['nfs'] == {'DISK_GB': 10}
 
 
 def test_servers_that_are_to_come_get_their_places_in_turn():
-    found = under('- servers: {flavor: m1, count: 3, on: any}')
-    assert used(found.snapshot) == {
+    result = under('- servers: {flavor: m1, count: 3, on: any}')
+    assert used(result.snapshot) == {
         'compute1': {'VCPU': 6, 'MEMORY_MB': 1024},
         'compute1_gpu': {'VGPU': 1},
         'compute2': {'VCPU': 3, 'MEMORY_MB': 512},
         'nfs': {'DISK_GB': 10},
     }
-    assert found.notes == []
-    new = [found.snapshot.consumers[uuid] for uuid in found.placed]
-    assert sorted(held.type or '' for held in new) == ['INSTANCE'] * 3
+    assert result.notes == []
+    new = [result.snapshot.consumers[uuid] for uuid in result.placed]
+    assert sorted(server.type or '' for server in new) == ['INSTANCE'] * 3
 
 
 def test_as_many_servers_get_a_place_as_fit():
-    found = under('- servers: {flavor: m1, count: 40}')
+    result = under('- servers: {flavor: m1, count: 40}')
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
-    assert len(found.placed) == fits.by_tree(Topology(small()), [request])[-1].count == 4
-    assert fits.by_tree(Topology(found.snapshot), [request])[-1].count == 0
-    assert found.notes == ['assume.yaml:1: No room for 36 of 40 servers of m1']
+    assert len(result.placed) == fits.by_tree(Topology(small()), [request])[-1].count == 4
+    assert fits.by_tree(Topology(result.snapshot), [request])[-1].count == 0
+    assert result.notes == ['assume.yaml:1: No room for 36 of 40 servers of m1']
 
 
 def test_a_server_takes_a_group_and_a_share_of_a_pool():
-    found = under(
+    result = under(
         '- servers: {flavor: gpu, count: 1}\n'
         '- servers: {resources: {VCPU: 1, DISK_GB: 5}, forbidden: [CUSTOM_SSD], count: 1}\n'
         '- servers: {resources: {VCPU: 3}, required: [CUSTOM_SSD], count: 1, on: [compute1, nfs]}\n'
     )
-    assert used(found.snapshot) == {
+    assert used(result.snapshot) == {
         'compute1': {'VCPU': 6, 'MEMORY_MB': 512},
         'compute1_gpu': {'VGPU': 2},
         'compute2': {'VCPU': 2},
@@ -208,7 +208,7 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
     state = before.providers['compute2']
     after = Snapshot(
         [
-            *(each for each in before.providers.values() if each.uuid != 'compute2'),
+            *(state for state in before.providers.values() if state.uuid != 'compute2'),
             replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)}),
             provider('compute2_gpu', 'compute2', VGPU=4),
         ],
@@ -217,12 +217,12 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
             replace(before.consumers['b'], allocations={'nfs': {'DISK_GB': 10}}),
         ],
     )
-    found = under('- plan: it', it=plan_of('x', before, after)).snapshot
-    assert found.providers['compute2'].inventories['VCPU'] == Inventory(16)
-    assert found.providers['compute2_gpu'].provider.root_provider_uuid == 'compute2'
-    assert used(found)['compute2'] == {}
-    assert found.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
-    assert found.consumers['a'] == before.consumers['a']
+    result = under('- plan: it', it=plan_of('x', before, after)).snapshot
+    assert result.providers['compute2'].inventories['VCPU'] == Inventory(16)
+    assert result.providers['compute2_gpu'].provider.root_provider_uuid == 'compute2'
+    assert used(result)['compute2'] == {}
+    assert result.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
+    assert result.consumers['a'] == before.consumers['a']
 
 
 def test_a_plan_that_deletes_a_provider():
@@ -236,26 +236,26 @@ def test_a_plan_that_deletes_a_provider():
 def test_the_cloud_is_as_it_is_after_a_reshape():
     before = clouds.used(clouds.cloud(hosts=1, servers=2))
     plan = clouds.plan_of(before, 2)
-    found = under('- plan: it', before, it=plan).snapshot
-    assert {state.name: sorted(state.inventories) for state in found.providers.values()} == {
+    result = under('- plan: it', before, it=plan).snapshot
+    assert {state.name: sorted(state.inventories) for state in result.providers.values()} == {
         'compute0': ['MEMORY_MB', 'VCPU'],
         'compute0_gpu0': ['VGPU'],
         'compute0_gpu1': ['VGPU'],
     }
-    assert used(found) == {
+    assert used(result) == {
         'compute0': {'VCPU': 6, 'MEMORY_MB': 6144},
         'compute0_gpu0': {'VGPU': 1},
         'compute0_gpu1': {'VGPU': 1},
     }
     again = under('[{plan: it}, {plan: it}]', before, it=plan).snapshot
-    assert again.providers == found.providers, 'what is done already stays so'
+    assert again.providers == result.providers, 'what is done already stays so'
 
 
 def test_the_plan_does_not_suit_the_cloud_any_more():
     before = small()
     state = before.providers['compute2']
     edited = replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)})
-    others = [each for each in before.providers.values() if each.uuid != 'compute2']
+    others = [state for state in before.providers.values() if state.uuid != 'compute2']
     plan = plan_of('x', before, Snapshot([*others, edited], before.consumers.values()))
     text = '- {match: compute2, inventories: {VCPU: {total: 9}}}\n- plan: it'
     assert fault(text, it=plan) == (
@@ -270,7 +270,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [
         ('- match: [a', ':1:10: the bracket that opens here is not closed'),
         ('a: 1', ':1:1: has to be a list'),
@@ -378,8 +378,8 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
         ),
     ],
 )
-def test_a_fault_says_where_it_is_and_what_was_meant(text, said):
-    assert fault(text) == f'assume.yaml{said}'
+def test_a_fault_says_where_it_is_and_what_was_meant(text, message):
+    assert fault(text) == f'assume.yaml{message}'
 
 
 def test_all_faults_of_the_form_are_told_at_once():
@@ -398,10 +398,10 @@ def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file():
 
 def test_long_names_of_many_hosts_are_refused_at_the_first():
     tracemalloc.start()
-    said = fault(f'- {{add: 100000, like: compute1, name: "{"x" * 1000}{{n}}"}}')
+    message = fault(f'- {{add: 100000, like: compute1, name: "{"x" * 1000}{{n}}"}}')
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert said.endswith('has more than 200 characters')
+    assert message.endswith('has more than 200 characters')
     assert peak < 10 << 20
 
 

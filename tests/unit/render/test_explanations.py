@@ -29,19 +29,19 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 )
 def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
-    there = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
-    found = explain(CandidateRequest(request_), snapshot_index(there), hosts=3)
-    assert line in list(explanations.lines(found))
+    snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
+    explained = explain(CandidateRequest(request_), snapshot_index(snapshot), hosts=3)
+    assert line in list(explanations.lines(explained))
 
 
 def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
-    found = explain(
+    explained = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
         snapshot_index(cloud(hosts, [])),
         hosts=2,
     )
-    lines = list(explanations.lines(found))
+    lines = list(explanations.lines(explained))
     assert lines[lines.index('Nearest trees') + 1 :] == [
         '  host2, host1',
         '    trait CUSTOM_A: no provider has it',

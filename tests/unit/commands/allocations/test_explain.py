@@ -41,9 +41,9 @@ def test_a_plain_request(placement, tmp_path):
 
 
 def test_both_requests_for_dedicated_cpus(placement, tmp_path):
-    found = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
-    assert 'PCPU%3A2' in found['path']
-    assert found['second'] == found['path'].replace(
+    request = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
+    assert 'PCPU%3A2' in request['path']
+    assert request['second'] == request['path'].replace(
         'MEMORY_MB%3A64%2CPCPU', 'MEMORY_MB%3A64%2CVCPU'
     )
 
@@ -75,7 +75,7 @@ def test_every_list_of_other_services(placement, tmp_path):
     hypervisor = {'id': SERVER, 'hypervisor_hostname': 'n1', 'service': {'host': 'h1'}}
     image = {'id': 'i', 'disk_format': 'qcow2', 'hw_sound_model': 'virtio', 'min_ram': 1}
     specs = {'accel:device_profile': 'fpga', 'pci_passthrough:alias': 'gpu:1'}
-    found = printed(
+    request = printed(
         placement,
         flavors(tmp_path, **specs)
         + f'--nova-conf {tmp_path}/nova.conf --aggregates {file("aggregates", aggregates)}'
@@ -85,8 +85,8 @@ def test_every_list_of_other_services(placement, tmp_path):
         f' --hypervisors {file("hypervisors", {"hypervisors": [hypervisor]})}'
         f' --image {file("image", image)} --zone az1 --project p --host h1 --hint color=x',
     )
-    assert found['unknown'] == [OWNER]
-    assert found['path'].split('&') == [
+    assert request['unknown'] == [OWNER]
+    assert request['path'].split('&') == [
         '/allocation_candidates?group_policy=none',
         f'in_tree={SERVER}',
         'limit=7',
@@ -167,8 +167,8 @@ def test_options_that_mean_nothing(placement, tmp_path, options, reason):
 
 def test_a_host_without_pcpu_is_found_by_the_second_request(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
-    asked = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
-    command = f'allocation candidate explain --flavor m {asked} --snapshot {snapshot}'
+    source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
+    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
     result = placement(command)
     assert (result.status, result.stdout.splitlines()[0]) == (
         0, 'The request can be met: candidates on 1 tree.'

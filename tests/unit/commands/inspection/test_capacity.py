@@ -88,7 +88,7 @@ def test_a_shape_that_is_none(placement, tmp_path, shape):
 
 
 @pytest.mark.parametrize(
-    ('options', 'said'),
+    ('options', 'message'),
     [
         (
             '--fits VCPU=1,VCPUS=1',
@@ -107,15 +107,15 @@ def test_a_shape_that_is_none(placement, tmp_path, shape):
         ('--flavors {flavors} --member-of rack7', 'rack7 is not the UUID of an aggregate'),
     ],
 )
-def test_a_name_that_nobody_knows(placement, tmp_path, options, said):
+def test_a_name_that_nobody_knows(placement, tmp_path, options, message):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
     result = placement(SHOW.format(file=file) + options.format(flavors=flavors))
-    assert result == Result(1, '', f'{said}\n')
+    assert result == Result(1, '', f'{message}\n')
 
 
 @pytest.mark.parametrize(
-    ('options', 'said'),
+    ('options', 'message'),
     [
         ('--fits VCPU=1,FPGA=1', 'No resource provider has inventory of FPGA'),
         (
@@ -128,10 +128,10 @@ def test_a_name_that_nobody_knows(placement, tmp_path, options, said):
         ),
     ],
 )
-def test_what_nobody_has_is_told(placement, tmp_path, options, said):
+def test_what_nobody_has_is_told(placement, tmp_path, options, message):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'{options} -f json')
-    assert (result.status, result.stderr) == (0, f'{said}\n')
+    assert (result.status, result.stderr) == (0, f'{message}\n')
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
 
 
@@ -198,12 +198,12 @@ def test_filters(placement, tmp_path, options, expected):
     file = save(tmp_path, 'cloud.json', Snapshot(states, before.consumers.values()))
     result = placement(SHOW.format(file=file) + f'--fits VCPU=2,DISK_GB=15 -f json {options}')
     assert (result.status, result.stderr) == (0, '')
-    found = {row.get('tree') or row['aggregate']: row['fits'] for row in json.loads(result.stdout)}
-    assert found == expected
+    counts = {row.get('tree') or row['aggregate']: row['fits'] for row in json.loads(result.stdout)}
+    assert counts == expected
 
 
 @pytest.mark.parametrize(
-    ('options', 'status', 'said'),
+    ('options', 'status', 'message'),
     [
         ('--fits VCPU=1 --flavors x', 2, '--fits and --flavors contradict each other'),
         ('--required CUSTOM_X', 2, '--required is for --fits and --flavors'),
@@ -212,13 +212,13 @@ def test_filters(placement, tmp_path, options, expected):
         ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
     ],
 )
-def test_what_cannot_be_asked(placement, tmp_path, options, status, said):
+def test_what_cannot_be_asked(placement, tmp_path, options, status, message):
     file = save(tmp_path, 'cloud.json', small())
-    assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{said}\n')
+    assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{message}\n')
 
 
 @pytest.mark.parametrize(
-    ('specs', 'said'),
+    ('specs', 'message'),
     [
         (
             {'resources:CUSTOM_GPUU': '1'},
@@ -234,11 +234,13 @@ def test_what_cannot_be_asked(placement, tmp_path, options, status, said):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('command', ['show', 'export'])
-def test_a_flavor_that_asks_for_what_nobody_has_is_named(placement, tmp_path, command, specs, said):
-    there = cloud([provider('host', traits=['CUSTOM_SSD'], VCPU=8, DISK_GB=99, CUSTOM_GPU=1)])
-    files = save(tmp_path, 'c.json', there), save(tmp_path, 'f.json', [flavor('odd', **specs)])
+def test_a_flavor_that_asks_for_what_nobody_has_is_named(
+    placement, tmp_path, command, specs, message
+):
+    snapshot = cloud([provider('host', traits=['CUSTOM_SSD'], VCPU=8, DISK_GB=99, CUSTOM_GPU=1)])
+    files = save(tmp_path, 'c.json', snapshot), save(tmp_path, 'f.json', [flavor('odd', **specs)])
     result = placement('resource capacity {} --snapshot {} --flavors {}'.format(command, *files))
-    assert (result.status, result.stderr) == (0, f'flavor odd: {said}\n')
+    assert (result.status, result.stderr) == (0, f'flavor odd: {message}\n')
 
 
 UNOWNED = (
@@ -249,7 +251,7 @@ UNOWNED = (
 
 
 @pytest.mark.parametrize(
-    ('traits', 'fitting', 'said'),
+    ('traits', 'fitting', 'message'),
     [
         (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE'}), {'a', '(all)'}, UNOWNED),
         (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'OWNER_CYBORG'}), {'a', '(all)'}, ''),
@@ -257,12 +259,12 @@ UNOWNED = (
         (({'OWNER_NOVA'}, ()), {'a', 'b', '(all)'}, ''),
     ],
 )
-def test_nova_wants_its_mark_on_the_host(placement, tmp_path, traits, fitting, said):
-    there = cloud(
-        provider(name, traits=own, VCPU=8, DISK_GB=99)
-        for name, own in zip('ab', traits, strict=True)
+def test_nova_wants_its_mark_on_the_host(placement, tmp_path, traits, fitting, message):
+    snapshot = cloud(
+        provider(name, traits=named, VCPU=8, DISK_GB=99)
+        for name, named in zip('ab', traits, strict=True)
     )
-    files = save(tmp_path, 'c.json', there), save(tmp_path, 'f.json', [flavor('small')])
+    files = save(tmp_path, 'c.json', snapshot), save(tmp_path, 'f.json', [flavor('small')])
     result = placement('resource capacity show -f json --snapshot {} --flavors {}'.format(*files))
     assert {row['tree'] for row in json.loads(result.stdout)} == fitting
-    assert (result.status, result.stderr) == (0, said)
+    assert (result.status, result.stderr) == (0, message)

@@ -107,24 +107,24 @@ def figures(text):
 
 
 def test_values(placement, files):
-    found = figures(placement(EXPORT.format(*files)).stdout)
+    metrics_of = figures(placement(EXPORT.format(*files)).stdout)
     of_host1 = ('host1', 'host1', 'VCPU')
-    assert found['openstack_hypervisor_placement_allocated'][of_host1] == 2
-    assert found['openstack_hypervisor_placement_allocatable_capacity'][of_host1] == 8
+    assert metrics_of['openstack_hypervisor_placement_allocated'][of_host1] == 2
+    assert metrics_of['openstack_hypervisor_placement_allocatable_capacity'][of_host1] == 8
     nested = ('host1', 'host1_gpu', 'VGPU')
-    assert found['openstack_hypervisor_placement_allocatable_capacity'][nested] == 2
-    assert found['openstack_placement_resource_total'][nested] == 2
-    assert found['openstack_placement_resource_usage'][nested] == 0
-    assert found['openstack_project_usage'] == {
+    assert metrics_of['openstack_hypervisor_placement_allocatable_capacity'][nested] == 2
+    assert metrics_of['openstack_placement_resource_total'][nested] == 2
+    assert metrics_of['openstack_placement_resource_usage'][nested] == 0
+    assert metrics_of['openstack_project_usage'] == {
         ('VCPU', 'project', ''): 3,
         ('DISK_GB', 'project', ''): 40,
     }
-    assert found['openstack_free_capacity_by_flavor_total'] == {
+    assert metrics_of['openstack_free_capacity_by_flavor_total'] == {
         ('small', 'True'): 4,
         ('gpu', 'True'): 2,
         ('fast', 'True'): 0,
     }
-    assert found['openstack_free_capacity_hypervisor_by_flavor'] == {
+    assert metrics_of['openstack_free_capacity_hypervisor_by_flavor'] == {
         ('', 'small', 'host1', ''): 3,
         ('', 'small', 'host2', ''): 1,
         ('', 'gpu', 'host1', ''): 2,
@@ -135,18 +135,18 @@ def test_what_other_services_know(placement, tmp_path, around, files):
     hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
     states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
     file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
-    found = figures(placement(f'{EXPORT.format(file, files[1])} {around}').stdout)
-    by_flavor = found['openstack_free_capacity_hypervisor_by_flavor']
+    metrics_of = figures(placement(f'{EXPORT.format(file, files[1])} {around}').stdout)
+    by_flavor = metrics_of['openstack_free_capacity_hypervisor_by_flavor']
     assert {key for key in by_flavor if key[1] == 'small'} == {
         ('north', 'small', 'host1', 'of p'),
         ('', 'small', 'host2', 'multiple'),
         ('', 'small', 'host3', ''),
     }
-    assert found['openstack_project_filter_aggregate'] == {
+    assert metrics_of['openstack_project_filter_aggregate'] == {
         ('of p', 'p'): 1, ('of two', 'p'): 1, ('of two', 'project'): 1
     }  # fmt: skip
-    assert found['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 2}
-    assert found['openstack_project_quota'] == {
+    assert metrics_of['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 2}
+    assert metrics_of['openstack_project_quota'] == {
         ('project', 'Demo', 'CPUS'): 20, ('project', 'Demo', 'MEMORY_MB'): -1
     }  # fmt: skip
 
@@ -161,12 +161,12 @@ def test_other_services_are_asked_where_that_is_said(placement, files, around, m
     monkeypatch.setattr(service, 'aggregates', lambda client: AGGREGATES)
     monkeypatch.setattr(service, 'projects', lambda client: PROJECTS)
     monkeypatch.setattr(service, 'quotas', quotas)
-    asked = '--aggregates nova --projects keystone --quotas nova'
+    sources = '--aggregates nova --projects keystone --quotas nova'
     export = EXPORT.format(*files)
-    assert placement(f'{export} {asked}') == placement(f'{export} {around}')
+    assert placement(f'{export} {sources}') == placement(f'{export} {around}')
     assert using == ['project']
     monkeypatch.undo()
-    for option in asked.split(' --'):
+    for option in sources.split(' --'):
         result = placement(f'{export} --{option.strip("-")}')
         assert result.status == 1
         assert result.stderr.endswith(
@@ -193,13 +193,13 @@ def test_the_dashboards_of_os_capacity_find_what_they_show(placement, tmp_path, 
         filled = {name for name, value in pairs if value}
         assert filled >= LABELS[family.name] - {'project_aggregate'}
     samples = [sample for family in families for sample in family.samples]
-    for arguments, given in (
+    for arguments, text_in in (
         (['check', 'metrics'], text),
         (['test', 'rules', str(evaluation(tmp_path, samples))], ''),
     ):
         if program := shutil.which('promtool'):
             checked = subprocess.run(
-                [program, *arguments], input=given, capture_output=True, text=True
+                [program, *arguments], input=text_in, capture_output=True, text=True
             )
             assert checked.returncode == 0, checked.stdout + checked.stderr
 
@@ -211,8 +211,8 @@ def evaluation(folder, samples):
         labels = ','.join(f'{key}="{value}"' for key, value in sample.labels.items())
         series.append({'series': f'{sample.name}{{{labels}}}', 'values': str(sample.value)})
     queries = [
-        {'expr': f'count({each}) > bool 0', 'eval_time': '0s', 'exp_samples': [{'value': 1}]}
-        for each in DASHBOARDS
+        {'expr': f'count({query}) > bool 0', 'eval_time': '0s', 'exp_samples': [{'value': 1}]}
+        for query in DASHBOARDS
     ]
     path = folder / 'tests.json'
     tests = [{'interval': '1m', 'input_series': series, 'promql_expr_test': queries}]
@@ -289,7 +289,7 @@ def test_a_service_that_is_away_is_told_once(caplog):
 
 
 @pytest.mark.parametrize(
-    ('failure', 'said'),
+    ('failure', 'message'),
     [
         (OverflowError('long'), 'OverflowError: long'),
         (StopIteration(), 'StopIteration'),
@@ -298,14 +298,14 @@ def test_a_service_that_is_away_is_told_once(caplog):
         (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
     ],
 )
-def test_a_reading_may_fail_as_it_likes(caplog, failure, said):
+def test_a_reading_may_fail_as_it_likes(caplog, failure, message):
     def read():
         raise failure
 
     collector = collecting(read)
     collector.read()
     assert not is_up(collector)
-    assert caplog.messages == [f'There are no figures yet: {said}']
+    assert caplog.messages == [f'There are no figures yet: {message}']
 
 
 @pytest.mark.parametrize('options', ['--flavors nova', '--snapshot none.json'])
@@ -358,16 +358,16 @@ def test_a_file_for_another_user_to_read(placement, tmp_path, files):
 
 
 @pytest.mark.parametrize(
-    ('options', 'status', 'said'),
+    ('options', 'status', 'message'),
     [
         ('--serve nowhere', 2, "'nowhere' is not of form <address>:<port>"),
         ('--serve :70000', 2, "':70000' is not of form <address>:<port>"),
         ('--serve :0 -o x.prom', 2, '--serve and --output contradict each other'),
     ],
 )
-def test_what_cannot_be_asked(placement, files, options, status, said):
+def test_what_cannot_be_asked(placement, files, options, status, message):
     result = placement(f'resource capacity export --snapshot {files[0]} {options}')
-    assert result == Result(status, '', f'{said}\n')
+    assert result == Result(status, '', f'{message}\n')
 
 
 def test_without_the_library_it_says_what_to_install(placement, files, monkeypatch):

@@ -26,7 +26,7 @@ def minimal(sets):
 def possible_but_for(sets):
     """Everything is possible that has none of these in it."""
     forbidden = list(sets)
-    return lambda kept: not any(one <= kept for one in forbidden)
+    return lambda retained: not any(one <= retained for one in forbidden)
 
 
 @pytest.mark.parametrize('seed', range(100))
@@ -39,9 +39,9 @@ def test_all_minimal_sets_of_both_kinds_are_found(seed):
     subsets = {frozenset(some) for n in range(7) for some in combinations(ALL, n)}
     assert set(search.conflicts) == minimal(planted(seed))
     assert set(corrections) == minimal(one for one in subsets if possible(frozenset(ALL) - one))
-    for found in (search.conflicts, corrections):
-        assert len(found) == len(set(found))
-        assert [len(one) for one in found] == sorted(len(one) for one in found)
+    for sets in (search.conflicts, corrections):
+        assert len(sets) == len(set(sets))
+        assert [len(one) for one in sets] == sorted(len(one) for one in sets)
     assert not search.is_cut
 
 
@@ -52,12 +52,13 @@ def test_a_minimized_set_is_one_of_the_minimal(seed):
 
 @pytest.mark.parametrize('seed', range(100))
 def test_known_conflicts_change_nothing(seed):
-    possible, known = possible_but_for(planted(seed)), sorted(minimal(planted(seed)), key=sorted)
+    possible = possible_but_for(planted(seed))
+    conflicts_before = sorted(minimal(planted(seed)), key=sorted)
 
-    given_some, given_none = ConflictSearch(ALL, possible, known), ConflictSearch(ALL, possible)
+    informed, plain = ConflictSearch(ALL, possible, conflicts_before), ConflictSearch(ALL, possible)
 
-    assert list(given_some.corrections()) == list(given_none.corrections())
-    assert given_some.conflicts == given_none.conflicts
+    assert list(informed.corrections()) == list(plain.corrections())
+    assert informed.conflicts == plain.conflicts
 
 
 def test_a_search_ends_and_says_that_it_was_cut(monkeypatch):

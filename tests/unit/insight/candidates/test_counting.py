@@ -20,8 +20,8 @@ def host(name, devices, total=1):
 
 
 def groups(number, policy='none', limit=None):
-    each = {str(n): Filter({'VGPU': 1}) for n in range(number)}
-    return CandidateRequest(COMMON, each, policy, limit=limit)
+    by_suffix = {str(n): Filter({'VGPU': 1}) for n in range(number)}
+    return CandidateRequest(COMMON, by_suffix, policy, limit=limit)
 
 
 def count(snapshot, request):

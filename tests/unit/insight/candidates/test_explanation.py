@@ -10,13 +10,13 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
     """Of many that lack the same, the one with most left comes first, whatever its name."""
     names = [f'host{number:02}' for number in range(60)]
     states = [provider(name, VGPU=8) for name in [*names, 'last']]
-    held = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
-    held.append(consumer('s-last', last={'VGPU': 5}))
+    consumers = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
+    consumers.append(consumer('s-last', last={'VGPU': 5}))
     request = CandidateRequest(Filter({'VGPU': 4}))
-    found = explain(request, snapshot_index(cloud(states, held)), hosts=1)
-    [enough] = found.relaxations
+    explained = explain(request, snapshot_index(cloud(states, consumers)), hosts=1)
+    [enough] = explained.relaxations
     assert [amount for _, amount in enough.lowered] == [3]
-    [host] = found.nearest
+    [host] = explained.nearest
     assert (host.name, [shortage.amount for shortage in host.shortages]) == ('last', [3])
 
 
@@ -29,5 +29,5 @@ def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
         )
     )
     for hosts, nearest in ((6, 'cfbdea'), (3, 'cfb'), (1, 'c')):
-        found = explain(CandidateRequest(Filter({'VCPU': 95})), index, hosts=hosts)
-        assert [host.name for host in found.nearest] == list(nearest)
+        explained = explain(CandidateRequest(Filter({'VCPU': 95})), index, hosts=hosts)
+        assert [host.name for host in explained.nearest] == list(nearest)

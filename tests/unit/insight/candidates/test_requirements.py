@@ -39,7 +39,7 @@ TEXTS = [
 
 
 def test_every_part_of_a_request_is_a_requirement():
-    assert [str(each) for each in requirements(FULL)] == TEXTS
+    assert [str(need) for need in requirements(FULL)] == TEXTS
 
 
 def test_all_requirements_make_the_request_again():
@@ -48,19 +48,19 @@ def test_all_requirements_make_the_request_again():
 
 @pytest.mark.parametrize('text', TEXTS)
 def test_without_one_the_others_stay(text):
-    kept = [each for each in requirements(FULL) if str(each) != text]
-    relaxed = restricted(FULL, kept)
+    retained = [need for need in requirements(FULL) if str(need) != text]
+    relaxed = restricted(FULL, retained)
     if text in ('trait F (group _E)', 'groups _G,_E in one subtree'):
         # A group has to ask for something, and for a resource if it is in no subtree.
         assert relaxed is None
         return
     assert relaxed is not None
-    assert list(requirements(relaxed)) == kept
+    assert list(requirements(relaxed)) == retained
 
 
 def test_another_amount_is_asked_for():
-    kept = [each for each in requirements(FULL) if each.value != 'VGPU']
-    relaxed = restricted(FULL, [*kept, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
+    retained = [need for need in requirements(FULL) if need.value != 'VGPU']
+    relaxed = restricted(FULL, [*retained, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
     assert relaxed is not None
     assert relaxed.groups['_G'].resources == {'VGPU': 2}
 

@@ -34,9 +34,9 @@ def wanted(amount):
     ],
 )
 def test_the_limits_of_an_inventory(amount, inventory, reasons):
-    found = list(shortages(wanted(amount), [state('gpu', inventory, 6)], ()))
-    assert [(shortage.reason, shortage.amount) for shortage in found] == reasons
-    assert {shortage.provider for shortage in found} == {'gpu'}
+    lacking = list(shortages(wanted(amount), [state('gpu', inventory, 6)], ()))
+    assert [(shortage.reason, shortage.amount) for shortage in lacking] == reasons
+    assert {shortage.provider for shortage in lacking} == {'gpu'}
 
 
 def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():

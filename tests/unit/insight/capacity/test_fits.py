@@ -61,8 +61,8 @@ def test_servers_of_either_request_share_what_both_ask_for(seed):
     for by in ('tree', 'class'):
         rows = fits.GROUPED[by](Topology(cloud(hosts)), requests)
         assert rows[-1].count == expected[ALL]
-        found = {row.name: row.count for row in rows} if by == 'tree' else expected
-        assert found == expected
+        counted = {row.name: row.count for row in rows} if by == 'tree' else expected
+        assert counted == expected
 
 
 def test_of_one_class_all_comes_from_one_provider():
