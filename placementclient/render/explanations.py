@@ -1,7 +1,6 @@
 """The reasons for missing candidates, as text and as data."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from placementclient.client.wording import counted
@@ -35,6 +34,14 @@ def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
 
     :param most: so many trees have a line with the number of their candidates
     """
+    names = explanation.names.items()
+    for line in _lines(explanation, most):
+        for uuid, name in names:
+            line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
+        yield line
+
+
+def _lines(explanation: Explanation, most: int) -> Iterator[str]:
     if explanation.is_met:
         yield f'The request can be met: candidates on {_trees(explanation.offer)}.'
     else:
@@ -43,7 +50,7 @@ def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
     yield f'Alone, of {counted(explanation.trees, "tree")}'
     width = len(str(explanation.trees))
     for requirement, count in explanation.alone.items():
-        yield f'  {count:>{width}}  {_text(requirement, explanation)}'
+        yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
     # With one candidate of each tree there is nothing to say, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.lost):
@@ -54,13 +61,13 @@ def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     yield f'Cannot be met together{several}'
     for conflict in explanation.conflicts:
-        texts = [_text(need, explanation) for need in _ordered(conflict, explanation)]
+        texts = map(str, _ordered(conflict, explanation))
         yield f'  {" + ".join(texts)}'
     if explanation.relaxations:
         yield ''
         yield 'Would be enough'
         for relaxation in explanation.relaxations:
-            yield f'  {_relaxation(relaxation, explanation)}'
+            yield f'  {_relaxation(relaxation)}'
     if explanation.nearest:
         yield ''
         yield 'Nearest trees'
@@ -104,8 +111,7 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
     """The shortages of the nearest trees; those that all of them have come first, and once."""
     shortages = {
         host.name: [
-            f'    {_text(shortage.requirement, explanation)}: {_shortage(shortage, explanation)}'
-            for shortage in host.shortages
+            f'    {shortage.requirement}: {_shortage(shortage)}' for shortage in host.shortages
         ]
         for host in explanation.nearest
     }
@@ -152,20 +158,14 @@ def _ordered(conflict: frozenset[Requirement], explanation: Explanation) -> Sequ
     return [need for need in explanation.alone if need in conflict]
 
 
-def _text(requirement: Requirement, explanation: Explanation) -> str:
-    """A requirement, with the name of a provider instead of its UUID."""
-    value = explanation.names.get(requirement.value, requirement.value)
-    return str(replace(requirement, value=value))
-
-
-def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
+def _relaxation(relaxation: Relaxation) -> str:
     changes = [
         f'{need.value}={amount} instead of {need.amount}'
         + (f' (group {need.group})' if need.group else '')
         for need, amount in relaxation.lowered
     ]
     for need in relaxation.dropped:
-        text = _text(need, explanation)
+        text = str(need)
         # "without no trait" says the opposite to a quick reader.
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
@@ -173,9 +173,9 @@ def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
     return f'{" and ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
 
-def _shortage(shortage: Shortage, explanation: Explanation) -> str:
+def _shortage(shortage: Shortage) -> str:
     if shortage.reason is Reason.SHAPE:
-        together = ', '.join(_text(need, explanation) for need in shortage.others)
+        together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
     if shortage.reason is Reason.FREE and (shortage.amount or 0) < 0:
         over = -(shortage.amount or 0)
