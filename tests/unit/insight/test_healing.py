@@ -115,12 +115,6 @@ def test_what_belongs_to_another_becomes_the_servers(owner):
     assert result.consumer == replace(allocated, project_id='p', user_id='u')
 
 
-def test_what_belongs_to_a_server_under_way_is_left_alone():
-    allocated = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
-    result = heal(SERVER, 's', snapshot=cloud([], [allocated]))
-    assert (result.state, result.consumer) == (LEFT_ALONE, None)
-
-
 def test_what_is_a_servers_own_or_nothing_is_not_in_question():
     allocated = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
     servers = [SERVER, replace(SERVER, uuid='empty', node=None)]
@@ -198,7 +192,3 @@ def test_what_is_held_where_no_port_is():
     result = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
     assert result.state == UNKNOWN
     assert result.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
-
-
-def test_a_server_under_way_gets_nothing_for_its_ports():
-    assert heal(SERVER, 's', snapshot=WIRED, ports=[port('nic1')]).state == LEFT_ALONE

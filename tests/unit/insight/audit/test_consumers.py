@@ -145,14 +145,6 @@ def test_a_server_that_is_shelved_and_on_no_host(kind):
     assert not findings(states, [allocated], servers, [], unsettled=['s'])
 
 
-def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others():
-    allocated = [consumer('s', a={'VCPU': 1}), consumer('other', a={'VCPU': 1})]
-    result = findings(HOSTS, allocated, {'s': SHELVED}, [])
-    assert {finding.kind: finding.repair for finding in result} == {
-        'orphan': None, 'left-by-shelving': None
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ('status', 'outcome'),
     [('finished', False), ('migrating', False), ('confirmed', True), ('error', True)],
