@@ -1,5 +1,6 @@
 """Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from placementclient.model.servers import Server
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import resources
 
+_NO_FLAVORS = 'what it should hold: the list of servers has no flavors'
 _HIDDEN = 'its host has usage that no consumer answers for'
 _ELSEWHERE = (
     'it is not known which of the two is right: if openstack server show still names this host, '
@@ -42,24 +44,21 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``host compute1, should_hold (VCPU 4, MEMORY_MB 8192)``
     """
-    # That usage is reported first; a server may be behind it.
-    hidden = {cloud.root_of(state) for state, _ in cloud.unlisted}
-    for server, facts in _without(cloud):
-        roots = cloud.host_roots(server.hosts)
-        reason = '' if hidden.isdisjoint(roots) else _HIDDEN
-        yield _fault(cloud, server, facts, HealServer(server.uuid), passed_over=reason)
-
-
-def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
+    faults: list[tuple[Server, dict[str, Any]]] = []
     for heal in cloud.heals['allocations']:
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
         unknown = {'unknown': heal.reason} if heal.state == UNKNOWN else {}
-        yield heal.server, should_hold | unknown
+        faults.append((heal.server, should_hold | unknown))
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         is_empty = consumer is None or not consumer.allocations
         if is_empty and server.hosts and not server.is_detailed:
-            yield server, {'unknown': 'what it should hold: the list of servers has no flavors'}
+            faults.append((server, {'unknown': _NO_FLAVORS}))
+    # That usage is reported first; a server may be behind it.
+    hidden = {cloud.root_of(state) for state, _ in cloud.unlisted}
+    for server, facts in faults:
+        reason = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
+        yield _fault(cloud, server, facts, HealServer(server.uuid), passed_over=reason)
 
 
 def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
@@ -139,23 +138,17 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
         expected = _comparable(requested)
         allocated = _comparable(together(consumer.allocations.values()))
         # Other classes are of ports, devices and images, which no flavor has.
-        wrong = [
-            name
-            for name in sorted(expected.keys() | {'VCPU', 'MEMORY_MB', 'DISK_GB'})
-            if expected.get(name, 0) != allocated.get(name, 0)
-        ]
-        if wrong:
-            facts = {
-                'holds': {name: allocated.get(name, 0) for name in wrong},
-                'should_hold': {name: expected.get(name, 0) for name in wrong},
-            }
+        names = sorted(expected.keys() | {'VCPU', 'MEMORY_MB', 'DISK_GB'})
+        if wrong := [name for name in names if expected[name] != allocated[name]]:
+            sides = (('holds', allocated), ('should_hold', expected))
+            facts = {side: {name: amounts[name] for name in wrong} for side, amounts in sides}
             yield _fault(cloud, server, facts, None, _AMOUNT)
 
 
-def _comparable(amounts: Resources) -> Resources:
+def _comparable(amounts: Resources) -> Counter[str]:
     """Return amounts with dedicated CPUs, which an image may ask for too, among VCPU."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
-    return {**amounts, 'PCPU': 0, 'VCPU': cpus}
+    return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})
 
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
