@@ -164,7 +164,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
         return
     flavors = cloud.answers.flavors
-    in_use = _held(cloud) if flavors is None else _asked(cloud.answers.scheduling, flavors)
+    in_use = _allocated(cloud) if flavors is None else _requested(cloud.answers.scheduling, flavors)
     needed = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in needed.items():
         if name not in limits:
@@ -172,7 +172,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
             yield Finding(name, (), facts, None, _REGISTER.format(name))
 
 
-def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
+def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
     """Return the classes that flavors ask for, with the names of these."""
     asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.accepted(flavors):
@@ -181,7 +181,7 @@ def _asked(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 
 
-def _held(cloud: Cloud) -> dict[str, dict[str, object]]:
+def _allocated(cloud: Cloud) -> dict[str, dict[str, object]]:
     """Return the classes that servers hold and flavors decide, with the number of servers."""
     allocated = Counter(
         name
