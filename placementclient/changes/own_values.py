@@ -104,4 +104,4 @@ def held_by(consumer: Consumer | None) -> tuple[Allocations, object]:
     """Return the comparable values of a consumer; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return {}, None
-    return consumer.allocations, (consumer.project_id, consumer.user_id, consumer.type)
+    return consumer.allocations, consumer.owner

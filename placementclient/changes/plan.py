@@ -7,7 +7,14 @@ from placementclient.changes import transfers
 from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
 from placementclient.model.connected import connected
-from placementclient.model.plans import ConsumerChange, Notice, Plan, TreeChange, changed_consumers
+from placementclient.model.plans import (
+    ConsumerChange,
+    Notice,
+    Plan,
+    ProviderChange,
+    TreeChange,
+    changed_consumers,
+)
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -54,16 +61,15 @@ def _concerned(
     """Return what changes, and the roots of the trees that it belongs to."""
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
-        found = {uuid: _either(uuid, before, after) for uuid in uuids}
-        known = {state.provider.root_uuid for states in found.values() for state in states}
-        return sorted(known.union(uuid for uuid, states in found.items() if not states))
+        states = {uuid: _either(uuid, before, after) for uuid in uuids}
+        roots = {each.provider.root_uuid for sides in states.values() for each in sides}
+        return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
     for uuid in {**before.providers, **after.providers}:
-        was, wanted = before.providers.get(uuid), after.providers.get(uuid)
-        if (was and was.content) != (wanted and wanted.content):
+        if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
             yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
-        changing = {each for each, _, gain in pair.gains() if gain}
+        changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Only its owner: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
@@ -88,12 +94,12 @@ def _tree_change(
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
     warnings = (
-        Notice('shortfall', each.message, each._asdict())
-        for each in shortfalls(*(side.providers for side in sides))
+        Notice('shortfall', shortfall.message, shortfall._asdict())
+        for shortfall in shortfalls(*(side.providers for side in sides))
     )
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
-    own = [root for root in part.roots if root in names] or part.roots
-    root = min(own, key=lambda uuid: names.get(uuid, uuid))
+    roots = [root for root in part.roots if root in names] or part.roots
+    root = min(roots, key=lambda uuid: names.get(uuid, uuid))
     return TreeChange(root, names.get(root, root), *sides, warnings=tuple(warnings))
 
 
@@ -105,12 +111,11 @@ def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Sn
 
 def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
     """Return providers and all above them, on either side: both have the same ones."""
-    pending, found = list(uuids), dict[str, None]()
+    pending, surroundings = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()
-        if uuid in found:
-            continue
-        found[uuid] = None
-        parents = (s.provider.parent_provider_uuid for s in _either(uuid, before, after))
-        pending += filter(None, parents)
-    return list(found)
+        if uuid not in surroundings:
+            surroundings[uuid] = None
+            parents = (s.provider.parent_provider_uuid for s in _either(uuid, before, after))
+            pending += filter(None, parents)
+    return list(surroundings)

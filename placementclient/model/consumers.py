@@ -54,6 +54,11 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
     generation: int | None = None
     type: str | None = None
 
+    @property
+    def owner(self) -> tuple[str | None, str | None, str | None]:
+        """The project, the user and the type."""
+        return self.project_id, self.user_id, self.type
+
     def amount(self, provider_uuid: str, resource_class: str) -> int:
         """Return the amount of a class that it holds on a provider, or 0."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)

@@ -123,18 +123,13 @@ class ProviderChange(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        return (
-            self.before is None or self.after is None or self.before.content != self.after.content
-        )
+        return (self.before and self.before.content) != (self.after and self.after.content)
 
     @property
     def is_moved(self) -> bool:
         """Return whether a remaining provider gets another name, parent or root."""
-        before, after = (
-            (state.name, state.provider.parent_provider_uuid, state.provider.root_uuid)
-            for state in (self.content_before, self.content_after)
-        )
-        return before != after
+        sides = self.content_before, self.content_after
+        return len({(*state.position, state.provider.root_uuid) for state in sides}) > 1
 
     @property
     def changed_classes(self) -> set[str]:
@@ -165,12 +160,7 @@ class ConsumerChange(NamedTuple):
     @property
     def keeps_owner(self) -> bool:
         """Return whether project, user and type stay."""
-        before, after = self
-        return (before.project_id, before.user_id, before.type) == (
-            after.project_id,
-            after.user_id,
-            after.type,
-        )
+        return self.before.owner == self.after.owner
 
     @property
     def is_release(self) -> bool:
